@@ -1,0 +1,60 @@
+# Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
+#   make demo    install what bondloop needs, run the three-mass example; figures in out/
+#   make test    install the development tools too, run every test and doctest
+#   make lint    formatting, lint, types, the import rules between rooms
+
+PYTHON ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.installed-runtime
+DEV := $(VENV)/.installed-dev
+
+# What the caller's shell has set for other Pythons must not leak into this one.
+unexport PYTHONPATH
+unexport PYTHONHOME
+unexport VIRTUAL_ENV
+export PYTHONNOUSERSITE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export MPLBACKEND := Agg
+
+.PHONY: demo test lint format clean distclean
+.DELETE_ON_ERROR:
+
+demo: $(RUNTIME)
+	mkdir -p out
+	$(BIN)/python examples/three_mass.py out
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(DEV)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "bondloop needs Python 3.11 or later; $(PYTHON) is older: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(RUNTIME) $@
+
+clean:
+	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf $(VENV)

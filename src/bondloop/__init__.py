@@ -1,0 +1,55 @@
+"""Design, rehearse and run real-time hybrid tests, from one model in Python.
+
+``import bondloop as bl`` costs next to nothing: the rooms of the package (``bl.bondgraph``, ``bl.papers``,
+...) are imported when they are first named.
+
+>>> import bondloop as bl
+>>> bl.errors.InputError.__name__
+'InputError'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from math import pi
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bondloop import bondgraph, errors, papers, program
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "__version__",
+    "bondgraph",
+    "errors",
+    "papers",
+    "pi",
+    "program",
+]
+
+# Where each lazy name lives: "module", or "module:attribute" for one thing out of a module. A name added here
+# goes into __all__ and, for type checkers, into the TYPE_CHECKING block above.
+_LAZY = {
+    "bondgraph": "bondloop.bondgraph",
+    "errors": "bondloop.errors",
+    "papers": "bondloop.papers",
+    "program": "bondloop.program",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import the room, or the one thing out of it, that `name` stands for (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
+    module, _, attribute = _LAZY[name].partition(":")
+    found: object = import_module(module)
+    if attribute:
+        found = getattr(found, attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Show the lazy names before they are imported."""
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,387 @@
+"""Bond graphs on paper: half arrows, causal strokes and signals, as SVG, PNG or PDF.
+
+A power bond ends in a half arrow, drawn on its flow side (below a level bond, right of an upright one), and carries
+its causal stroke, a short bar, at the end that receives the effort (Karnopp, Margolis and Rosenberg 2012). A
+signal has a full arrow. A vector bond is a double line with its size. Colour only repeats what the symbols say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.bondgraph.layout import Graph, label_lines, measure, place_all, through
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bondloop.bondgraph.layout import Array, Quality
+
+__all__ = ["Edge", "Node", "draw", "layout", "quality"]
+
+UNIT = 0.82  # inches on paper of one bond
+SYMBOL, LABEL, SMALL = 13.0, 10.0, 8.5  # type sizes in points: symbols, labels of elements, labels of junctions
+CAP = 0.66 * SYMBOL / 72 / UNIT  # height of a capital, in bonds
+CLEAR = 0.055  # white between a bond and its symbol, in bonds
+STROKE = 0.085  # half the length of a causal stroke
+LARGEST = 2000
+FACE = ["STIXGeneral", "DejaVu Serif", "DejaVu Sans"]
+BLUE, RED, GREEN, PURPLE, GREY = "#0b5394", "#b03a0c", "#00664b", "#6a3d9a", "#5a5a5a"
+COLOURS = {"0": "black", "1": "black", "I": BLUE, "C": BLUE, "IC": BLUE, "R": RED, "RS": RED}
+COLOURS |= dict.fromkeys(["Se", "Sf", "SS", "MSe", "MSf"], GREEN)
+COLOURS |= dict.fromkeys(["TF", "MTF", "GY", "MGY"], PURPLE)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An element, junction or block to be drawn.
+
+    Parameters
+    ----------
+    path
+        Its unique name, ``"m1.spring_side"``.
+    symbol
+        What is drawn large: ``"0"``, ``"1"``, ``"I"``, ``"Se"``, ``"MTF"``, ``"∫"``.
+    label
+        What is drawn small after a colon, or beside a junction or two-port.
+    group
+        Path of the sub-model it sits in; empty at the top.
+    """
+
+    path: str
+    symbol: str
+    label: str
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A bond or a signal between two nodes.
+
+    Parameters
+    ----------
+    tail, head
+        Indices of the nodes; power is positive from tail to head.
+    stroke
+        The end that carries the causal stroke, ``"head"`` or ``"tail"``; None without causality.
+    signal
+        True for an activated bond or a signal: a full arrow and no stroke.
+    size
+        Number of bonds in a vector bond.
+    """
+
+    tail: int
+    head: int
+    stroke: str | None
+    signal: bool = False
+    size: int = 1
+
+
+def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
+    """Check what is to be drawn, and turn it into arrays."""
+    if len(nodes) > LARGEST:
+        raise InputError(
+            f"a drawing of {len(nodes)} nodes cannot be read; at most {LARGEST} are drawn: "
+            "draw one sub-model at a time, or look at the equations instead"
+        )
+    uses = Counter(v.path for v in nodes)
+    faults = [f"path '{name}' is used by {count} nodes" for name, count in uses.items() if count > 1]
+    for k, e in enumerate(edges):
+        if not (0 <= e.tail < len(nodes) and 0 <= e.head < len(nodes)):
+            faults.append(f"edge {k} joins nodes {e.tail} and {e.head}; there are nodes 0 to {len(nodes) - 1}")
+        elif e.tail == e.head:
+            faults.append(f"edge {k} joins '{nodes[e.tail].path}' to itself")
+        if e.stroke not in (None, "head", "tail"):
+            faults.append(f"edge {k} has stroke {e.stroke!r}; expected 'head', 'tail' or None")
+    if faults:
+        raise InputError("cannot draw this bond graph: " + "; ".join(faults))
+    tail, head = (np.array([getattr(e, end) for e in edges], dtype=np.intp) for end in ("tail", "head"))
+    return Graph(nodes, tail, head, np.array([e.signal for e in edges], dtype=bool))
+
+
+def layout(nodes: Sequence[Node], edges: Sequence[Edge]) -> Array:
+    """Return a place for each node; the same graph always gets the same places.
+
+    Parameters
+    ----------
+    nodes, edges
+        The bond graph.
+
+    Returns
+    -------
+    numpy.ndarray
+        Positions, shape (n, 2), x to the right and y upwards, in units of one bond.
+
+    Examples
+    --------
+    >>> nodes = [Node("e", "Se", "V"), Node("i", "1", ""), Node("l", "I", "L"), Node("r", "R", "R")]
+    >>> edges = [Edge(0, 1, "head"), Edge(1, 2, "head"), Edge(1, 3, "tail")]
+    >>> layout(nodes, edges).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, -1.0]]
+    """
+    graph = _graph(nodes, edges)
+    return place_all(graph) if nodes else np.zeros((0, 2))
+
+
+def quality(nodes: Sequence[Node], edges: Sequence[Edge], positions: Array) -> Quality:
+    """Count the faults of a layout: crossings, bonds over other nodes' texts, texts over texts.
+
+    Examples
+    --------
+    >>> nodes = [Node("a", "0", ""), Node("b", "1", ""), Node("c", "0", "")]
+    >>> quality(nodes, [Edge(0, 2, None)], np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
+    Quality(crossings=0, bonds_over_nodes=1, overlaps=0)
+    """
+    return measure(_graph(nodes, edges), positions)
+
+
+class _Page:
+    """A figure whose data unit is one bond, with the boxes and lines already on it."""
+
+    def __init__(self, graph: Graph, p: Array) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.font_manager import FontProperties
+
+        self.graph, self.p = graph, p
+        self.figure = Figure(dpi=100)
+        self.renderer = FigureCanvasAgg(self.figure).get_renderer()
+        self.axes = self.figure.add_axes((0, 0, 1, 1), frameon=False, xticks=[], yticks=[])
+        self.fonts = {(s, i): FontProperties(family=FACE, size=s, style="italic" if i else "normal")
+                      for s in (SYMBOL, LABEL, SMALL) for i in (False, True)}
+        self.boxes: list[tuple[float, float, float, float]] = []  # left, bottom, right, top of each text
+        self.lines: list[Array] = []  # the ends of each line, shape (2, 2)
+        self.owner: list[int] = []  # the node of each box
+        tall = [0.7 if v.symbol in "∫ƒ" else 0.5 for v in graph.nodes]
+        self.half = np.array([[self.width(v.symbol, SYMBOL) / 2, k * CAP] for v, k in zip(graph.nodes, tall, strict=True)])
+
+    def width(self, text: str, size: float, italic: bool = False) -> float:
+        wide = self.renderer.get_text_width_height_descent(text, self.fonts[size, italic], False)[0]
+        return float(wide) / 100 / UNIT
+
+    def trim(self, i: int, u: Array) -> float:
+        """Where a bond leaving node ``i`` along ``u`` starts: clear of the symbol and of strokes of its neighbours."""
+        box = float(((self.half[i] + CLEAR) / np.maximum(np.abs(u), 1e-9)).min())
+        d = self.p[self.graph.near[i]] - self.p[i]
+        turn = np.abs(np.arctan2(d[:, 0] * u[1] - d[:, 1] * u[0], d @ u))
+        least = float(np.min(turn[turn > 1e-6], initial=np.pi / 2))
+        return max(box, float(np.clip((STROKE + 0.02) / np.tan(least / 2), 0.17, 0.3)) if len(d) > 1 else 0.0)
+
+    def write(self, text: str, x: float, y: float, size: float, owner: int, **style: Any) -> None:
+        """Write one line, its baseline at y, and remember its box."""
+        italic = bool(style.pop("italic", False))
+        w, em = self.width(text, size, italic), size / 72 / UNIT
+        left = x - w * {"left": 0.0, "center": 0.5, "right": 1.0}[style.get("ha", "left")]
+        self.boxes.append((left, y - (0.0 if size == SYMBOL else 0.2 * em), left + w, y + 0.68 * em))
+        self.owner.append(owner)
+        self.axes.text(x, y, text, fontproperties=self.fonts[size, italic], va="baseline", parse_math=False, **style)
+
+    def symbols(self) -> None:
+        """The symbols, and the labels of leaves on the far side of their bonds."""
+        g = self.graph
+        for i, v in enumerate(g.nodes):
+            (x, y), colour = self.p[i], COLOURS.get(v.symbol, GREY)
+            self.write(v.symbol, x, y - CAP / 2, SYMBOL, i, ha="center", color=colour)
+            if not (g.leaf[i] or not g.near[i]) or not v.label:
+                continue
+            left = self.p[g.anchor[i], 0] - x > 0.2
+            sign, side = (-1.0, "right") if left else (1.0, "left")
+            colon = x + sign * (self.half[i, 0] + 0.075)
+            self.write(":", colon, y - CAP / 2, LABEL, i, ha="center", color=colour)
+            lines = label_lines(v.label)
+            for k, line in enumerate(lines):
+                drop = (k - (len(lines) - 1) / 2) * 0.17
+                at = (colon + sign * 0.065, y - 0.38 * CAP - drop)
+                self.write(line, *at, LABEL, i, ha=side, color=colour, italic=True)
+
+    def bond(self, edge: Edge, aside: float) -> tuple[list[Array], list[Array]]:
+        """The thin and the thick lines of one bond; ``aside`` shifts one of several parallel bonds."""
+        a, b = self.p[edge.tail], self.p[edge.head]
+        length = max(float(np.hypot(*(b - a))), 1e-9)
+        u = (b - a) / length
+        flow = np.array([u[1], -u[0]])
+        if (flow[1] > 0) if abs(u[0]) > 0.2 else (flow[0] < 0):
+            flow = -flow
+        a, b = a + u * self.trim(edge.tail, u) + flow * aside, b - u * self.trim(edge.head, -u) + flow * aside
+        if edge.signal:
+            return [np.array([a, b])], []
+        tip = b - u * (0.05 if edge.stroke == "head" else 0.0)
+        barb = np.array([tip, tip - 0.14 * u + 0.08 * flow])
+        thin, thick = [np.array([a, b]), barb], []
+        if edge.size > 1:
+            thin = [np.array([a, b]) + 0.022 * flow, np.array([a, b]) - 0.022 * flow, barb + 0.022 * flow]
+            mid = (a + b) / 2 - flow * (0.14 if abs(u[0]) > 0.2 else 0.1)
+            self.write(str(edge.size), mid[0], mid[1] - 0.05, SMALL, -1, ha="center", color="black")
+        if edge.stroke:
+            end = b if edge.stroke == "head" else a
+            thick.append(np.array([end - STROKE * flow, end + STROKE * flow]))
+        return thin, thick
+
+    def bonds(self, edges: Sequence[Edge]) -> None:
+        """All bonds and signals."""
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        pairs = Counter(frozenset((e.tail, e.head)) for e in edges)
+        met: Counter[frozenset[int]] = Counter()
+        thin, thick, grey, heads = [], [], [], []
+        for e in edges:
+            pair = frozenset((e.tail, e.head))
+            slim, fat = self.bond(e, (met[pair] - (pairs[pair] - 1) / 2) * 0.22)
+            self.lines += slim + fat
+            met[pair] += 1
+            thick += fat
+            if not e.signal:
+                thin += slim
+                continue
+            (a, b), = slim
+            u = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
+            n = np.array([-u[1], u[0]])
+            heads.append(np.array([b, b - 0.13 * u + 0.045 * n, b - 0.13 * u - 0.045 * n]))
+            grey.append(np.array([a, b - 0.1 * u]))
+        self.axes.add_collection(LineCollection(thin, colors="black", linewidths=0.9, capstyle="round"))
+        self.axes.add_collection(LineCollection(thick, colors="black", linewidths=1.7, capstyle="butt"))
+        self.axes.add_collection(LineCollection(grey, colors=GREY, linewidths=0.8))
+        self.axes.add_collection(PolyCollection(heads, facecolors=GREY, edgecolors="none"))
+
+    def faults(self, box: Sequence[float], pad: float = 0.015) -> int:
+        """How many texts and lines a box would cover."""
+        lo, hi = np.array(box[:2]) - pad, np.array(box[2:]) + pad
+        texts = np.array(self.boxes)
+        count = int(((texts[:, :2] < hi) & (lo < texts[:, 2:])).all(1).sum())
+        if self.lines:
+            ends = np.array(self.lines).transpose(1, 2, 0)
+            count += int(through(ends[0], ends[1], lo[:, None] - 0.01, hi[:, None] + 0.01).sum())
+        return count
+
+    def labels(self) -> None:
+        """Labels of junctions, two-ports and blocks, in the free corner beside their symbols."""
+        corners = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+        middles = [(0, 1), (0, -1), (1, 0), (-1, 0)]
+        for i, v in enumerate(self.graph.nodes):
+            if self.graph.leaf[i] or not self.graph.near[i] or not v.label:
+                continue
+            lines, (x, y), (hx, hy) = label_lines(v.label), self.p[i], self.half[i]
+            w, h = max(self.width(t, SMALL, True) for t in lines), 0.13 + 0.14 * (len(lines) - 1)
+            first = corners + middles if v.symbol in ("0", "1") else middles[:2] + corners + middles[2:]
+            tried = []
+            for (sx, sy), far in product(first, (0.035, 0.08, 0.13, 0.2)):
+                left = x + sx * (hx + (far if sy else far + 0.05)) - w * (1 - sx) / 2
+                low = y + sy * (hy + far) - h * (1 - sy) / 2
+                tried.append((left, low, left + w, low + h))
+            left, low, *_ = min(tried, key=self.faults)
+            for k, line in enumerate(reversed(lines)):
+                self.write(line, left, low + 0.03 + 0.14 * k, SMALL, i, color=COLOURS.get(v.symbol, GREY), italic=True)
+
+    def frames(self) -> None:
+        """A faint rounded frame around each sub-model, inner ones on top, with its name in a free corner."""
+        from matplotlib.patches import FancyBboxPatch
+
+        paths = {".".join(v.group.split(".")[: k + 1]) for v in self.graph.nodes if v.group for k in range(v.group.count(".") + 1)}
+        texts, owner = np.array(self.boxes), np.array(self.owner)
+        for name in sorted(paths):
+            inner = max(q.count(".") for q in paths if q == name or q.startswith(name + ".")) - name.count(".")
+            inside = [v.group == name or v.group.startswith(name + ".") for v in self.graph.nodes]
+            mine = texts[(owner >= 0) & np.array(inside)[owner]]
+            pad = 0.16 + 0.12 * inner
+            lo, hi = mine[:, :2].min(0) - pad, mine[:, 2:].max(0) + pad
+            short = name.rpartition(".")[2]  # the outer frame says the rest
+            w = self.width(short, SMALL) + 0.1
+            corners = [(x, y, x + w, y + 0.13) for y in (hi[1], lo[1] - 0.13) for x in (lo[0], hi[0] - w)]
+            best = min(corners, key=self.faults)
+            lo[1], hi[1] = (lo[1], hi[1] + 0.17) if best[1] == hi[1] else (lo[1] - 0.17, hi[1])
+            style = {"boxstyle": "round,pad=0,rounding_size=0.1", "facecolor": "#f4f4f1", "edgecolor": "#bdbdb5"}
+            self.axes.add_patch(FancyBboxPatch(tuple(lo), *(hi - lo), linewidth=0.6, zorder=0.1, **style))
+            self.write(short, best[0] + 0.05, best[1] + 0.03, SMALL, -2, color="#6b6b64")
+            self.boxes.append((*lo, *hi))
+            self.owner.append(-3)
+
+    def finish(self, title: str) -> Figure:
+        """Cut the paper to the drawing."""
+        texts = np.array(self.boxes)
+        lo, hi = texts[:, :2].min(0) - 0.15, texts[:, 2:].max(0) + 0.15
+        if title:
+            size = 12.0
+            need = 0.6 * len(title) * size / 72 / UNIT - (hi[0] - lo[0])
+            lo[0], hi[0], hi[1] = lo[0] - max(need, 0) / 2, hi[0] + max(need, 0) / 2, hi[1] + 0.4
+            self.axes.text((lo[0] + hi[0]) / 2, hi[1] - 0.12, title, family=FACE, size=size, ha="center", va="top", parse_math=False)
+        self.axes.set(xlim=(lo[0], hi[0]), ylim=(lo[1], hi[1]))
+        self.figure.set_size_inches(*((hi - lo) * UNIT))
+        return self.figure
+
+
+def draw(
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str = "",
+    frames: bool = True,
+    dpi: int = 200,
+) -> Figure:
+    """Draw a bond graph; save it when a path is given.
+
+    Parameters
+    ----------
+    nodes, edges
+        The bond graph.
+    path
+        Where to save it; the suffix, ``.svg``, ``.png`` or ``.pdf``, decides the format.
+    title
+        Written above the drawing.
+    frames
+        Whether sub-models get a frame with their name.
+    dpi
+        Dots per inch of a PNG.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure, free of pyplot.
+
+    Raises
+    ------
+    InputError
+        For an empty or too large graph, another suffix, or a place that cannot be written.
+
+    Examples
+    --------
+    >>> nodes = [Node("e", "Se", "V"), Node("r", "R", "load")]
+    >>> figure = draw(nodes, [Edge(0, 1, "head")])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['Se', ':', 'V', 'R', ':', 'load']
+    """
+    target = None if path is None else Path(path)
+    if target is not None and target.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise InputError(f"cannot draw to '{target}': the suffix is '{target.suffix}'; use .svg, .png or .pdf")
+    if not nodes:
+        raise InputError("there is nothing to draw: the model has no elements yet")
+    page = _Page(_graph(nodes, edges), layout(nodes, edges))
+    page.symbols()
+    page.bonds(edges)
+    page.labels()
+    if frames:
+        page.frames()
+    figure = page.finish(title)
+    if target is not None:
+        _save(figure, target, dpi)
+    return figure
+
+
+def _save(figure: Figure, target: Path, dpi: int) -> None:
+    """Write the figure, the same bytes for the same drawing."""
+    import matplotlib as mpl
+
+    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
+    try:
+        with mpl.rc_context({"svg.hashsalt": "bondloop"}):
+            figure.savefig(target, dpi=dpi, metadata=stamp, facecolor="white")
+    except OSError as error:
+        raise InputError(f"cannot write the drawing '{target}': {error.strerror or error}; does the folder exist?") from error

@@ -1,0 +1,489 @@
+"""Places for the nodes of a bond graph: a horizontal spine with its branches, or a search on a grid.
+
+A tree (most bond graphs) becomes a spine, its longest chain of junctions and two-ports, wrapped into rows, with
+tidy trees above and below. A graph with loops starts from stress majorisation (Gansner, Koren and North 2005) and
+from the spine of a spanning tree; heat-bath sweeps on a grid then remove crossings and overlaps, and the
+better of the two is kept. Lengths are in bonds: one unit is one bond on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.drawing import Edge, Node
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.intp]
+ROW = 11.0  # widest row of a spine, in bonds, before it is wrapped
+GAP = 0.22  # least white between two texts
+SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26  # half-width of a letter; width of a letter; height of a line
+CUT, OVER, CLASH, LONG, SLANT = 6.0, 8.0, 9.0, 0.7, 1.0  # costs of the faults of a layout with loops
+SOURCES = frozenset({"Se", "Sf", "SS", "MSe", "MSf", "port"})
+UPWARD = frozenset({"I", "C", "De", "Df", "IC"})
+
+
+def label_lines(label: str, longest: int = 12) -> list[str]:
+    """Break a long label into two lines, at an underscore, dot or space near its middle.
+
+    >>> label_lines("mass"), label_lines("left_bearing_friction")
+    (['mass'], ['left_bearing', '_friction'])
+    """
+    breaks = [i for i in range(1, len(label)) if label[i] in "_. "]
+    if len(label) <= longest or not breaks:
+        return [label]
+    at = min(breaks, key=lambda i: abs(i - len(label) / 2))
+    return [label[:at], label[at:].lstrip(" ")]
+
+
+def _label_width(label: str) -> float:
+    return max(map(len, label_lines(label))) * LABEL_EM if label else 0.0
+
+
+@dataclass
+class Graph:
+    """One connected bond graph as arrays: neighbours, text sizes, and which ends of bonds are leaves."""
+
+    nodes: Sequence[Node]
+    tail: npt.NDArray[np.intp]
+    head: npt.NDArray[np.intp]
+    signal: Flags
+    near: list[list[int]] = field(init=False)
+    leaf: Flags = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.nodes)
+        sets: list[set[int]] = [set() for _ in range(n)]
+        for t, h in zip(self.tail.tolist(), self.head.tolist(), strict=True):
+            sets[t].add(h)
+            sets[h].add(t)
+        self.near = [sorted(s) for s in sets]
+        self.leaf = np.array([len(s) == 1 for s in sets], dtype=bool)
+        if n == 2:
+            self.leaf[0] = False
+        self.anchor = np.array([s[0] if s else i for i, s in enumerate(self.near)], dtype=np.intp)
+        self.half = np.array([SYMBOL_EM * len(v.symbol) for v in self.nodes])
+        inline = [_label_width(v.label) + 0.2 if v.label and lf else 0.0 for v, lf in zip(self.nodes, self.leaf)]
+        self.inline = np.array(inline)  # ": label", written on the far side of a leaf's bond
+        t, h, each = self.tail, self.head, np.arange(n)
+        self.share = (t[:, None] == t) | (t[:, None] == h) | (h[:, None] == t) | (h[:, None] == h)
+        self.own = (t[:, None] == each) | (h[:, None] == each)
+        self.beside = np.array([0.0 if lf else _label_width(v.label) for v, lf in zip(self.nodes, self.leaf)])
+
+    def boxes(self, p: Array) -> tuple[Array, Array]:
+        """Lower left and upper right corners of every text at positions ``p`` of shape (2, ..., n)."""
+        left = p[0][..., self.anchor] - p[0] > 0.2
+        lo = np.stack([p[0] - (self.half + np.where(left, self.inline, 0.0)), p[1] - LINE / 2])
+        hi = np.stack([p[0] + (self.half + np.where(left, 0.0, self.inline)), p[1] + LINE / 2])
+        return lo, hi
+
+
+def crossing(p: Array, q: Array, r: Array, s: Array) -> Flags:
+    """Whether the open segments pq and rs cross; points have shape (2, ...) and broadcast."""
+    ux, uy, vx, vy = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
+    wx, wy = r[0] - p[0], r[1] - p[1]
+    area = ux * vy - uy * vx
+    area = np.where(np.abs(area) < 1e-9, np.inf, area)  # parallel segments do not cross
+    at, on = (wx * vy - wy * vx) / area, (wx * uy - wy * ux) / area
+    return np.asarray((np.abs(at - 0.5) < 0.5 - 1e-6) & (np.abs(on - 0.5) < 0.5 - 1e-6), dtype=bool)
+
+
+def through(p: Array, q: Array, lo: Array, hi: Array) -> Flags:
+    """Whether the segment pq meets the box from ``lo`` to ``hi``; points have shape (2, ...) and broadcast."""
+    d = q - p
+    d = np.where(np.abs(d) < 1e-12, 1e-12, d)
+    enter, leave = np.float64(0.0), np.float64(1.0)
+    for k in (0, 1):
+        a, b = (lo[k] - p[k]) / d[k], (hi[k] - p[k]) / d[k]
+        enter, leave = np.maximum(enter, np.minimum(a, b)), np.minimum(leave, np.maximum(a, b))
+    return np.asarray(enter <= leave, dtype=bool)
+
+
+def overlap(lo: Array, hi: Array, lo2: Array, hi2: Array) -> Flags:
+    """Whether two boxes overlap; corners have shape (2, ...) and broadcast."""
+    flags = (lo[0] < hi2[0]) & (lo2[0] < hi[0]) & (lo[1] < hi2[1]) & (lo2[1] < hi[1])
+    return np.asarray(flags, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What is wrong with a layout: bonds that cross, bonds over foreign texts, texts over texts."""
+
+    crossings: int
+    bonds_over_nodes: int
+    overlaps: int
+
+
+def measure(graph: Graph, positions: Array) -> Quality:
+    """Count the faults of ``positions``, shape (n, 2)."""
+    t, h, p = graph.tail, graph.head, positions.T
+    a, b = p[:, t], p[:, h]
+    lo, hi = graph.boxes(p)
+    cut = crossing(a[..., None], b[..., None], a[:, None], b[:, None]) & ~graph.share
+    over = through(a[..., None], b[..., None], lo[:, None], hi[:, None]) & ~graph.own
+    clash = np.triu(overlap(lo[..., None], hi[..., None], lo[:, None], hi[:, None]), 1)
+    return Quality(int(cut.sum()) // 2, int(over.sum()), int(clash.sum()))
+
+
+# ---------------------------------------------------------------------------------------------- trees: the spine
+
+
+@dataclass
+class _Block:
+    """A subtree hung from its parent: places (x, depth) from its root, and its outline at each depth."""
+
+    places: dict[int, tuple[float, int]]
+    left: list[float]
+    right: list[float]
+
+
+def _beside(blocks: Sequence[_Block]) -> tuple[list[float], _Block]:
+    """Set blocks side by side, as close as their outlines allow, centred on the parent."""
+    left, right, at = [], [], list[float]()
+    for block in blocks:
+        x = at[-1] + 0.9 if at else 0.0
+        for d in range(min(len(right), len(block.left))):
+            x = max(x, right[d] - block.left[d] + GAP)
+        at.append(x)
+        for d in range(len(block.left)):
+            if d == len(left):
+                left.append(x + block.left[d])
+                right.append(x + block.right[d])
+            left[d], right[d] = min(left[d], x + block.left[d]), max(right[d], x + block.right[d])
+    k = len(at)
+    centre = (at[(k - 1) // 2] + at[k // 2]) / 2 if k else 0.0
+    at = [x - centre for x in at]
+    places = {v: (x + dx, d) for x, b in zip(at, blocks, strict=True) for v, (dx, d) in b.places.items()}
+    return at, _Block(places, [x - centre for x in left], [x - centre for x in right])
+
+
+class _Spine:
+    """Layout of a tree given as neighbour lists: rows of spine nodes with subtrees above and below."""
+
+    def __init__(self, graph: Graph, near: list[list[int]]) -> None:
+        self.graph, self.near = graph, near
+
+    def leaf(self, v: int) -> bool:
+        return len(self.near[v]) == 1
+
+    def order(self, v: int) -> tuple[bool, int, int]:
+        return (self.leaf(v), 0 if self.graph.nodes[v].symbol in UPWARD else 1, v)
+
+    def farthest(self, start: int, among: set[int]) -> list[int]:
+        """The longest path within ``among`` that ends at ``start``; a source is the better far end."""
+        came, depth, queue = {start: -1}, {start: 0}, [start]
+        for v in queue:
+            for w in self.near[v]:
+                if w in among and w not in came:
+                    came[w], depth[w] = v, depth[v] + 1
+                    queue.append(w)
+        path = [max(queue, key=lambda v: (depth[v], self.source(v), self.heavy(v), -v))]
+        while came[path[-1]] >= 0:
+            path.append(came[path[-1]])
+        return path
+
+    def source(self, v: int) -> bool:
+        return self.graph.nodes[v].symbol in SOURCES and self.leaf(v)
+
+    def heavy(self, v: int) -> bool:
+        return any(self.graph.nodes[w].symbol == "I" and self.leaf(w) for w in self.near[v])
+
+    def spine(self) -> list[int]:
+        """The longest chain of the core, from a source on the left, with an end leaf where one fits."""
+        core = {v for v in range(len(self.near)) if not self.leaf(v) or self.source(v)} or {0}
+        path = self.farthest(self.farthest(min(core), core)[0], core)
+        forward = set(zip(self.graph.tail.tolist(), self.graph.head.tolist(), strict=True))
+        along = sum(1 if pair in forward else -1 for pair in zip(path, path[1:], strict=False))
+        if (self.source(path[-1]), -along) > (self.source(path[0]), along):
+            path.reverse()
+        for end in (0, -1):
+            free = [w for w in self.near[path[end]] if self.leaf(w) and w not in path]
+            free.sort(key=lambda w: (self.graph.nodes[w].symbol != "C", w))
+            room = 3 if len(path) > 2 else 1  # a leaf more than above and below can take
+            if len(free) >= room and not self.leaf(path[end]):
+                path.insert(0 if end == 0 else len(path), free[0])
+            elif len(self.near) == 2 and len(path) == 1:
+                path += free
+        return path
+
+    def block(self, v: int, parent: int, flip: bool = False) -> _Block:
+        """The subtree of ``v`` seen from ``parent``; ``flip`` writes a leaf's label to its left."""
+        g, kids = self.graph, [w for w in self.near[v] if w != parent]
+        far, half = float(g.half[v] + g.inline[v]), float(g.half[v])
+        left, right = (-far, half) if flip else (-half, max(far, float(g.beside[v]) + GAP))
+        mine, deep = [w for w in kids if self.leaf(w)], [w for w in kids if not self.leaf(w)]
+        places = {v: (0.0, 0)}
+        if len(deep) == 1 and 1 <= len(mine) <= 2:  # a vertical chain: its leaves at right angles
+            for sign, w in zip((1, -1), sorted(mine, key=self.order), strict=False):
+                reach = 1.0 + float(g.half[w] + g.inline[w])
+                places[w] = (float(sign), 0)
+                left, right = (left, max(right, reach)) if sign > 0 else (-reach, right)
+            kids = deep
+        _, under = self.fan(v, kids)
+        places |= {w: (x, d + 1) for w, (x, d) in under.places.items()}
+        return _Block(places, [left, *under.left], [right, *under.right])
+
+    def fan(self, v: int, kids: Sequence[int]) -> tuple[list[float], _Block]:
+        """Subtrees of ``v`` side by side, the deepest in the middle, labels turned outwards."""
+        ranked = sorted(kids, key=self.order)
+        ranked = ranked[1::2][::-1] + ranked[0::2]
+        return _beside([self.block(w, v, 2 * i + 1 < len(ranked)) for i, w in enumerate(ranked)])
+
+    def rows(self, spine: list[int]) -> list[list[int]]:
+        """Cut the spine into rows of about equal width, between groups where it can be."""
+        width = np.cumsum([max(1.0, (len(self.near[v]) - 2) / 2) for v in spine])
+        count = int(np.ceil((width[-1] - 1.5) / ROW)) or 1
+        group = [self.graph.nodes[v].group for v in spine]
+        cuts = [0]
+        for k in range(1, count):
+            ideal = float(width[-1]) * k / count
+            ranked = [
+                (abs(float(width[i - 1]) - ideal) + (3.0 if group[i] == group[i - 1] else 0.0), i)
+                for i in range(cuts[-1] + 2, len(spine) - 1)
+            ]
+            cuts.append(min(ranked)[1])
+        return [spine[i:j] for i, j in zip(cuts, [*cuts[1:], len(spine)], strict=True)]
+
+    def sides(self, v: int, kids: Iterable[int], shut: int) -> tuple[list[int], list[int], list[int]]:
+        """Share the branches of a spine node among above, below and, at a turn, outwards."""
+        up, down, out = [], [], list[int]()
+        for w in sorted(kids, key=self.order):
+            if shut:
+                open_side = down if shut > 0 else up
+                (out if self.leaf(w) and open_side and not out else open_side).append(w)
+                continue
+            first, other = (up, down) if self.graph.nodes[w].symbol in UPWARD else (down, up)
+            (first if len(first) <= len(other) else other).append(w)
+        return up, down, out
+
+    def place(self) -> Array:
+        """Positions of all nodes."""
+        g, p, top = self.graph, np.zeros((len(self.near), 2)), 0.0
+        spine = self.spine()
+        on, rows = set(spine), self.rows(spine)
+        framed = 0.4 * any(v.group for v in g.nodes)
+        for r, row in enumerate(rows):
+            order = row[::-1] if r % 2 else row
+            outline: dict[int, float] = {}
+            here: dict[int, tuple[float, int]] = {}
+            x, high, low, before = 0.0, 0, 0, -1
+            for v in order:
+                shut = 1 if r and v == row[0] else -1 if r + 1 < len(rows) and v == row[-1] else 0
+                up, down, out = self.sides(v, (w for w in self.near[v] if w not in on), shut)
+                fans = ((1, self.fan(v, up)[1]), (-1, self.fan(v, down)[1]))
+                apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
+                if before >= 0:
+                    text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
+                    x += max(1.0, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
+                for sign, fan in fans:
+                    for d, edge in enumerate(fan.left, 1):
+                        x = max(x, outline.get(sign * d, -np.inf) - edge + GAP + apart)
+                for sign, fan in fans:
+                    for d, edge in enumerate(fan.right, 1):
+                        outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
+                    here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
+                here[v] = (x, 0)
+                here |= {w: (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0) for w in out}
+                high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
+            shift = p[rows[r - 1][-1], 0] - here[row[0]][0] if r else 0.0
+            base = top - high if r else 0.0
+            for v, (dx, dy) in here.items():
+                p[v] = dx + shift, base + dy
+            top = base - low - 1.0 - framed
+        return p
+
+
+# ------------------------------------------------------------------------------------- loops: stress, then search
+
+
+def _stress(graph: Graph) -> Array:
+    """Stress majorisation from classical scaling: distances on paper near those along the bonds."""
+    from scipy.linalg import cho_factor, cho_solve, eigh
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
+
+    n, t, h = len(graph.nodes), graph.tail, graph.head
+    group = np.unique([v.group for v in graph.nodes], return_inverse=True)[1]
+    lengths = np.where(graph.leaf[t] | graph.leaf[h], 1.0, 1.4) + 0.3 * (group[t] != group[h])
+    table = coo_array((np.tile(lengths, 2), (np.r_[t, h], np.r_[h, t])), shape=(n, n)).tocsr()
+    d = np.asarray(shortest_path(table, method="D"))
+    centred = d**2 - (d**2).mean(0) - (d**2).mean(1)[:, None] + (d**2).mean()
+    value, vector = eigh(-centred / 2, subset_by_index=[n - 2, n - 1])
+    vector *= np.where(vector[np.abs(vector).argmax(0), [0, 1]] < 0, -1.0, 1.0)  # the sign is free: fix it
+    x = (vector * np.sqrt(np.maximum(value, 1e-9)))[:, ::-1] + 1e-3 * np.cos(np.outer(np.arange(n), [1.0, 2.0]))
+    w = 1.0 / (d + np.eye(n)) ** 2
+    np.fill_diagonal(w, 0.0)
+    factor = cho_factor(np.diag(w.sum(1))[1:, 1:] - w[1:, 1:])
+    for _ in range(80 if n < 500 else 20):
+        apart = np.hypot(x[:, :1] - x[:, 0], x[:, 1:] - x[:, 1])
+        b = w * d / np.maximum(apart, 1e-9)
+        x = np.vstack([np.zeros(2), cho_solve(factor, (b.sum(1)[:, None] * x - b @ x)[1:])])
+    x -= x.mean(0)
+    turn = np.linalg.svd(x, full_matrices=False)[2]  # the long side lies flat
+    x = x @ turn.T
+    return x * np.where(x[np.abs(x).argmax(0), [0, 1]] > 0, -1.0, 1.0)
+
+
+class _Search:
+    """Heat-bath sweeps: each node, or a node with its leaves, draws a new grid place by its cost."""
+
+    def __init__(self, graph: Graph, start: Array) -> None:
+        self.g, self.rng, n = graph, np.random.default_rng(20), len(graph.nodes)
+        self.pitch = np.array([max(1.0, float((graph.half * 2 + graph.inline).max()) + 0.1), 1.0])
+        cells = [(x, y) for x in range(-3, 4) for y in range(-3, 4)]
+        self.wide = np.array(cells, dtype=float).T * self.pitch[:, None]
+        self.close = self.wide[:, [max(abs(x), abs(y)) <= 2 for x, y in cells]]
+        names = [v.group for v in graph.nodes]
+        self.mates = [[j for j in range(n) if names[j] == names[i]] if names[i] else [] for i in range(n)]
+        tufts = [[i, *(j for j in graph.near[i] if graph.leaf[j])] for i in range(n) if not graph.leaf[i]]
+        self.moves = [np.array(m) for m in [*([i] for i in range(n)), *(m for m in tufts if len(m) > 1)]]
+        self.bonds = [np.flatnonzero(graph.own[:, m].any(1)) for m in self.moves]
+        self.everything = np.arange(n), np.arange(len(graph.tail))
+        self.p = self.snap(start)
+
+    def snap(self, start: Array) -> Array:
+        """The nearest free grid place for each node, the most connected first; shape (2, n)."""
+        taken: set[tuple[int, int]] = set()
+        p = np.zeros((2, len(start)))
+        ring = sorted(((x, y) for x in range(-6, 7) for y in range(-6, 7)), key=lambda c: (c[0] ** 2 + c[1] ** 2, c))
+        for i in sorted(range(len(start)), key=lambda i: (-len(self.g.near[i]), i)):
+            x, y = np.rint(start[i] / self.pitch).astype(int).tolist()
+            cell = next(((x + u, y + v) for u, v in ring if (x + u, y + v) not in taken), (x, y))
+            taken.add(cell)
+            p[:, i] = np.array(cell) * self.pitch
+        return p
+
+    def cost(self, m: Whole, bonds: Whole, shifts: Array) -> Array:
+        """Cost of what touches nodes ``m`` after each of the ``shifts``, shape (2, number of shifts)."""
+        g = self.g
+        seen, others = self.view(m, bonds, shifts) if len(g.nodes) > 60 else self.everything
+        p = np.repeat(self.p[:, None], shifts.shape[1], axis=1)
+        p[:, :, m] += shifts[..., None]
+        lo, hi = g.boxes(p)
+        lo1, hi1, lo2, hi2 = lo[:, :, m], hi[:, :, m], lo[:, :, None, seen], hi[:, :, None, seen]
+        a, b = p[:, :, g.tail[bonds]], p[:, :, g.head[bonds]]
+        a1, b1 = a[..., None], b[..., None]
+        a2, b2 = p[:, :, None, g.tail[others]], p[:, :, None, g.head[others]]
+        cut = crossing(a1, b1, a2, b2) & ~g.share[bonds[:, None], others]
+        over = through(a1, b1, lo2, hi2) & ~g.own[bonds[:, None], seen]
+        under = through(a2, b2, lo1[..., None], hi1[..., None]) & ~g.own[others[:, None], m].T
+        clash = overlap(lo1[..., None], hi1[..., None], lo2 - 0.04, hi2 + 0.04) & (m[:, None] != seen)
+        dx, dy = np.abs(b - a)
+        weight = np.where(g.signal[bonds], 0.5, 1.0)
+        slant = np.where(np.minimum(dx, dy) < 1e-6, 0.0, np.where(np.abs(dx - dy) < 0.3, 1.0, 1.3))
+        total = (weight * (LONG * np.maximum(np.hypot(dx, dy) - 1, 0) + SLANT * slant)).sum(1)
+        faults = ((cut, CUT), (over, OVER), (under, OVER), (clash, CLASH))
+        total = total + sum(w * np.count_nonzero(f, axis=(1, 2)) for f, w in faults)
+        for i in m:
+            if self.mates[i]:
+                away = p[:, :, i] - p[:, :, self.mates[i]].mean(2)
+                total = total + 0.25 * np.hypot(away[0], away[1])
+        return np.asarray(total)
+
+    def view(self, m: Whole, bonds: Whole, shifts: Array) -> tuple[Whole, Whole]:
+        """The nodes and bonds that nodes ``m`` can meet on their way: what keeps a sweep linear."""
+        g, ends = self.g, self.p[:, np.r_[m, self.g.tail[bonds], self.g.head[bonds]]]
+        low = (ends.min(1) + np.minimum(shifts.min(1), 0) - 2)[:, None]
+        high = (ends.max(1) + np.maximum(shifts.max(1), 0) + 2)[:, None]
+        a, b = self.p[:, g.tail], self.p[:, g.head]
+        others = np.flatnonzero(overlap(np.minimum(a, b), np.maximum(a, b), low, high))
+        return np.flatnonzero(overlap(self.p, self.p, low, high)), others
+
+    def total(self) -> float:
+        """Cost of the whole layout."""
+        return float(self.cost(*self.everything, np.zeros((2, 1)))[0])
+
+    def sweep(self, heat: float) -> None:
+        """Let every node, and every node with its leaves, choose its place once."""
+        for k in self.rng.permutation(len(self.moves)):
+            m, shifts = self.moves[k], self.wide if heat > 0.5 else self.close
+            if self.g.leaf[m[0]]:
+                shifts = self.p[:, self.g.anchor[m]] + self.close - self.p[:, m]
+            cost = self.cost(m, self.bonds[k], shifts)
+            best = int(np.argmin(cost / heat - self.rng.gumbel(size=len(cost)) if heat > 0 else cost))
+            self.p[:, m] += shifts[:, best, None]
+
+    def run(self, heats: Iterable[float]) -> tuple[float, Array]:
+        """Cool down; return the lowest cost met and its positions, shape (n, 2)."""
+        best = (self.total(), self.p.T.copy())
+        for heat in heats:
+            self.sweep(heat)
+            if heat < 0.5:
+                best = min(best, (self.total(), self.p.T.copy()), key=lambda pair: pair[0])
+        return best
+
+
+def _tree(graph: Graph) -> list[list[int]]:
+    """Neighbour lists of a spanning tree that prefers power bonds, bonds within a group, and junctions."""
+    root = list(range(len(graph.nodes)))
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    near: list[list[int]] = [[] for _ in root]
+    rank = [(bool(s), graph.nodes[t].group != graph.nodes[h].group, k)
+            for k, (s, t, h) in enumerate(zip(graph.signal, graph.tail, graph.head, strict=True))]
+    for *_, k in sorted(rank):
+        t, h = int(graph.tail[k]), int(graph.head[k])
+        if find(t) != find(h):
+            root[find(t)] = find(h)
+            near[t].append(h)
+            near[h].append(t)
+    return [sorted(s) for s in near]
+
+
+def _star(graph: Graph, hub: int) -> Array:
+    """Many leaves around one junction, at equal angles, sources on the left."""
+    p = np.zeros((len(graph.nodes), 2))
+    order = sorted(graph.near[hub], key=lambda v: (graph.nodes[v].symbol not in SOURCES, v))
+    for i, v in enumerate(order):
+        angle = np.pi - 2 * np.pi * i / len(order)
+        p[v] = max(1.15, len(order) / 6.5) * np.array([np.cos(angle), np.sin(angle)])
+    return p
+
+
+def place(graph: Graph) -> Array:
+    """Positions of one connected graph."""
+    n, core = len(graph.nodes), np.flatnonzero(~graph.leaf)
+    if n <= 1:
+        return np.zeros((n, 2))
+    if len(core) == 1 and n > 6:
+        return _star(graph, int(core[0]))
+    tree = _tree(graph)
+    spine = _Spine(graph, tree).place()
+    if sum(map(len, graph.near)) == 2 * (n - 1):
+        return spine
+    sweeps = int(np.clip(2400 / n, 4, 60))
+    hot = np.r_[np.geomspace(4.0, 0.08, sweeps), 0.0, 0.0]
+    trials = [_Search(graph, _stress(graph)).run(hot), _Search(graph, spine).run(hot[len(hot) // 2 :])]
+    return min(trials, key=lambda pair: pair[0])[1]
+
+
+def place_all(graph: Graph) -> Array:
+    """Positions of a graph, its connected parts one under the other, the largest first."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(graph.nodes)
+    ones = np.ones(len(graph.tail))
+    label = connected_components(coo_array((ones, (graph.tail, graph.head)), shape=(n, n)), directed=False)[1]
+    p, floor = np.zeros((n, 2)), 0.0
+    for part in sorted(range(int(label.max()) + 1), key=lambda k: -int((label == k).sum())):
+        inside = np.flatnonzero(label == part)
+        new = np.full(n, -1)
+        new[inside] = np.arange(len(inside))
+        kept = label[graph.tail] == part
+        piece = Graph([graph.nodes[i] for i in inside], new[graph.tail[kept]], new[graph.head[kept]], graph.signal[kept])
+        q = place(piece)
+        p[inside] = q - [q[:, 0].min(), q[:, 1].max() - floor]
+        floor = float(p[inside, 1].min()) - 1.2
+    return p

@@ -1,0 +1,216 @@
+"""Parts and bonds: what a model is drawn with.
+
+``a >> b`` bonds two parts; the half arrow points from ``a`` to ``b``, the direction in which power is counted
+as positive. A part belongs to the model to whose attribute it is assigned; a part that is only bonded is
+taken into the model of its neighbour and named after its kind (``I``, ``R``, ``R2``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from bondloop.errors import ModelError
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.model import Model
+
+__all__ = ["Bond", "One", "Part", "Port", "Terminal", "Zero", "bond"]
+
+
+class Bond:
+    """A bond from ``tail`` to ``head``; ``index`` picks a component or port of a part with several.
+
+    ``stroke`` is the end with the causal stroke (``"head"`` or ``"tail"``, the end that receives the effort)
+    where the user imposes it.
+    """
+
+    __slots__ = ("head", "head_index", "stroke", "tail", "tail_index")
+
+    def __init__(
+        self, tail: Part, head: Part, tail_index: int | None, head_index: int | None, stroke: str | None
+    ) -> None:
+        self.tail, self.head = tail, head
+        self.tail_index, self.head_index = tail_index, head_index
+        self.stroke = stroke
+
+    def __str__(self) -> str:
+        return f"{_indexed(self.tail, self.tail_index)} >> {_indexed(self.head, self.head_index)}"
+
+
+def _indexed(part: Part, index: int | None) -> str:
+    return part.path if index is None else f"{part.path}[{index}]"
+
+
+class Part:
+    """Base of everything that can be bonded."""
+
+    _owner: Model | None = None
+    _name: str | None = None
+    size: int | None = None
+    """Number of components of the bonds it takes; None where the part adapts to its bond."""
+    is_signal = False
+    """Whether its bonds carry signals only (detectors, functions of signals)."""
+
+    def __init__(self) -> None:
+        self._bonds: list[Bond] = []
+
+    @property
+    def path(self) -> str:
+        """Path name, from the root model down, without the root's own name."""
+        names = []
+        part: Part | None = self
+        while part is not None and part._owner is not None:
+            names.append(part._name or "?")
+            part = part._owner
+        return ".".join(reversed(names)) or (self._name or f"<unnamed {type(self).__name__}>")
+
+    @property
+    def symbol(self) -> str:
+        """What is drawn for it."""
+        return type(self).__name__
+
+    def _home(self) -> Model | None:
+        """The model into which a neighbour without an owner is taken."""
+        return self._owner
+
+    def _accepts(self, index: int | None) -> None:
+        """Raise if the part has no such component."""
+        if index is not None and not 0 <= index < (self.size or 1):
+            raise ModelError(f"{self.path} has no component [{index}]; its size is {self.size or 1}")
+
+    def __getitem__(self, index: int) -> Terminal:
+        """Return one component of a vector part, or one port of a field."""
+        self._accepts(index)
+        return Terminal(self, index)
+
+    def __iter__(self) -> Iterator[Terminal]:
+        return iter([Terminal(self, i) for i in range(self.size or 1)])
+
+    @overload
+    def __rshift__(self, other: Part) -> Part: ...
+    @overload
+    def __rshift__(self, other: Terminal) -> Terminal: ...
+    @overload
+    def __rshift__(self, other: Sequence[Any]) -> Sequence[Any]: ...
+    def __rshift__(self, other: Any) -> Any:
+        """Bond this part to another (or to each of a list); return the other, so that bonds chain."""
+        return _join(self, other)
+
+    def __rrshift__(self, other: Sequence[Part | Terminal]) -> Part:
+        """Bond each of a list to this part."""
+        for one in other:
+            bond(one, self)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}>"
+
+
+class Terminal:
+    """One component of a vector part or one port of a field; it can be bonded like a part."""
+
+    __slots__ = ("index", "part")
+
+    def __init__(self, part: Part, index: int) -> None:
+        self.part, self.index = part, index
+
+    def __rshift__(self, other: Any) -> Any:
+        return _join(self, other)
+
+    def __rrshift__(self, other: Sequence[Part | Terminal]) -> Terminal:
+        for one in other:
+            bond(one, self)
+        return self
+
+
+def _join(tail: Part | Terminal, head: Any) -> Any:
+    if isinstance(head, (list, tuple)):
+        for one in head:
+            bond(tail, one)
+        return head
+    if not isinstance(head, (Part, Terminal)):
+        raise ModelError(f"cannot bond {_name(tail)} to a {type(head).__name__}; expected a part of a bond graph")
+    bond(tail, head)
+    return head
+
+
+def _name(end: Part | Terminal) -> str:
+    return end.path if isinstance(end, Part) else _indexed(end.part, end.index)
+
+
+def bond(tail: Part | Terminal, head: Part | Terminal, *, stroke: str | None = None) -> Bond:
+    """Bond two parts, as ``tail >> head`` does, with an imposed causal stroke if wished.
+
+    Parameters
+    ----------
+    tail, head
+        The parts; power counts as positive from tail to head.
+    stroke
+        ``"head"`` or ``"tail"``: the end that receives the effort. None leaves it to the causality assignment.
+    """
+    if stroke not in (None, "head", "tail"):
+        raise ModelError(f"stroke must be 'head', 'tail' or None; found {stroke!r}")
+    ends: list[Part] = []
+    indices: list[int | None] = []
+    for end in (tail, head):
+        part, index = (end.part, end.index) if isinstance(end, Terminal) else (end, None)
+        if not hasattr(part, "_bonds"):
+            raise ModelError(f"a model cannot be bonded itself; bond one of its ports ({_ports_of(part)})")
+        ends.append(part)
+        indices.append(index)
+    a, b = ends
+    if a is b:
+        raise ModelError(f"{a.path} cannot be bonded to itself")
+    made = Bond(a, b, indices[0], indices[1], stroke)
+    a._bonds.append(made)
+    b._bonds.append(made)
+    home_a, home_b = a._home(), b._home()
+    if a._owner is None and home_b is not None:
+        home_b._adopt(a)
+    elif b._owner is None and home_a is not None:
+        home_a._adopt(b)
+    return made
+
+
+def _ports_of(part: Part) -> str:
+    names = [name for name, p in getattr(part, "_parts", {}).items() if isinstance(p, Port)]
+    return ", ".join(names) or "it has none"
+
+
+class Junction(Part):
+    """Base of 0- and 1-junctions."""
+
+    def __init__(self, size: int = 1) -> None:
+        super().__init__()
+        if size < 1:
+            raise ModelError(f"the size of a junction must be at least 1; found {size}")
+        self.size = size
+
+
+class Zero(Junction):
+    """0-junction: one effort, flows add up to zero."""
+
+    symbol = "0"
+
+
+class One(Junction):
+    """1-junction: one flow, efforts add up to zero."""
+
+    symbol = "1"
+
+
+class Port(Part):
+    """A named port of a model: a bond from outside passes through it to the part bonded inside."""
+
+    symbol = "port"
+
+    def __init__(self, size: int = 1) -> None:
+        super().__init__()
+        if size < 1:
+            raise ModelError(f"the size of a port must be at least 1; found {size}")
+        self.size = size
+
+    def _home(self) -> Model | None:
+        model = self._owner
+        return model if model is None or model._owner is None else model._owner

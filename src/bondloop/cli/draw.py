@@ -1,0 +1,39 @@
+"""`bondloop draw`: a model's bond graph, with half arrows and causal strokes, as SVG or PNG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.source import Source, find_model, short_name
+from bondloop.errors import InputError
+
+__all__ = ["draw"]
+
+SUFFIXES = (".svg", ".png")
+
+
+def draw(
+    source: Source,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="The file to write, .svg or .png; the model's name with .svg if left out."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a model's bond graph to a file."""
+    path = out or Path(f"{short_name(source)}.svg")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"cannot draw to '{path}': the file must end in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot draw to '{path}': there is no folder '{path.parent}'")
+    find_model(source).draw(path)
+    if as_json:
+        print_json({"model": short_name(source), "file": str(path)})
+    else:
+        print(f"wrote {path}")

@@ -1,0 +1,43 @@
+"""The `bondloop` command: its verbs, and how it fails."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bondloop import __version__
+from bondloop.cli import draw, equations, listing
+from bondloop.cli.failing import FailingInOneSentence
+
+__all__ = ["app"]
+
+# Without Rich: importing it would double the time in which --help answers.
+app = typer.Typer(
+    name="bondloop",
+    cls=FailingInOneSentence,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(listing.list_entries)
+app.command("equations")(equations.equations)
+app.command("draw")(draw.draw)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"bondloop {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def bondloop(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    """Design, rehearse and run real-time hybrid tests, from one model in Python."""
+    del version  # its callback has done the work

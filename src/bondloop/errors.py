@@ -1,0 +1,103 @@
+"""What bondloop raises, and the sentence that answers a misspelt name.
+
+Every error meant for the user derives from `BondloopError`; the command line prints it as one sentence
+without a traceback. An error says what was found, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "BondloopError",
+    "CausalityError",
+    "InputError",
+    "ModelError",
+    "SolveError",
+    "unknown_name",
+]
+
+SHOWN = 12
+"""How many known names an error lists before it stops with a count."""
+
+
+class BondloopError(Exception):
+    """Base of every error that bondloop raises on purpose."""
+
+
+class ModelError(BondloopError):
+    """The model as drawn is wrong: an unconnected port, a name used twice, incompatible bonds."""
+
+
+class CausalityError(ModelError):
+    """No consistent causality exists; the message names the path along which the conflict arose."""
+
+
+class SolveError(BondloopError):
+    """An algebraic loop, a steady state or an inverse cannot be solved."""
+
+
+class InputError(BondloopError):
+    """A value, a name or a file given by the user cannot be used."""
+
+
+def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -> str:
+    """Return the sentence for a name that does not exist, with the nearest known names.
+
+    Parameters
+    ----------
+    kind
+        What the name stands for, in the singular: ``"parameter"``, ``"output"``.
+    given
+        The name as the user wrote it.
+    known
+        The names that exist; at most twelve are listed, the nearest first when there are more.
+    where
+        The path of the thing that has the names; empty when there is none.
+
+    Returns
+    -------
+    str
+        One sentence without a full stop.
+
+    Examples
+    --------
+    >>> unknown_name("parameter", "mas", ["mass", "damping"], where="m1.I")
+    "unknown parameter 'mas' of m1.I; did you mean 'mass'? known: damping, mass"
+    >>> unknown_name("output", "q", [])
+    "unknown output 'q'; none are known"
+    """
+    names = sorted(set(known))
+    sentence = f"unknown {kind} '{given}'" + (f" of {where}" if where else "")
+    if not names:
+        return f"{sentence}; none are known"
+    near = nearest(given, names)
+    if near:
+        sentence += "; did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+    else:
+        sentence += ";"
+    if len(names) <= SHOWN:
+        return f"{sentence} known: {', '.join(names)}"
+    shown = near + [name for name in names if name not in near]
+    return f"{sentence} known: {', '.join(shown[:SHOWN])} and {len(names) - SHOWN} more"
+
+
+def nearest(given: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Return the known names that look like `given` or contain it, ignoring case, the nearest first.
+
+    Examples
+    --------
+    >>> nearest("Stifness", ["stiffness", "mass"])
+    ['stiffness']
+    >>> nearest("three-mass", ["gawthrop-three-mass", "wagg-two-mass"])
+    ['gawthrop-three-mass']
+    """
+    spelt: dict[str, list[str]] = {}
+    for name in names:
+        spelt.setdefault(name.lower(), []).append(name)
+    wanted = given.lower()
+    containing = [low for low in spelt if len(wanted) >= 3 and wanted in low]
+    close = difflib.get_close_matches(wanted, spelt, n=count, cutoff=0.6)
+    ranked = dict.fromkeys(containing + close)
+    return [name for low in ranked for name in spelt[low]][:count]

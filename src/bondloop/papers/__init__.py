@@ -1,0 +1,88 @@
+"""Each paper's examples, ready to run, and the list of them.
+
+The list is light: an entry's module is imported only when its model is asked for.
+
+>>> from bondloop import papers
+>>> papers.find("gawthrop-three-mass").kind
+'model'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, cast
+
+from bondloop.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+
+__all__ = ["Entry", "entries", "find"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One ready-made model or test.
+
+    Parameters
+    ----------
+    name
+        What the user types: ``gawthrop-three-mass``.
+    summary
+        One line for ``bondloop list``.
+    module
+        The module that defines it; it offers ``model()``, which returns a new `Model`.
+    kind
+        ``"model"``: equations and a drawing; ``"test"``: a hybrid test that can be run.
+    """
+
+    name: str
+    summary: str
+    module: str
+    kind: Literal["model", "test"]
+
+    def model(self) -> Model:
+        """Import the entry's module and return a new copy of its model."""
+        return cast("Model", import_module(self.module).model())
+
+
+_ENTRIES = (
+    Entry(
+        name="gawthrop-three-mass",
+        summary="Three masses in a chain, driven at the wall, with a double-well spring (Gawthrop 2005)",
+        module="bondloop.papers.gawthrop_three_mass",
+        kind="model",
+    ),
+)
+
+
+def entries() -> tuple[Entry, ...]:
+    """Return every ready-made model and test, in the order they are listed.
+
+    Examples
+    --------
+    >>> [entry.name for entry in entries()]
+    ['gawthrop-three-mass'...]
+    """
+    return _ENTRIES
+
+
+def find(name: str) -> Entry:
+    """Return the entry called `name`.
+
+    Raises
+    ------
+    InputError
+        When there is none; the message names the nearest ones.
+
+    Examples
+    --------
+    >>> find("gawthrop-three-mas")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: unknown model 'gawthrop-three-mas'; did you mean 'gawthrop-three-mass'? ...
+    """
+    for entry in _ENTRIES:
+        if entry.name == name:
+            return entry
+    raise InputError(unknown_name("model", name, (entry.name for entry in _ENTRIES)))

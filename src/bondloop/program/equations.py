@@ -1,0 +1,140 @@
+"""Readable equations, as text and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.program.schedule import Loop
+from bondloop.program.sympy_bridge import Symbols, to_sympy
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["Equations", "equations", "latex_name"]
+
+_LETTERS = {
+    "momentum": "p", "displacement": "q", "effort": "e", "flow": "f", "mass": "m", "inertia": "J",
+    "inductance": "L", "inertance": "I", "stiffness": "k", "compliance": "C", "capacitance": "C",
+    "damping": "c", "resistance": "R", "conductance": "G", "modulus": "n", "ratio": "r",
+}  # fmt: skip
+"""Letters that stand for the last word of a path in LaTeX."""
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Equations in order; ``str()`` gives text, :meth:`latex` a LaTeX ``align`` environment.
+
+    Attributes
+    ----------
+    rows : tuple of (str, str)
+        Left and right side of each equation, as text.
+    notes : tuple of str
+        Remarks on causality.
+    """
+
+    rows: tuple[tuple[str, str], ...]
+    latex_rows: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        width = max((len(left) for left, _ in self.rows), default=0)
+        lines = [f"{left:<{width}} = {right}" for left, right in self.rows]
+        return "\n".join([*lines, *(f"# {note}" for note in self.notes)])
+
+    def latex(self) -> str:
+        """Return a LaTeX ``align*`` environment."""
+        body = " \\\\\n".join(f"  {left} &= {right}" for left, right in self.latex_rows)
+        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
+
+
+def latex_name(path: str) -> str:
+    r"""LaTeX of a path name: a letter for the quantity, the rest as subscript.
+
+    >>> latex_name("m1.I.mass")
+    'm_{\\mathrm{m1.I}}'
+    >>> latex_name("d/dt m1.I.momentum")
+    '\\dot{p}_{\\mathrm{m1.I}}'
+    """
+    if path.startswith("d/dt "):
+        inner = latex_name(path[5:])
+        head, brace, rest = inner.partition("_{")
+        return f"\\dot{{{head}}}{brace}{rest}"
+    match = re.fullmatch(r"d\((.+)\)/d\((.+)\)", path)
+    if match:
+        return f"\\frac{{\\partial {latex_name(match[1])}}}{{\\partial {latex_name(match[2])}}}"
+    owner, _, last = path.rpartition(".")
+    if last in _LETTERS and owner:
+        return f"{_LETTERS[last]}_{{\\mathrm{{{_escape(owner)}}}}}"
+    if len(last) == 1 and owner:
+        return f"{last}_{{\\mathrm{{{_escape(owner)}}}}}"
+    if re.fullmatch(r"[A-Za-z]\d*", path):
+        return path if len(path) == 1 else f"{path[0]}_{{{path[1:]}}}"
+    return f"\\mathrm{{{_escape(path)}}}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("_", "\\_")
+
+
+def equations(system: System, form: str) -> Equations:
+    """Return a system's equations in state or causal form."""
+    if form == "causal":
+        return _causal(system)
+    if form == "state":
+        return _state(system)
+    raise InputError(f"unknown form {form!r} of equations; expected 'state' or 'causal'")
+
+
+def _latex(expression: Any, names: dict[Any, str]) -> str:
+    import sympy as sp
+
+    return str(sp.latex(expression, symbol_names=names))
+
+
+def _state(system: System) -> Equations:
+    symbolic = system.symbolic
+    left = [*(f"d/dt {name}" for name in system.states), *system.outputs]
+    if system.is_linear and not system.input_rates:
+        x = [symbolic.symbol(v) for v in (*system.state_vars, *system.input_vars)]
+        right = []
+        for goal in ("rates", "outputs"):
+            joined = symbolic.jacobian(goal, "states").row_join(symbolic.jacobian(goal, "inputs"))
+            for i in range(joined.shape[0]):
+                right.append(sum((joined[i, j] * v for j, v in enumerate(x) if joined[i, j] != 0), start=0 * joined[0, 0] if joined.shape[1] else 0))
+    else:
+        right = [*symbolic.rates, *symbolic.outputs]
+    for statement in system.statements:
+        if isinstance(statement, Loop) and not statement.linear:
+            left += ["0"] * len(statement.tears)
+            right += [
+                symbolic.expand(d) - symbolic.symbol(t)
+                for t, d in zip(statement.tears, statement.definitions, strict=True)
+            ]
+    symbols = {s for r in right for s in getattr(r, "free_symbols", ())}
+    names = {s: latex_name(s.name) for s in symbols}
+    return Equations(
+        tuple((a, str(b)) for a, b in zip(left, right, strict=True)),
+        tuple((latex_name(a), _latex(b, names)) for a, b in zip(left, right, strict=True)),
+        tuple(system.notes),
+    )
+
+
+def _causal(system: System) -> Equations:
+    symbol = Symbols()
+    rows: list[tuple[str, Any]] = []
+    for statement in system.statements:
+        if isinstance(statement, Loop):
+            rows += [(a.target.name, a.expr) for a in statement.body]
+            rows += [(t.name, d) for t, d in zip(statement.tears, statement.definitions, strict=True)]
+        else:
+            rows.append((statement.target.name, statement.expr))
+    rows += [(f"d/dt {n}", e) for n, e in zip(system.states, system.rate_exprs, strict=True)]
+    rows += [(n, e) for n, e in system.output_exprs.items() if str(e) != n]
+    latex = []
+    for left, expr in rows:
+        value = to_sympy(expr, symbol)
+        latex.append((latex_name(left), _latex(value, {s: latex_name(s.name) for s in value.free_symbols})))
+    return Equations(tuple((left, str(expr)) for left, expr in rows), tuple(latex), tuple(system.notes))

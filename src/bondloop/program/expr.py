@@ -1,0 +1,332 @@
+"""Expressions: the right-hand sides of a program's assignments.
+
+An expression is a variable, a constant, or an operation on expressions. It is a plain value: it can be
+evaluated, differentiated (:mod:`bondloop.program.calculus`), shown with SymPy
+(:mod:`bondloop.program.sympy_bridge`) and written as Python or C. All values are double precision numbers;
+comparisons give 1.0 or 0.0. Operands are kept in the order in which they were written, so that every
+reading of an expression sums in the same order.
+
+>>> x, k = Var("x"), Var("k")
+>>> print(k * x + x**3)
+k*x + x**3
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Number = int | float
+
+__all__ = [
+    "FUNCTIONS",
+    "Const",
+    "Expr",
+    "Op",
+    "Var",
+    "as_expr",
+    "evaluate",
+    "function",
+    "select",
+    "substitute",
+    "variables",
+]
+
+
+def _sign(x: float) -> float:
+    return (x > 0) - (x < 0) + 0.0
+
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "fabs": math.fabs,
+    "floor": lambda x: float(math.floor(x)),
+    "sign": _sign,
+    "fmin": min,
+    "fmax": max,
+}
+"""Named functions, by their C99 names (``sign`` is ours), with their Python meaning."""
+
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+LOGIC = {"and", "or", "not"}
+
+
+class Expr:
+    """Base of all expressions; carries the arithmetic operators."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Expr | Number) -> Expr:
+        return _add(self, as_expr(other))
+
+    def __radd__(self, other: Expr | Number) -> Expr:
+        return _add(as_expr(other), self)
+
+    def __sub__(self, other: Expr | Number) -> Expr:
+        return _add(self, -as_expr(other))
+
+    def __rsub__(self, other: Expr | Number) -> Expr:
+        return _add(as_expr(other), -self)
+
+    def __mul__(self, other: Expr | Number) -> Expr:
+        return _mul(self, as_expr(other))
+
+    def __rmul__(self, other: Expr | Number) -> Expr:
+        return _mul(as_expr(other), self)
+
+    def __truediv__(self, other: Expr | Number) -> Expr:
+        return _div(self, as_expr(other))
+
+    def __rtruediv__(self, other: Expr | Number) -> Expr:
+        return _div(as_expr(other), self)
+
+    def __pow__(self, exponent: Expr | Number) -> Expr:
+        return _pow(self, as_expr(exponent))
+
+    def __neg__(self) -> Expr:
+        if isinstance(self, Const):
+            return Const(-self.value)
+        if isinstance(self, Op) and self.name == "neg":
+            return self.args[0]
+        return Op("neg", (self,))
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __abs__(self) -> Expr:
+        return function("fabs", self)
+
+    def __lt__(self, other: Expr | Number) -> Expr:
+        return Op("lt", (self, as_expr(other)))
+
+    def __le__(self, other: Expr | Number) -> Expr:
+        return Op("le", (self, as_expr(other)))
+
+    def __gt__(self, other: Expr | Number) -> Expr:
+        return Op("gt", (self, as_expr(other)))
+
+    def __ge__(self, other: Expr | Number) -> Expr:
+        return Op("ge", (self, as_expr(other)))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"the truth of '{self}' is known only when the program runs; use select(condition, a, b) instead of 'if'"
+        )
+
+    def __str__(self) -> str:
+        from bondloop.program.pycode import to_text
+
+        return to_text(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+
+class Var(Expr):
+    """A variable. Two variables are the same only if they are the same object; the name is for people."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Const(Expr):
+    """A number."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Number) -> None:
+        self.value = float(value)
+
+
+class Op(Expr):
+    """An operation by name on operands.
+
+    Names: ``add`` (any number of operands, summed left to right), ``neg``, ``mul``, ``div``, ``pow``, the
+    functions of :data:`FUNCTIONS`, the comparisons ``lt le gt ge eq ne``, ``and or not`` and ``select``.
+    """
+
+    __slots__ = ("args", "name")
+
+    def __init__(self, name: str, args: tuple[Expr, ...]) -> None:
+        self.name = name
+        self.args = args
+
+
+def as_expr(value: Expr | Number) -> Expr:
+    """Return ``value`` as an expression."""
+    return value if isinstance(value, Expr) else Const(value)
+
+
+def _add(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Const):
+        if isinstance(b, Const):
+            return Const(a.value + b.value)
+        if a.value == 0.0:
+            return b
+    if isinstance(b, Const) and b.value == 0.0:
+        return a
+    if isinstance(a, Op) and a.name == "add":
+        return Op("add", (*a.args, b))
+    return Op("add", (a, b))
+
+
+def _mul(a: Expr, b: Expr) -> Expr:
+    for c, other in ((a, b), (b, a)):
+        if isinstance(c, Const):
+            if isinstance(other, Const):
+                return Const(a.value * b.value)  # type: ignore[attr-defined]
+            if c.value == 0.0:
+                return Const(0.0)
+            if c.value == 1.0:
+                return other
+            if c.value == -1.0:
+                return -other
+    return Op("mul", (a, b))
+
+
+def _div(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, Const) and a.value == 0.0:
+        return a
+    if isinstance(b, Const):
+        if isinstance(a, Const):
+            return Const(a.value / b.value)
+        if b.value == 1.0:
+            return a
+        if b.value == -1.0:
+            return -a
+    return Op("div", (a, b))
+
+
+def _pow(a: Expr, b: Expr) -> Expr:
+    if isinstance(b, Const):
+        if b.value == 0.0:
+            return Const(1.0)
+        if b.value == 1.0:
+            return a
+        if isinstance(a, Const):
+            return Const(a.value**b.value)
+    return Op("pow", (a, b))
+
+
+def function(name: str, *args: Expr | Number) -> Expr:
+    """Apply one of :data:`FUNCTIONS`; constants are folded.
+
+    >>> print(function("tanh", Var("v") / 0.01))
+    tanh(v/0.01)
+    """
+    operands = tuple(as_expr(a) for a in args)
+    if all(isinstance(a, Const) for a in operands):
+        return Const(FUNCTIONS[name](*(a.value for a in operands)))  # type: ignore[attr-defined]
+    return Op(name, operands)
+
+
+def select(condition: Expr, if_true: Expr | Number, if_false: Expr | Number) -> Expr:
+    """Choose between two expressions by a condition.
+
+    >>> x = Var("x")
+    >>> evaluate(select(x > 1, 1, x), {x: 5.0})
+    1.0
+    """
+    if isinstance(condition, Const):
+        return as_expr(if_true) if condition.value else as_expr(if_false)
+    return Op("select", (condition, as_expr(if_true), as_expr(if_false)))
+
+
+def variables(expr: Expr) -> list[Var]:
+    """List the variables of an expression, each once, in order of appearance.
+
+    >>> [v.name for v in variables(Var("a") * Var("b"))]
+    ['a', 'b']
+    """
+    if isinstance(expr, Var):
+        return [expr]
+    if isinstance(expr, Const):
+        return []
+    return list(dict.fromkeys(_walk_variables(expr)))
+
+
+def _walk_variables(expr: Expr) -> Iterator[Var]:
+    if isinstance(expr, Op):
+        for a in expr.args:
+            if isinstance(a, Var):
+                yield a
+            elif isinstance(a, Op):
+                yield from _walk_variables(a)
+    elif isinstance(expr, Var):
+        yield expr
+
+
+def substitute(expr: Expr, replacements: dict[Var, Expr]) -> Expr:
+    """Replace variables by expressions.
+
+    >>> x, y = Var("x"), Var("y")
+    >>> print(substitute(x * x, {x: y + 1}))
+    (y + 1)*(y + 1)
+    """
+    if isinstance(expr, Var):
+        return replacements.get(expr, expr)
+    if isinstance(expr, Op):
+        return Op(expr.name, tuple(substitute(a, replacements) for a in expr.args))
+    return expr
+
+
+def evaluate(expr: Expr, values: dict[Var, float]) -> float:
+    """Evaluate an expression for given values of its variables.
+
+    >>> x = Var("x")
+    >>> evaluate(2 * x**2, {x: 3.0})
+    18.0
+    """
+    if isinstance(expr, Var):
+        return values[expr]
+    if isinstance(expr, Const):
+        return expr.value
+    assert isinstance(expr, Op)
+    if expr.name == "select":
+        return evaluate(expr.args[1 if evaluate(expr.args[0], values) else 2], values)
+    return apply(expr.name, [evaluate(a, values) for a in expr.args])
+
+
+def apply(name: str, a: list[Any]) -> Any:
+    """Apply an operation to numbers."""
+    if name == "add":
+        total = a[0]
+        for term in a[1:]:
+            total = total + term
+        return total
+    if name == "mul":
+        return a[0] * a[1]
+    if name == "neg":
+        return -a[0]
+    if name == "div":
+        return a[0] / a[1]
+    if name == "pow":
+        return math.pow(a[0], a[1])
+    if name in FUNCTIONS:
+        return FUNCTIONS[name](*a)
+    if name in COMPARISONS:
+        x, y = a
+        return float({"lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y}[name])
+    if name == "and":
+        return float(bool(a[0]) and bool(a[1]))
+    if name == "or":
+        return float(bool(a[0]) or bool(a[1]))
+    if name == "not":
+        return float(not a[0])
+    raise ValueError(f"unknown operation '{name}'")

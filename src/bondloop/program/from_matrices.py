@@ -1,0 +1,82 @@
+"""Systems from matrices and from python-control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.program.expr import Const, Expr, Var
+
+if TYPE_CHECKING:
+    from bondloop.program.statespace import StateSpace
+    from bondloop.program.system import System
+
+__all__ = ["system_from_control", "system_from_matrices", "system_from_state_space"]
+
+
+def system_from_matrices(
+    A: Any,
+    B: Any,
+    C: Any,
+    D: Any,
+    *,
+    states: list[str] | None = None,
+    inputs: list[str] | None = None,
+    outputs: list[str] | None = None,
+    name: str = "system",
+) -> System:
+    """Return a system from dense or sparse matrices; every non-zero entry becomes a parameter ``A[i,j]``."""
+    from scipy import sparse
+
+    from bondloop.program.system import System
+
+    A, B, C, D = (sparse.csr_array(np.atleast_2d(M) if not sparse.issparse(M) else M) for M in (A, B, C, D))
+    n, m, k = A.shape[0], B.shape[1], C.shape[0]
+    if A.shape != (n, n) or B.shape[0] != n or C.shape[1] != n or D.shape != (k, m):
+        raise InputError(f"{name}: the shapes A {A.shape}, B {B.shape}, C {C.shape}, D {D.shape} do not fit together")
+    x = [Var(s) for s in (states or [f"x[{i}]" for i in range(n)])]
+    u = [Var(s) for s in (inputs or [f"u[{i}]" for i in range(m)])]
+    y = outputs or [f"y[{i}]" for i in range(k)]
+    parameters: dict[Var, float | None] = {}
+
+    def rows(left: Any, left_name: str, right: Any, right_name: str) -> list[Expr]:
+        result = []
+        for i in range(left.shape[0]):
+            total: Expr = Const(0.0)
+            for matrix, letter, variables in ((left, left_name, x), (right, right_name, u)):
+                for j in range(matrix.indptr[i], matrix.indptr[i + 1]):
+                    column, value = int(matrix.indices[j]), float(matrix.data[j])
+                    if value:
+                        p = Var(f"{letter}[{i},{column}]")
+                        parameters[p] = value
+                        total = total + p * variables[column]
+            result.append(total)
+        return result
+
+    rates, outs = rows(A, "A", B, "B"), rows(C, "C", D, "D")
+    return System(name, dict(zip(x, rates, strict=True)), u, dict(zip(y, outs, strict=True)), parameters, {})
+
+
+def system_from_state_space(space: StateSpace, name: str = "system") -> System:
+    """Return a system from a named state space."""
+    s = space.explicit()
+    return system_from_matrices(
+        s.A, s.B, s.C, s.D, states=list(s.states), inputs=list(s.inputs), outputs=list(s.outputs), name=name
+    )
+
+
+def system_from_control(plant: Any, name: str | None = None) -> System:
+    """Return a system from a continuous-time python-control object, keeping its names."""
+    try:
+        import control
+    except ImportError:
+        raise InputError("from_control() needs the package 'control': pip install bondloop[control]") from None
+    space = plant if isinstance(plant, control.StateSpace) else control.ss(plant)
+    if space.dt not in (0, None):
+        raise InputError(f"expected a continuous-time system (dt = 0), found dt = {space.dt}")
+    return system_from_matrices(
+        space.A, space.B, space.C, space.D, states=list(space.state_labels), inputs=list(space.input_labels),
+        outputs=list(space.output_labels), name=name or space.name or "system",
+    )  # fmt: skip

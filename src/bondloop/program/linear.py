@@ -1,0 +1,221 @@
+"""Sparse state space, straight from the list of assignments.
+
+The assignments of a linear (or linearised) program read ``w = W w + G g`` with ``w`` all assigned variables
+and ``g`` the states, inputs and tears. Without loops ``W`` is nilpotent: a causal path has finite length. So
+``(I - W)^-1 = (I + W)(I + W^2)(I + W^4)...`` ends after log2(longest path) sparse products, and nothing is
+ever factorised. Loops are solved for their tears only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.program.calculus import partials
+from bondloop.program.expr import Expr, Op, Var, evaluate
+from bondloop.program.schedule import tear
+from bondloop.program.statespace import StateSpace
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["NonlinearError", "state_space"]
+
+
+class NonlinearError(SolveError):
+    """A derivative depends on the operating point, and none was given."""
+
+
+class _Rows:
+    """Collects the partial derivatives of expressions as sparse matrix entries."""
+
+    def __init__(self, columns: Mapping[Var, int], values: dict[Var, float], at_point: bool) -> None:
+        self.columns, self.values, self.at_point = columns, values, at_point
+        self.i: list[int] = []
+        self.j: list[int] = []
+        self.v: list[float] = []
+
+    def add(self, row: int, expr: Expr) -> None:
+        columns, values = self.columns, self.values
+        kind = type(expr)
+        if kind is Op:
+            name, args = expr.name, expr.args  # type: ignore[attr-defined]
+            if name == "add":
+                # A junction's sum: plus or minus one each.
+                simple = True
+                for a in args:
+                    t = type(a)
+                    if t is not Var and not (t is Op and a.name == "neg" and type(a.args[0]) is Var):
+                        simple = False
+                        break
+                if simple:
+                    for a in args:
+                        if type(a) is Var:
+                            var, sign = a, 1.0
+                        else:
+                            var, sign = a.args[0], -1.0
+                        column = columns.get(var)
+                        if column is not None:
+                            self._entry(row, column, sign)
+                        else:
+                            self._constant(expr, var)
+                    return
+            elif name == "mul" or name == "div":
+                a, b = args
+                if type(a) is Var and type(b) is Var:
+                    # An element's law: a parameter times, or a variable over a parameter.
+                    ca, cb = columns.get(a), columns.get(b)
+                    if ca is None and cb is not None and name == "mul":
+                        self._entry(row, cb, values[a])
+                        return
+                    if cb is None and ca is not None:
+                        self._entry(row, ca, values[b] if name == "mul" else 1.0 / values[b])
+                        return
+        elif kind is Var:
+            column = columns.get(expr)  # type: ignore[call-overload]
+            if column is not None:
+                self._entry(row, column, 1.0)
+            else:
+                self._constant(expr, expr)
+            return
+        self._general(row, expr)
+
+    def _constant(self, expr: Expr, term: Expr) -> None:
+        if not self.at_point:
+            raise NonlinearError(
+                f"the model is not linear: '{expr}' has the constant term '{term}'; "
+                "use linearise(states=..., inputs=...) at an operating point"
+            )
+
+    def _entry(self, row: int, column: int, value: float) -> None:
+        self.i.append(row)
+        self.j.append(column)
+        self.v.append(value)
+
+    def _general(self, row: int, expr: Expr) -> None:
+        from bondloop.program.system import is_linear
+
+        if not self.at_point and not is_linear(expr, self.values):
+            raise NonlinearError(
+                f"the model is nonlinear: '{expr}'; use linearise(states=..., inputs=...) at an operating point"
+            )
+        for var, d in partials(expr).items():
+            column = self.columns.get(var)
+            if column is None:
+                continue
+            self._entry(row, column, evaluate(d, self.values))
+
+    def matrix(self, rows: int) -> Any:
+        from scipy import sparse
+
+        shape = (rows, len(self.columns))
+        m = sparse.coo_array((np.array(self.v, dtype=float), (np.array(self.i, dtype=np.int64), np.array(self.j, dtype=np.int64))), shape=shape)
+        return m.tocsr()
+
+
+def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> StateSpace:
+    """Eliminate everything but states, inputs and their rates.
+
+    Parameters
+    ----------
+    system
+        The compiled system.
+    values
+        Numbers for all parameters; at an operating point also for all other variables.
+    at_point
+        Whether to linearise; otherwise anything that is not linear is refused.
+    """
+    from scipy import sparse
+
+    dots = list(system.dots.values())
+    is_dot = set(dots)
+    names = [v for v in system.definitions if v not in is_dot]
+    g = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *dots]
+    columns = {v: i for i, v in enumerate(names)}
+    n_w, n_x, n_u = len(names), len(system.state_vars), len(system.input_vars)
+    n_r = len(system.input_rates)
+    columns.update({v: n_w + i for i, v in enumerate(g)})
+    body = _Rows(columns, values, at_point)
+    definitions = system.definitions
+    for i, v in enumerate(names):
+        body.add(i, definitions[v])
+    ends = _Rows(columns, values, at_point)
+    goals = [*system.rate_exprs, *system.output_exprs.values()]
+    for i, expr in enumerate(goals):
+        ends.add(i, expr)
+    full = body.matrix(n_w)
+    W, G = full[:, :n_w].tocsc(), full[:, n_w:].tocsr()
+    last = ends.matrix(len(goals))
+    tears = _tears(W, names, definitions, system.tears)
+    if tears:
+        G = sparse.hstack([G, W[:, tears]]).tocsr()
+        keep = np.ones(n_w)
+        keep[tears] = 0.0
+        W = W @ sparse.diags_array(keep)
+    Y = _nilpotent_solve(W.tocsr(), G)
+    head = n_x + n_u + n_r + len(dots)
+    result = (last[:, :n_w] @ _with_tears(Y, tears, head, names)) + last[:, n_w:]
+    cut = np.cumsum([n_x, n_u, n_r])
+    result = result.tocsc()
+    X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, head], strict=True))
+    dot_states = [system.state_vars.index(s) for s in system.dots]
+    return StateSpace.from_blocks(
+        X.tocsr(), U.tocsr(), R.tocsr(), V.tocsr(), dot_states,
+        states=system.states, inputs=system.inputs, outputs=system.outputs,
+        rated=[system.input_vars.index(u) for u in system.input_rates],
+    )
+
+
+def _tears(W: Any, names: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var]) -> list[int]:
+    """Rows of the variables that break every loop of ``W``."""
+    from scipy.sparse.csgraph import connected_components
+
+    count, labels = connected_components(W, directed=True, connection="strong")
+    looped = W.diagonal() != 0
+    if count == len(names) and not looped.any():
+        return []
+    sizes = np.bincount(labels, minlength=count)
+    groups: dict[int, list[Var]] = {}
+    for row in np.flatnonzero((sizes[labels] > 1) | looped):
+        groups.setdefault(int(labels[row]), []).append(names[row])
+    row_of = {v: i for i, v in enumerate(names)}
+    return sorted(row_of[t] for members in groups.values() for t in tear(members, definitions, preferred)[0])
+
+
+def _nilpotent_solve(W: Any, G: Any) -> Any:
+    Y = G
+    for _ in range(64):
+        W.eliminate_zeros()
+        if W.nnz == 0:
+            return Y
+        Y = Y + W @ Y
+        W = W @ W
+    raise SolveError("internal: the causal order is not finite")  # pragma: no cover
+
+
+def _with_tears(Y: Any, tears: list[int], head: int, names: Sequence[Var]) -> Any:
+    """Solve the loops for their tears and put the solution back."""
+    if not tears:
+        return Y
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    Z = Y[tears, :].tocsc()
+    H = (sparse.eye_array(len(tears), format="csc") - Z[:, head:]).tocsc()
+    who = ", ".join(names[t].name for t in tears[:8])
+    singular = SolveError(
+        f"the algebraic loop through {who} has no unique solution (its matrix is singular); "
+        "check the elements on it for zero or cancelling coefficients, or add a small storage or resistance"
+    )
+    try:
+        lu = splu(H)
+    except RuntimeError:
+        raise singular from None
+    diagonal = np.abs(lu.U.diagonal())
+    if diagonal.min() <= 1e-13 * diagonal.max():
+        raise singular
+    solution = sparse.csr_array(lu.solve(Z[:, :head].toarray()))
+    return Y[:, :head] + Y[:, head:] @ solution

@@ -1,0 +1,202 @@
+"""The order in which a program's assignments are computed, and the loops among them.
+
+A program is a set of definitions ``variable := expression``. Sorting them by what needs what gives the
+causal order. Definitions that need each other form an algebraic loop: a few of its variables (the *tears*)
+are guessed, the rest follow in order, and a Newton iteration with a fixed number of steps makes the guesses
+agree with their definitions. A loop that is linear in its tears needs exactly one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bondloop.program.calculus import partials
+from bondloop.program.expr import Const, Expr, Var, variables
+
+__all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
+
+NEWTON_ITERATIONS = 12
+"""Newton steps of a nonlinear loop: fixed, so that the work in a real-time step is bounded."""
+
+
+@dataclass(frozen=True)
+class Assign:
+    """One assignment, ``target = expr``."""
+
+    target: Var
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An algebraic loop: find ``tears`` such that each equals its definition.
+
+    Attributes
+    ----------
+    tears : tuple of Var
+        The unknowns.
+    body : tuple of Assign
+        Everything between the tears and their definitions, in order.
+    definitions : tuple of Expr
+        What each tear must be equal to.
+    tangents : tuple of Assign
+        Derivatives of the body with respect to the tears, in order.
+    jacobian : tuple of tuple of Expr
+        Derivative of definition i with respect to tear j.
+    linear : bool
+        Whether one Newton step is exact.
+    iterations : int
+        Newton steps.
+    """
+
+    tears: tuple[Var, ...]
+    body: tuple[Assign, ...]
+    definitions: tuple[Expr, ...]
+    tangents: tuple[Assign, ...]
+    jacobian: tuple[tuple[Expr, ...], ...]
+    linear: bool
+    iterations: int
+
+
+Statement = Assign | Loop
+
+
+def components(definitions: Mapping[Var, Expr], roots: Iterable[Var]) -> list[list[Var]]:
+    """Strongly connected components of what ``roots`` need, dependencies first (Tarjan 1972, iterative)."""
+    index: dict[Var, int] = {}
+    low: dict[Var, int] = {}
+    on_stack: set[Var] = set()
+    stack: list[Var] = []
+    result: list[list[Var]] = []
+    for root in roots:
+        if root in index or root not in definitions:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        work = [(root, iter(variables(definitions[root])))]
+        while work:
+            node, children = work[-1]
+            advanced = False
+            for child in children:
+                if child not in definitions:
+                    continue
+                if child not in index:
+                    index[child] = low[child] = len(index)
+                    stack.append(child)
+                    on_stack.add(child)
+                    work.append((child, iter(variables(definitions[child]))))
+                    advanced = True
+                    break
+                if child in on_stack and index[child] < low[node]:
+                    low[node] = index[child]
+            if advanced:
+                continue
+            work.pop()
+            if work and low[node] < low[work[-1][0]]:
+                low[work[-1][0]] = low[node]
+            if low[node] == index[node]:
+                component = []
+                while True:
+                    member = stack.pop()
+                    on_stack.discard(member)
+                    component.append(member)
+                    if member is node:
+                        break
+                result.append(component[::-1])
+    return result
+
+
+def _is_loop(component: Sequence[Var], definitions: Mapping[Var, Expr]) -> bool:
+    return len(component) > 1 or component[0] in variables(definitions[component[0]])
+
+
+def tear(
+    component: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var] = ()
+) -> tuple[list[Var], list[Var]]:
+    """Choose tears of a loop; return them and the other members in causal order.
+
+    Preferred variables (an arbitrarily assigned resistor's output, a dependent storage's rate) come first;
+    after them the member that the most other members need.
+    """
+    rank = {var: i for i, var in enumerate(preferred)}
+    needed_by: dict[Var, int] = dict.fromkeys(component, 0)
+    for member in component:
+        for var in variables(definitions[member]):
+            if var in needed_by:
+                needed_by[var] += 1
+    tears: list[Var] = []
+    rest = {member: definitions[member] for member in component}
+    order: list[Var] = []
+    while rest:
+        parts = components(rest, rest)
+        order = []
+        looped = [p for p in parts if _is_loop(p, rest)]
+        if not looped:
+            order = [p[0] for p in parts]
+            break
+        for part in looped:
+            choice = min(part, key=lambda v: (rank.get(v, len(rank)), -needed_by[v]))
+            tears.append(choice)
+            del rest[choice]
+    return tears, order
+
+
+def schedule(
+    definitions: Mapping[Var, Expr],
+    roots: Iterable[Var],
+    preferred: Sequence[Var] = (),
+    iterations: int = NEWTON_ITERATIONS,
+) -> list[Statement]:
+    """Order what ``roots`` need into assignments and loops."""
+    statements: list[Statement] = []
+    for component in components(definitions, roots):
+        if _is_loop(component, definitions):
+            statements.append(_loop(component, definitions, preferred, iterations))
+        else:
+            statements.append(Assign(component[0], definitions[component[0]]))
+    return statements
+
+
+def _loop(
+    component: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var], iterations: int
+) -> Loop:
+    tears, order = tear(component, definitions, preferred)
+    body = tuple(Assign(v, definitions[v]) for v in order)
+    inside = set(component)
+    tangents: list[Assign] = []
+    slopes: list[dict[Var, Expr]] = [{t: Const(1.0)} for t in tears]
+    linear = True
+
+    def slope(expr: Expr, j: int) -> Expr:
+        nonlocal linear
+        total: Expr = Const(0.0)
+        for var, d in partials(expr).items():
+            if var in slopes[j]:
+                if any(v in inside for v in variables(d)):
+                    linear = False
+                total = total + d * slopes[j][var]
+        return total
+
+    for assign in body:
+        for j, t in enumerate(tears):
+            value = slope(assign.expr, j)
+            if isinstance(value, Const) and value.value == 0.0:
+                continue
+            if isinstance(value, (Const, Var)):
+                slopes[j][assign.target] = value
+                continue
+            target = Var(f"d({assign.target.name})/d({t.name})")
+            tangents.append(Assign(target, value))
+            slopes[j][assign.target] = target
+    jacobian = tuple(tuple(slope(definitions[t], j) for j in range(len(tears))) for t in tears)
+    return Loop(
+        tears=tuple(tears),
+        body=body,
+        definitions=tuple(definitions[t] for t in tears),
+        tangents=tuple(tangents),
+        jacobian=jacobian,
+        linear=linear,
+        iterations=1 if linear else iterations,
+    )

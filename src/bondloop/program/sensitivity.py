@@ -1,0 +1,82 @@
+"""Sensitivity equations, one assignment at a time.
+
+Each assignment ``w = phi(v, p)`` gets a companion ``dw = sum(dphi/dv dv) + dphi/dp``. Together they are the
+sensitivity bond graph (Gawthrop 2000, doi:10.1016/S0016-0032(00)00052-1): same structure, same causality.
+Loops need no special care: the companions of a loop form a linear loop of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.calculus import tangent
+from bondloop.program.expr import Const, Expr, Var, variables
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["sensitivity_system"]
+
+
+def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
+    """Return the system with its sensitivities as further states and outputs."""
+    from bondloop.program.system import System
+
+    by_name = {v.name: v for v in system.parameters_by_var}
+    states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
+    outputs = dict(system.output_exprs)
+    definitions = dict(system.definitions)
+    tears = list(system.tears)
+    dots = dict(system.dots)
+    for path in parameters:
+        if path not in by_name:
+            raise InputError(unknown_name("parameter", path, by_name, where=system.name))
+        p = by_name[path]
+        affected = _affected(system, p)
+        seeds: dict[Var, Expr] = {p: Const(1.0)}
+        for v in [*system.state_vars, *(v for v in system.definitions if v in affected)]:
+            seeds[v] = Var(f"d({v.name})/d({path})")
+        for v in system.definitions:
+            if v in affected:
+                target = seeds[v]
+                assert isinstance(target, Var)
+                definitions[target] = tangent(system.definitions[v], seeds)
+        for state, rate in zip(system.state_vars, system.rate_exprs, strict=True):
+            target = seeds[state]
+            assert isinstance(target, Var)
+            states[target] = tangent(rate, seeds)
+            dot = system.dots.get(state)
+            if dot is not None and dot in affected:
+                dot_target = seeds[dot]
+                assert isinstance(dot_target, Var)
+                dots[target] = dot_target
+        for t in system.tears:
+            if t in affected:
+                companion = seeds[t]
+                assert isinstance(companion, Var)
+                tears.append(companion)
+        for name, expr in system.output_exprs.items():
+            outputs[f"d({name})/d({path})"] = tangent(expr, seeds)
+    return System(
+        f"{system.name}_sensitivity", states, system.input_vars, outputs, system.parameters_by_var, definitions,
+        tears=tears, initial=system.initial_by_var, dots=dots, input_rates=system.input_rates,
+        dependent=system.dependent, iterations=system.iterations,
+    )  # fmt: skip
+
+
+def _affected(system: System, parameter: Var) -> set[Var]:
+    """Assigned variables that depend on a state or on the parameter."""
+    users: dict[Var, list[Var]] = {}
+    for target, expr in system.definitions.items():
+        for v in variables(expr):
+            users.setdefault(v, []).append(target)
+    found: set[Var] = set()
+    work = [*system.state_vars, parameter]
+    while work:
+        for user in users.get(work.pop(), ()):
+            if user not in found:
+                found.add(user)
+                work.append(user)
+    return found

@@ -1,0 +1,143 @@
+"""Simulation with SciPy's adaptive solvers: the reference against which everything faster is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["Trajectory", "simulate"]
+
+
+class Trajectory:
+    """A simulated response: time, and any variable of the model by its path name.
+
+    >>> # trajectory["m3.v.flow"] is an array over trajectory.time
+    """
+
+    def __init__(self, system: System, time: NDArray[np.float64], x: NDArray[np.float64], u: NDArray[np.float64], rates: NDArray[np.float64], parameters: list[float]) -> None:
+        self.system = system
+        self.time = time
+        self.states = x
+        self.inputs = u
+        self._rates = rates
+        self._parameters = parameters
+
+    def __getitem__(self, path: str) -> NDArray[np.float64]:
+        """Return a variable over time."""
+        if path in self.system.states:
+            return self.states[:, self.system.states.index(path)]
+        if path in self.system.inputs:
+            return self.inputs[:, self.system.inputs.index(path)]
+        return self.evaluate([self.system.expression(path)])[:, 0]
+
+    def evaluate(self, goals: list[Expr]) -> NDArray[np.float64]:
+        """Evaluate expressions at every instant; shape (instants, goals)."""
+        f = self.system.function(goals)
+        rows = zip(self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True)
+        return np.array([f(x, u, r, self._parameters) for x, u, r in rows])
+
+    @property
+    def outputs(self) -> NDArray[np.float64]:
+        """The outputs, shape (instants, outputs)."""
+        return self.evaluate(list(self.system.output_exprs.values()))
+
+
+def simulate(
+    system: System,
+    duration: float | tuple[float, float],
+    inputs: Mapping[str, Any] | None = None,
+    initial: Mapping[str, float] | ArrayLike | None = None,
+    values: Mapping[str, float] | None = None,
+    *,
+    times: ArrayLike | None = None,
+    method: str = "DOP853",
+    rtol: float = 1e-9,
+    atol: float = 1e-12,
+    max_step: float = np.inf,
+) -> Trajectory:
+    """Integrate a system with ``scipy.integrate.solve_ivp``.
+
+    Parameters
+    ----------
+    system
+        What to integrate.
+    duration
+        Length in seconds, or (start, end).
+    inputs
+        Each input by name: a number, a function of time, or a pair (times, values) that is interpolated.
+        Inputs left out are zero. Where a rate of an input is needed (see ``system.notes``), give it under
+        ``"d/dt NAME"``; for numbers and pairs it is worked out.
+    initial
+        Initial states by name (others as the model says), or a full vector.
+    values
+        Parameter values that replace the model's own.
+    times
+        Instants at which to report; by default 1,000 evenly spaced.
+    method, rtol, atol, max_step
+        Passed to ``solve_ivp``.
+    """
+    from scipy.integrate import solve_ivp
+
+    start, end = (0.0, float(duration)) if np.isscalar(duration) else duration  # type: ignore[arg-type,misc]
+    if not end > start:
+        raise InputError(f"duration: the end {end} s is not after the start {start} s")
+    given = dict(inputs or {})
+    names = [*system.inputs, *(v.name for v in system.input_rates.values())]
+    for key in given:
+        if key not in names:
+            raise InputError(unknown_name("input", key, names, where=system.name))
+    signals = [_signal(given.get(name, 0.0), name) for name in system.inputs]
+    rate_signals = [_rate(given, u.name, v.name) for u, v in system.input_rates.items()]
+    parameters = list(system.values(values).values())
+    f = system.rates
+
+    def rates(t: float, x: NDArray[np.float64]) -> list[float]:
+        return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)
+
+    instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
+    x0 = system.initial(initial)
+    result = solve_ivp(rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step)
+    if not result.success:
+        raise SolveError(f"the simulation of {system.name} stopped at t = {result.t[-1] if len(result.t) else start:.6g} s: {result.message}")
+    u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
+    r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
+    return Trajectory(system, instants, result.y.T, u, r, parameters)
+
+
+def _signal(given: Any, name: str) -> Callable[[float], float]:
+    if callable(given):
+        return lambda t: float(given(t))
+    if isinstance(given, tuple) and len(given) == 2:
+        t, y = (np.asarray(a, dtype=float) for a in given)
+        if t.shape != y.shape or t.ndim != 1 or np.any(np.diff(t) <= 0):
+            raise InputError(f"input '{name}': times and values must be two equally long rows, times increasing")
+        return lambda s: float(np.interp(s, t, y))
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"input '{name}': expected a number, a function of time or a pair (times, values); found {type(given).__name__}"
+        ) from None
+    return lambda t: value
+
+
+def _rate(given: Mapping[str, Any], name: str, rate_name: str) -> Callable[[float], float]:
+    if rate_name in given:
+        return _signal(given[rate_name], rate_name)
+    source = given.get(name, 0.0)
+    if callable(source):
+        raise InputError(f"the rate of input '{name}' is needed; give it as a function under '{rate_name}'")
+    if isinstance(source, tuple):
+        t, y = (np.asarray(a, dtype=float) for a in source)
+        slope = np.diff(y) / np.diff(t)
+        return lambda s: float(slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)])
+    return lambda t: 0.0

@@ -1,0 +1,276 @@
+"""Linear state space with names: E dx/dt = A x + B u, y = C x + D u."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bondloop.errors import InputError, SolveError, unknown_name
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["StateSpace"]
+
+DENSE_LIMIT = 4000
+"""Most states for which a dense eigenvalue problem is attempted."""
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """Sparse descriptor state space, ``E dx/dt = A x + B u + F du/dt``, ``y = C x + D u + H du/dt``.
+
+    Attributes
+    ----------
+    E, A, B, C, D
+        Sparse arrays (CSR).
+    F, H
+        Effect of the inputs' rates: not zero where an input drives a storage in derivative causality.
+    states, inputs, outputs
+        Path names, in the order of the matrices.
+    dt
+        Sample period in seconds; 0 for continuous time.
+    """
+
+    E: Any
+    A: Any
+    B: Any
+    C: Any
+    D: Any
+    F: Any
+    H: Any
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dt: float = 0.0
+
+    @classmethod
+    def from_blocks(
+        cls,
+        X: Any,
+        U: Any,
+        R: Any,
+        V: Any,
+        dot_states: Sequence[int],
+        *,
+        states: Sequence[str],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        rated: Sequence[int],
+    ) -> StateSpace:
+        """Build from the eliminated program: rows are rates then outputs, columns x, u, du/dt, dx/dt."""
+        from scipy import sparse
+
+        n, m = len(states), len(inputs)
+        spread = sparse.coo_array(
+            (np.ones(len(rated)), (np.arange(len(rated)), np.array(rated, dtype=np.int64))), shape=(len(rated), m)
+        ).tocsr()
+        rates = R @ spread
+        E = sparse.eye_array(n, format="csr")
+        C, D, H = X[n:], U[n:], rates[n:]
+        if dot_states:
+            place = sparse.coo_array(
+                (np.ones(len(dot_states)), (np.arange(len(dot_states)), np.array(dot_states, dtype=np.int64))),
+                shape=(len(dot_states), n),
+            ).tocsr()
+            full = V @ place
+            E = (E - full[:n]).tocsr()
+            base = cls(E, X[:n], U[:n], C, D, rates[:n], H, tuple(states), tuple(inputs), tuple(outputs))
+            if full[n:].nnz:  # outputs that need dx/dt: put the solved rates in
+                inverse = base._solve_E
+                through = full[n:]
+                C = C + through @ inverse(X[:n])
+                D = D + through @ inverse(U[:n])
+                H = H + through @ inverse(rates[:n])
+            else:
+                base._solve_E(sparse.csr_array((n, 1)))
+        return cls(
+            *(sparse.csr_array(M) for M in (E, X[:n], U[:n], C, D, rates[:n], H)),
+            states=tuple(states),
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+        )
+
+    def _solve_E(self, right: Any) -> Any:
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        try:
+            lu = splu(sparse.csc_array(self.E))
+            diagonal = np.abs(lu.U.diagonal())
+            if diagonal.min() <= 1e-13 * diagonal.max():
+                raise RuntimeError("singular")
+        except RuntimeError:
+            raise SolveError(
+                "E is singular: the dependent storages leave dx/dt undetermined; states involved: "
+                + ", ".join(self.states[i] for i in np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8])
+            ) from None
+        return sparse.csr_array(lu.solve(sparse.csc_array(right).toarray()))
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether E is the identity and no input rate appears."""
+        from scipy import sparse
+
+        return bool((self.E - sparse.eye_array(self.E.shape[0])).nnz == 0 and self.F.nnz == 0 and self.H.nnz == 0)
+
+    def explicit(self) -> StateSpace:
+        """Return the equivalent system with E = I and without input rates.
+
+        With ``z = x - E^-1 F u`` the input's rate disappears from the state equation. An output that needs an
+        input's rate has no proper transfer function and is refused.
+        """
+        from scipy import sparse
+
+        if self.is_explicit:
+            return self
+        A, B, F = (self._solve_E(M) for M in (self.A, self.B, self.F))
+        D = self.D + self.C @ F
+        B = B + A @ F
+        H = sparse.csr_array(self.H)
+        if H.nnz and abs(H).max() > 1e-12 * (1 + abs(D).max()):
+            row, column = (int(k[0]) for k in H.nonzero())
+            raise SolveError(
+                f"output '{self.outputs[row]}' depends on the rate of input '{self.inputs[column]}' "
+                "(a storage is driven directly by a source), so it has no proper state space; "
+                "choose another output, or put a compliance between source and storage"
+            )
+        zero = sparse.csr_array(self.F.shape)
+        n = self.A.shape[0]
+        return replace(
+            self, E=sparse.eye_array(n, format="csr"), A=sparse.csr_array(A), B=sparse.csr_array(B),
+            D=sparse.csr_array(D), F=zero, H=sparse.csr_array(self.H.shape),
+        )  # fmt: skip
+
+    def poles(self) -> NDArray[np.complex128]:
+        """Poles in rad/s, sorted by magnitude.
+
+        Returns
+        -------
+        complex array
+            Roots of det(A - s E).
+        """
+        n = self.A.shape[0]
+        if n > DENSE_LIMIT:
+            raise InputError(
+                f"poles of {n} states would need a dense matrix; reduce the model or use scipy.sparse.linalg.eigs"
+            )
+        values = np.linalg.eigvals(self.explicit().A.toarray()) if n else np.zeros(0, complex)
+        return np.asarray(values[np.lexsort((values.imag, np.abs(values)))], dtype=complex)
+
+    def frequency_response(self, omega: ArrayLike) -> NDArray[np.complex128]:
+        """Response C (jw E - A)^-1 (B + jw F) + D + jw H.
+
+        Parameters
+        ----------
+        omega
+            Angular frequencies in rad/s, shape (n,).
+
+        Returns
+        -------
+        complex array
+            Shape (n, outputs, inputs).
+        """
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        omega = np.atleast_1d(np.asarray(omega, dtype=float))
+        result = np.empty((len(omega), self.C.shape[0], self.B.shape[1]), dtype=complex)
+        small = self.A.shape[0] <= 200
+        E, A, B, F, C, D, H = (M.toarray() if small else M for M in (self.E, self.A, self.B, self.F, self.C, self.D, self.H))
+        for k, w in enumerate(omega):
+            s = 1j * w
+            right = B + s * F
+            if small:
+                x = np.linalg.solve(s * E - A, right)
+                result[k] = C @ x + D + s * H
+            else:
+                x = splu(sparse.csc_array(s * E - A)).solve(right.toarray())
+                result[k] = C @ x + (D + s * H).toarray()
+        return result
+
+    def zeros(self, output: str | None = None, input: str | None = None) -> NDArray[np.complex128]:
+        """Transmission zeros of one channel (or of the whole square system)."""
+        from scipy.linalg import eigvals
+
+        system = self.explicit()
+        rows = range(len(self.outputs)) if output is None else [_index("output", output, self.outputs)]
+        cols = range(len(self.inputs)) if input is None else [_index("input", input, self.inputs)]
+        A, B = system.A.toarray(), system.B.toarray()[:, list(cols)]
+        C, D = system.C.toarray()[list(rows)], system.D.toarray()[np.ix_(list(rows), list(cols))]
+        n, m = A.shape[0], B.shape[1]
+        if C.shape[0] != m:
+            raise InputError("zeros need as many outputs as inputs; name one output and one input")
+        pencil = np.block([[A, B], [C, D]])
+        scale = max(1.0, float(np.abs(A).max(initial=0.0)))
+        weight = np.zeros_like(pencil)
+        weight[:n, :n] = np.eye(n)
+        values = eigvals(pencil, weight)
+        values = values[np.isfinite(values)]
+        values = values[np.abs(values) < 1e6 * scale]
+        return np.asarray(values[np.argsort(np.abs(values))], dtype=complex)
+
+    def transfer_function(self, output: str, input: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Numerator and denominator polynomials, highest power first, from zeros, poles and gain."""
+        explicit = self.explicit()
+        zeros = self.zeros(output, input)
+        poles = explicit.poles()
+        i, j = _index("output", output, self.outputs), _index("input", input, self.inputs)
+        # The gain is fixed by one point away from poles and zeros.
+        size = np.concatenate([np.abs(zeros), np.abs(poles), [1.0]])
+        s = 1j * 1.7 * float(np.median(size))
+        value = explicit.frequency_response([s.imag])[0, i, j]
+        gain = value * np.prod(s - poles) / np.prod(s - zeros)
+        return np.real(gain) * np.real(np.poly(zeros)), np.real(np.poly(poles))
+
+    def to_scipy(self) -> Any:
+        """Return a ``scipy.signal.StateSpace`` (or, with ``dt``, its discrete form)."""
+        from scipy import signal
+
+        s = self.explicit()
+        matrices = [M.toarray() for M in (s.A, s.B, s.C, s.D)]
+        return signal.StateSpace(*matrices, **({"dt": self.dt} if self.dt else {}))
+
+    def to_control(self) -> Any:
+        """Return a python-control ``StateSpace`` with the same names (extra ``control``)."""
+        try:
+            import control
+        except ImportError:
+            raise InputError("to_control() needs the package 'control': pip install bondloop[control]") from None
+        s = self.explicit()
+        return control.ss(
+            *(M.toarray() for M in (s.A, s.B, s.C, s.D)), self.dt,
+            states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
+        )  # fmt: skip
+
+    def to_system(self, name: str = "system") -> System:
+        """Return the same system as a program of assignments, one row at a time."""
+        from bondloop.program.from_matrices import system_from_state_space
+
+        return system_from_state_space(self, name)
+
+
+def _index(kind: str, name: str, known: Sequence[str]) -> int:
+    try:
+        return known.index(name)
+    except ValueError:
+        raise InputError(unknown_name(kind, name, known)) from None
+
+
+def named_vector(kind: str, given: Mapping[str, float] | ArrayLike | None, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return a vector from a mapping of names (missing ones zero) or a sequence of the right length."""
+    result = np.zeros(len(names))
+    if given is None:
+        return result
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            result[_index(kind, key, names)] = float(value)
+        return result
+    vector = np.asarray(given, dtype=float)
+    if vector.shape != (len(names),):
+        raise InputError(f"{kind}s: expected {len(names)} values, found shape {vector.shape}")
+    return vector

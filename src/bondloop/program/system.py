@@ -1,0 +1,380 @@
+"""A continuous-time system: states, inputs, outputs, parameters and the program that relates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.evaluator import evaluator
+from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.schedule import NEWTON_ITERATIONS, Loop, Statement, schedule
+from bondloop.program.statespace import StateSpace, named_vector
+
+if TYPE_CHECKING:
+    from bondloop.program.equations import Equations
+    from bondloop.program.simulate import Trajectory
+    from bondloop.program.symbolic import Symbolic
+
+__all__ = ["System"]
+
+
+class System:
+    """States, inputs, outputs and parameters, related by a program of small named assignments.
+
+    Usually made by ``Model.compile()``. Every variable has a path name, the same in equations, results,
+    generated code and messages.
+
+    Parameters
+    ----------
+    name
+        Name of the system.
+    states
+        Each state variable with the expression of its rate of change.
+    inputs
+        Input variables.
+    outputs
+        Output names with their expressions.
+    parameters
+        Parameter variables with their values; None where no value was given.
+    definitions
+        The program: each assigned variable with its expression.
+    tears
+        Variables at which algebraic loops are preferably cut.
+    initial
+        Initial values of states that do not start at zero.
+    dots
+        For states whose rate appears in the program itself (dependent storage): the variable of that rate.
+    input_rates
+        For inputs whose rate appears in the program: the variable of that rate.
+    lookup
+        Finds the expression of any other path of the model.
+    dependent
+        Paths of storages in derivative causality, for the notes.
+    iterations
+        Newton steps of nonlinear loops.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        states: Mapping[Var, Expr],
+        inputs: Sequence[Var],
+        outputs: Mapping[str, Expr],
+        parameters: Mapping[Var, float | None],
+        definitions: Mapping[Var, Expr],
+        *,
+        tears: Sequence[Var] = (),
+        initial: Mapping[Var, float] | None = None,
+        dots: Mapping[Var, Var] | None = None,
+        input_rates: Mapping[Var, Var] | None = None,
+        lookup: Callable[[str], Expr] | None = None,
+        dependent: Sequence[str] = (),
+        iterations: int = NEWTON_ITERATIONS,
+    ) -> None:
+        self.name = name
+        self.state_vars = tuple(states)
+        self.rate_exprs = tuple(states.values())
+        self.input_vars = tuple(inputs)
+        self.output_exprs = dict(outputs)
+        self.parameters_by_var = dict(parameters)
+        self.definitions = dict(definitions)
+        self.tears = tuple(tears)
+        self.initial_by_var = dict(initial or {})
+        self.dots = dict(dots or {})
+        self.input_rates = dict(input_rates or {})
+        self.dependent = tuple(dependent)
+        self.iterations = iterations
+        self._lookup = lookup
+
+    # ------------------------------------------------------------------ names
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """Path names of the states."""
+        return tuple(v.name for v in self.state_vars)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the inputs."""
+        return tuple(v.name for v in self.input_vars)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return tuple(self.output_exprs)
+
+    @cached_property
+    def parameters(self) -> dict[str, float | None]:
+        """Parameters by path name, with their values (None where the model gives none)."""
+        return {v.name: value for v, value in self.parameters_by_var.items()}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Var]:
+        known = [*self.parameters_by_var, *self.state_vars, *self.input_vars, *self.input_rates.values(), *self.definitions]
+        return {v.name: v for v in reversed(known)}
+
+    def expression(self, path: str) -> Expr:
+        """Return the expression of any variable of the model by its path name."""
+        if path in self.output_exprs:
+            return self.output_exprs[path]
+        var = self._by_name.get(path)
+        if var is not None:
+            return var
+        if self._lookup is not None:
+            return self._lookup(path)
+        raise InputError(unknown_name("variable", path, self._by_name, where=self.name))
+
+    def __repr__(self) -> str:
+        return (
+            f"<System {self.name}: {len(self.states)} states, {len(self.inputs)} inputs, "
+            f"{len(self.outputs)} outputs, {len(self.parameters_by_var)} parameters>"
+        )
+
+    # ------------------------------------------------------------------ structure
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether every assignment is linear in states and inputs."""
+        return all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
+
+    def _all_exprs(self) -> list[Expr]:
+        return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
+
+    def schedule(self, goals: Sequence[Expr]) -> list[Statement]:
+        """Order what the given expressions need."""
+        roots = [v for goal in goals for v in variables(goal)]
+        return schedule(self.definitions, roots, self.tears, self.iterations)
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """The program in causal order: what rates and outputs need, first things first."""
+        return self.schedule([*self.rate_exprs, *self.output_exprs.values()])
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What the causality implies: dependent storages, algebraic loops, input rates; each by name."""
+        notes = []
+        if self.dependent:
+            on = ", ".join(v.name for v in self.dots) or "inputs only"
+            notes.append(
+                f"derivative causality: {', '.join(self.dependent)} follow the other storages (their rates enter through {on})"
+            )
+        for statement in self.statements:
+            if isinstance(statement, Loop):
+                kind = "linear, solved directly" if statement.linear else f"nonlinear, {statement.iterations} Newton steps"
+                around = ", ".join(a.target.name for a in statement.body[:6]) + (", ..." if len(statement.body) > 6 else "")
+                notes.append(f"algebraic loop: {', '.join(t.name for t in statement.tears)} ({kind}; through {around})")
+        for u in self.input_rates:
+            notes.append(f"the rate of input {u.name} is needed: a source drives a storage in derivative causality")
+        return notes
+
+    # ------------------------------------------------------------------ values
+
+    def values(self, given: Mapping[str, float] | None = None) -> dict[Var, float]:
+        """Parameter values, with some replaced by name; an error names every one that is missing."""
+        result = dict(self.parameters_by_var)
+        if given:
+            by_name = {v.name: v for v in result}
+            for key, value in given.items():
+                if key not in by_name:
+                    raise InputError(unknown_name("parameter", key, by_name, where=self.name))
+                result[by_name[key]] = float(value)
+        missing = [v.name for v, value in result.items() if value is None]
+        if missing:
+            raise InputError(
+                f"no value for {', '.join(missing[:8])}{' ...' if len(missing) > 8 else ''}; "
+                "give one with model.let(name=value) or values={...}"
+            )
+        return result  # type: ignore[return-value]
+
+    def initial(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
+        """Initial state vector: the model's own, with some replaced by name."""
+        own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
+        if isinstance(given, Mapping):
+            for key, value in given.items():
+                own[named_index("state", key, self.states)] = float(value)
+            return own
+        return own if given is None else named_vector("state", given, self.states)
+
+    def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
+        """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions."""
+        arguments = [self.state_vars, self.input_vars, tuple(self.input_rates.values()), tuple(self.parameters_by_var)]
+        return evaluator(self.schedule(goals), arguments, goals)
+
+    @cached_property
+    def rates(self) -> Callable[..., list[float]]:
+        """Python function ``f(x, u, input_rates, parameters) -> dx/dt``."""
+        return self.function(self.rate_exprs)
+
+    # ------------------------------------------------------------------ readings
+
+    def equations(self, form: str = "state") -> Equations:
+        """Readable equations.
+
+        Parameters
+        ----------
+        form
+            ``"state"``: rates and outputs in terms of states and inputs; ``"causal"``: the program, one
+            assignment a line, in the order of computation.
+        """
+        from bondloop.program.equations import equations
+
+        return equations(self, form)
+
+    @cached_property
+    def symbolic(self) -> Symbolic:
+        """The symbolic reading: rates, outputs and Jacobians as SymPy expressions."""
+        from bondloop.program.symbolic import Symbolic
+
+        return Symbolic(self)
+
+    @property
+    def A(self) -> Any:
+        """SymPy matrix d(rates)/d(states); depends on the states where the model is nonlinear."""
+        return self.symbolic.jacobian("rates", "states")
+
+    @property
+    def B(self) -> Any:
+        """SymPy matrix d(rates)/d(inputs)."""
+        return self.symbolic.jacobian("rates", "inputs")
+
+    @property
+    def C(self) -> Any:
+        """SymPy matrix d(outputs)/d(states)."""
+        return self.symbolic.jacobian("outputs", "states")
+
+    @property
+    def D(self) -> Any:
+        """SymPy matrix d(outputs)/d(inputs)."""
+        return self.symbolic.jacobian("outputs", "inputs")
+
+    def numeric(self, values: Mapping[str, float] | None = None) -> StateSpace:
+        """Sparse E, A, B, C, D of a linear system.
+
+        Parameters
+        ----------
+        values
+            Parameter values that replace the model's own.
+        """
+        from bondloop.program.linear import state_space
+
+        return state_space(self, self.values(values), at_point=False)
+
+    def linearise(
+        self,
+        states: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, float] | ArrayLike | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> StateSpace:
+        """Sparse E, A, B, C, D at an operating point (zero where nothing is given)."""
+        from bondloop.program.linear import state_space
+
+        numbers = self.values(values)
+        x, u = named_vector("state", states, self.states), named_vector("input", inputs, self.inputs)
+        if not self.is_linear:
+            goals = list(self.definitions)
+            result = self.function(goals)(x.tolist(), u.tolist(), [0.0] * len(self.input_rates), list(numbers.values()))
+            numbers = {**numbers, **dict(zip(goals, result, strict=True))}
+            numbers.update(zip(self.state_vars, x.tolist(), strict=True))
+            numbers.update(zip(self.input_vars, u.tolist(), strict=True))
+            numbers.update(dict.fromkeys(self.input_rates.values(), 0.0))
+        return state_space(self, numbers, at_point=True)
+
+    def poles(self, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
+        """Poles in rad/s; a nonlinear system is linearised at its initial state."""
+        return self._local(values).poles()
+
+    def frequency_response(self, omega: ArrayLike, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
+        """Frequency response at angular frequencies in rad/s, shape (frequencies, outputs, inputs)."""
+        return self._local(values).frequency_response(omega)
+
+    def _local(self, values: Mapping[str, float] | None) -> StateSpace:
+        return self.numeric(values) if self.is_linear else self.linearise(self.initial(), values=values)
+
+    def transfer_function(self, output: str, input: str) -> Any:
+        """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
+        return self.symbolic.transfer_function(output, input)
+
+    def steady_state(
+        self,
+        inputs: Mapping[str, float] | None = None,
+        values: Mapping[str, float] | None = None,
+        guess: Mapping[str, float] | None = None,
+    ) -> dict[str, float]:
+        """States at which nothing changes, for constant inputs."""
+        from bondloop.program.steady import steady_state
+
+        return steady_state(self, inputs, values, guess)
+
+    def sensitivity(self, parameters: Sequence[str]) -> System:
+        """Return the system extended by its sensitivity equations with respect to named parameters.
+
+        The result has, besides the original states and outputs, ``d(state)/d(parameter)`` and
+        ``d(output)/d(parameter)``: the sensitivity bond graph (Gawthrop 2000) in equation form.
+        """
+        from bondloop.program.sensitivity import sensitivity_system
+
+        return sensitivity_system(self, parameters)
+
+    def simulate(
+        self,
+        duration: float | tuple[float, float],
+        inputs: Mapping[str, Any] | None = None,
+        initial: Mapping[str, float] | ArrayLike | None = None,
+        values: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> Trajectory:
+        """Integrate with SciPy's ``solve_ivp``; see :func:`bondloop.program.simulate.simulate`."""
+        from bondloop.program.simulate import simulate
+
+        return simulate(self, duration, inputs, initial, values, **options)
+
+    def to_scipy(self) -> Any:
+        """Return a ``scipy.signal.StateSpace``."""
+        return self._local(None).to_scipy()
+
+    def to_control(self) -> Any:
+        """Return a python-control ``StateSpace`` with the same names."""
+        return self._local(None).to_control()
+
+    @classmethod
+    def from_control(cls, plant: Any, name: str | None = None) -> System:
+        """Return a system from a continuous-time python-control ``StateSpace`` or ``TransferFunction``."""
+        from bondloop.program.from_matrices import system_from_control
+
+        return system_from_control(plant, name)
+
+
+def named_index(kind: str, name: str, known: Sequence[str]) -> int:
+    """Return the position of a name, or raise with suggestions."""
+    try:
+        return known.index(name)
+    except ValueError:
+        raise InputError(unknown_name(kind, name, known)) from None
+
+
+def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
+    """Whether an expression is linear and homogeneous in everything that is not a parameter."""
+    if isinstance(expr, Var):
+        return expr not in parameters
+    if isinstance(expr, Const):
+        return expr.value == 0.0
+    assert isinstance(expr, Op)
+    name, args = expr.name, expr.args
+    if name in ("add", "neg"):
+        return all(is_linear(a, parameters) for a in args)
+    if name == "mul":
+        a, b = args
+        return (_constant(a, parameters) and is_linear(b, parameters)) or (
+            is_linear(a, parameters) and _constant(b, parameters)
+        )
+    return name == "div" and is_linear(args[0], parameters) and _constant(args[1], parameters)
+
+
+def _constant(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
+    return all(v in parameters for v in variables(expr))

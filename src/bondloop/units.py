@@ -1,0 +1,58 @@
+"""Quantities as text with a unit, converted to SI.
+
+>>> quantity("150 mm")
+0.15
+>>> quantity("4.75 kN/m")
+4750.0
+>>> quantity("6 N s/m")
+6.0
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from bondloop.errors import InputError, unknown_name
+
+__all__ = ["quantity"]
+
+_UNITS = {
+    "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
+    "bar": 1e5, "J": 1.0, "W": 1.0, "V": 1.0, "C": 1.0, "F": 1.0, "H": 1.0, "Ohm": 1.0, "ohm": 1.0, "Ω": 1.0,
+    "Hz": 1.0, "min": 60.0, "h": 3600.0, "L": 1e-3, "l": 1e-3, "t": 1e3, "in": 0.0254, "ft": 0.3048,
+    "lb": 0.45359237, "lbf": 4.4482216152605, "psi": 6894.757293168, "rpm": math.pi / 30, "%": 0.01, "T": 1.0,
+    "gn": 9.80665,
+}  # fmt: skip
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
+_PREFIXED = {"m", "g", "s", "A", "N", "Pa", "bar", "J", "W", "V", "C", "F", "H", "Ohm", "ohm", "Ω", "Hz", "L", "l", "rad", "T"}
+_TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
+
+
+def quantity(text: str) -> float:
+    """Return the SI value of a number with a unit.
+
+    Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (everything after a slash up to the next
+    ``*`` divides, as in ``N s/m``), raised by ``^`` or ``**`` or a trailing digit (``m2``). Temperatures and
+    other units with an offset are not accepted.
+    """
+    match = _TEXT.fullmatch(text)
+    if not match:
+        raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
+    value = float(match[1])
+    for slash, word in re.findall(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)", match[2]):
+        factor = _unit(word, text)
+        value = value / factor if slash == "/" else value * factor
+    return value
+
+
+def _unit(word: str, text: str) -> float:
+    match = re.fullmatch(r"([A-Za-zµΩ%]+)(?:(?:\^|\*\*)?(-?\d+))?", word)
+    if not match:
+        raise InputError(f"{text!r}: cannot read the unit {word!r}")
+    name, power = match[1], int(match[2] or 1)
+    if name in _UNITS:
+        return float(_UNITS[name] ** power)
+    if name[0] in _PREFIXES and name[1:] in _PREFIXED:
+        return float((_PREFIXES[name[0]] * _UNITS[name[1:]]) ** power)
+    raise InputError(f"{text!r}: {unknown_name('unit', name, _UNITS)}")

@@ -1,0 +1,34 @@
+"""`bondloop draw`."""
+
+import json
+
+import pytest
+
+NAME = "gawthrop-three-mass"
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [(".svg", b"<"), (".png", b"\x89PNG")])
+def test_draws_to_the_file_asked_for(bondloop, tmp_path, suffix, magic):
+    path = tmp_path / f"chain{suffix}"
+    answer = bondloop("draw", NAME, "--out", path)
+    assert answer.exit_code == 0
+    assert answer.stdout == f"wrote {path}\n"
+    assert path.read_bytes().startswith(magic)
+
+
+def test_the_model_names_the_file_when_none_is_given(bondloop, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = bondloop("draw", NAME, "--json")
+    assert json.loads(answer.stdout) == {"model": NAME, "file": f"{NAME}.svg"}
+    assert (tmp_path / f"{NAME}.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("out", "sentence"),
+    [("chain.bmp", "the file must end in .svg or .png"), ("absent/chain.svg", "there is no folder")],
+)
+def test_a_file_that_cannot_be_drawn_to_is_refused_before_any_work(bondloop, tmp_path, out, sentence):
+    answer = bondloop("draw", NAME, "--out", tmp_path / out)
+    assert answer.exit_code == 1
+    assert sentence in answer.stderr
+    assert list(tmp_path.iterdir()) == []

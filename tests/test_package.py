@@ -1,0 +1,60 @@
+"""The package as a whole: what importing it costs, and what it offers."""
+
+import subprocess
+import sys
+from importlib import metadata
+from importlib.resources import files
+
+import pytest
+
+import bondloop
+
+HEAVY = {"numpy", "scipy", "sympy", "matplotlib", "h5py", "pydantic", "rich"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Return the heavy packages that a new Python holds after `statement`."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return HEAVY & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_bondloop_loads_numpy_at_most():
+    assert loaded_by("import bondloop") <= {"numpy"}
+
+
+def test_the_command_line_starts_without_anything_heavy():
+    assert loaded_by("import bondloop.cli.main") == set()
+
+
+def test_listing_the_papers_imports_none_of_them():
+    assert loaded_by("from bondloop import papers; papers.entries()") == set()
+
+
+def test_help_is_answered_without_anything_heavy():
+    statement = "from typer.testing import CliRunner; from bondloop.cli.main import app\n"
+    statement += "assert CliRunner().invoke(app, ['--help']).exit_code == 0"
+    assert loaded_by(statement) == set()
+
+
+def test_version_is_the_installed_one():
+    assert bondloop.__version__ == metadata.version("bondloop")
+
+
+def test_the_package_says_it_is_typed():
+    assert files("bondloop").joinpath("py.typed").is_file()
+
+
+@pytest.mark.parametrize("name", bondloop.__all__)
+def test_every_public_name_can_be_used(name):
+    assert getattr(bondloop, name) is not None
+    assert name in dir(bondloop)
+
+
+def test_every_lazy_name_is_public():
+    assert set(bondloop._LAZY) <= set(bondloop.__all__)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'bondgraf'"):
+        bondloop.bondgraf  # noqa: B018
