@@ -62,7 +62,8 @@ def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
     return System(
         f"{system.name}_sensitivity", states, system.input_vars, outputs, system.parameters_by_var, definitions,
         tears=tears, initial=system.initial_by_var, dots=dots, input_rates=system.input_rates,
-        dependent=system.dependent, iterations=system.iterations,
+        dependent=system.dependent,
+        input_defaults={v: system.input_defaults.get(v.name, 0.0) for v in system.input_vars}, iterations=system.iterations,
     )  # fmt: skip
 
 

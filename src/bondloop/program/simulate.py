@@ -74,7 +74,7 @@ def simulate(
         Length in seconds, or (start, end).
     inputs
         Each input by name: a number, a function of time, or a pair (times, values) that is interpolated.
-        Inputs left out are zero. Where a rate of an input is needed (see ``system.notes``), give it under
+        Inputs left out keep the model's value, or zero. Where a rate of an input is needed (see ``system.notes``), give it under
         ``"d/dt NAME"``; for numbers and pairs it is worked out.
     initial
         Initial states by name (others as the model says), or a full vector.
@@ -90,7 +90,7 @@ def simulate(
     start, end = (0.0, float(duration)) if np.isscalar(duration) else duration  # type: ignore[arg-type,misc]
     if not end > start:
         raise InputError(f"duration: the end {end} s is not after the start {start} s")
-    given = dict(inputs or {})
+    given = {**system.input_defaults, **(inputs or {})}
     names = [*system.inputs, *(v.name for v in system.input_rates.values())]
     for key in given:
         if key not in names:

@@ -29,7 +29,7 @@ def steady_state(
     """
     numbers = system.values(values)
     parameters = list(numbers.values())
-    u = named_vector("input", inputs, system.inputs)
+    u = named_vector("input", {**system.input_defaults, **(inputs or {})}, system.inputs)
     x = system.initial(guess)
     zero_rates = [0.0] * len(system.input_rates)
 

@@ -112,6 +112,8 @@ class Symbolic:
             columns = groups[wrt]
             rows = self._rows(goals[of], columns)
             entries = {(i, j): row[v] for i, row in enumerate(rows) for j, v in enumerate(columns) if v in row}
+            if any(isinstance(statement, Loop) for statement in self.system.statements):
+                entries = {place: sp.cancel(value) for place, value in entries.items()}
             self._jacobians[key] = sp.Matrix(sp.SparseMatrix(len(rows), len(columns), entries))
         return self._jacobians[key].copy()
 

@@ -51,10 +51,14 @@ class System:
         For states whose rate appears in the program itself (dependent storage): the variable of that rate.
     input_rates
         For inputs whose rate appears in the program: the variable of that rate.
+    input_defaults
+        Values of inputs where the user gives none (zero for those left out).
     lookup
         Finds the expression of any other path of the model.
     dependent
         Paths of storages in derivative causality, for the notes.
+    remarks
+        Further notes, from whoever made the system.
     iterations
         Newton steps of nonlinear loops.
     """
@@ -72,8 +76,10 @@ class System:
         initial: Mapping[Var, float] | None = None,
         dots: Mapping[Var, Var] | None = None,
         input_rates: Mapping[Var, Var] | None = None,
+        input_defaults: Mapping[Var, float] | None = None,
         lookup: Callable[[str], Expr] | None = None,
         dependent: Sequence[str] = (),
+        remarks: Sequence[str] = (),
         iterations: int = NEWTON_ITERATIONS,
     ) -> None:
         self.name = name
@@ -87,7 +93,9 @@ class System:
         self.initial_by_var = dict(initial or {})
         self.dots = dict(dots or {})
         self.input_rates = dict(input_rates or {})
+        self.input_defaults = {v.name: value for v, value in (input_defaults or {}).items() if value}
         self.dependent = tuple(dependent)
+        self.remarks = tuple(remarks)
         self.iterations = iterations
         self._lookup = lookup
 
@@ -158,7 +166,7 @@ class System:
     @cached_property
     def notes(self) -> list[str]:
         """What the causality implies: dependent storages, algebraic loops, input rates; each by name."""
-        notes = []
+        notes = list(self.remarks)
         if self.dependent:
             on = ", ".join(v.name for v in self.dots) or "inputs only"
             notes.append(

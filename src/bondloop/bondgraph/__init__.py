@@ -1,0 +1,33 @@
+"""Bond graphs: elements, junctions, fields, ports, models; causality; equations; drawing."""
+
+from __future__ import annotations
+
+from bondloop.bondgraph.elements import (
+    GY,
+    MGY,
+    MR,
+    MTF,
+    SS,
+    TF,
+    C,
+    CField,
+    De,
+    Df,
+    Function,
+    I,
+    IField,
+    Integrator,
+    MSe,
+    MSf,
+    R,
+    RField,
+    Se,
+    Sf,
+)
+from bondloop.bondgraph.model import Model
+from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
+
+__all__ = [
+    "GY", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I", "IField",
+    "Integrator", "MSe", "MSf", "Model", "One", "Part", "Port", "R", "RField", "Se", "Sf", "Zero", "bond",
+]  # fmt: skip

@@ -1,0 +1,208 @@
+"""Causality by sequential assignment, as a worklist.
+
+Sources first, then imposed strokes, then storages in integral causality, then resistors and what is left;
+after each choice everything that follows from it is propagated. Each bond is assigned once and each junction
+looked through a bounded number of times, so the cost is linear in the number of bonds (Karnopp, Margolis and
+Rosenberg; the procedure is known as SCAP).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
+from bondloop.errors import CausalityError
+
+__all__ = ["Causality", "assign"]
+
+
+@dataclass
+class Causality:
+    """The causality of a flat graph.
+
+    Attributes
+    ----------
+    to_head
+        For every bond: 1 if the effort goes to the head (stroke at the head), -1 if to the tail, 0 if open.
+    strong
+        For every junction: the bond that imposes its common variable; -1 for other nodes.
+    derivative
+        Nodes of storages in derivative causality.
+    arbitrary
+        Nodes of resistors and source-sensors whose causality was chosen, not implied.
+    """
+
+    to_head: list[int]
+    strong: list[int]
+    derivative: list[int]
+    arbitrary: list[int]
+
+
+def assign(flat: Flat) -> Causality:
+    """Assign causality to every bond, or explain the conflict."""
+    return _Assignment(flat).run()
+
+
+class _Assignment:
+    def __init__(self, flat: Flat) -> None:
+        self.flat = flat
+        self.to_head = [0] * len(flat.tail)
+        self.cause = [-1] * len(flat.tail)  # the bond from which a bond's causality followed
+        self.reason: dict[int, str] = {}
+        self.strong = [-1] * len(flat.kind)
+        self.open = [len(b) for b in flat.incident]
+
+    def run(self) -> Causality:
+        flat = self.flat
+        kinds, incident, to_head = flat.kind, flat.incident, self.to_head
+        storages: list[int] = []
+        others: list[int] = []
+        for node, kind in enumerate(kinds):
+            if kind == SE:
+                self.impose(incident[node][0], node, gives_effort=True, reason="imposes the effort")
+            elif kind == SF:
+                self.impose(incident[node][0], node, gives_effort=False, reason="imposes the flow")
+            elif kind == I or kind == C:
+                storages.append(node)
+            elif kind == R:
+                others.append(node)
+            elif kind <= ONE and len(incident[node]) == 1:
+                # Nothing else to balance: the effort of a 1-junction, the flow of a 0-junction, is zero.
+                self.impose(incident[node][0], node, gives_effort=kind == ONE, reason="has a single bond")
+            elif kind == SS:
+                imposes = flat.part[node].imposes  # type: ignore[attr-defined]
+                if imposes is None:
+                    others.append(node)
+                else:
+                    self.impose(incident[node][0], node, gives_effort=imposes == "effort", reason=f"imposes the {imposes}")
+        for bond, stroke in enumerate(flat.stroke):
+            if stroke is not None:
+                self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
+        for node in storages:
+            bond = incident[node][0]
+            if not to_head[bond]:
+                self.impose(bond, node, gives_effort=kinds[node] == C, reason="integral causality")
+        arbitrary: list[int] = []
+        for node in sorted(others, key=lambda n: kinds[n] == SS):
+            bond = incident[node][0]
+            if not to_head[bond]:
+                arbitrary.append(node)
+                self.impose(bond, node, gives_effort=self.prefers_effort(node), reason="chosen")
+        for bond in range(len(to_head)):
+            if not to_head[bond]:
+                self.set(bond, 1, -1, "chosen")
+        derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
+        return Causality(to_head, self.strong, derivative, arbitrary)
+
+    def prefers_effort(self, node: int) -> bool:
+        part = self.flat.part[node]
+        if isinstance(part, el.R):
+            if part.coefficient is not None:
+                return part.coefficient[2] == "mul"
+            return part.law is not None and part.law.law is not None
+        if isinstance(part, el.SS):
+            other = self.flat.tail[self.flat.incident[node][0]]
+            if other == node:
+                other = self.flat.head[self.flat.incident[node][0]]
+            return self.flat.kind[other] == ONE
+        return True
+
+    def gives_effort(self, bond: int, node: int) -> bool:
+        return (self.to_head[bond] > 0) == (self.flat.tail[bond] == node)
+
+    def impose(self, bond: int, node: int, *, gives_effort: bool, reason: str) -> None:
+        direction = 1 if gives_effort == (self.flat.tail[bond] == node) else -1
+        self.set(bond, direction, -1, f"{self.flat.path[node]} ({self.flat.part[node].symbol}) {reason}")
+
+    def set(self, bond: int, direction: int, cause: int, reason: str) -> None:
+        """Assign a bond and everything that follows."""
+        flat, to_head, strong, open_ = self.flat, self.to_head, self.strong, self.open
+        kinds, tails, heads, incident = flat.kind, flat.tail, flat.head, flat.incident
+        if to_head[bond]:
+            if to_head[bond] != direction:
+                self.conflict(bond, cause, reason)
+            return
+        to_head[bond] = direction
+        self.cause[bond] = cause
+        if reason:
+            self.reason[bond] = reason
+        work = [bond]
+        while work:
+            b = work.pop()
+            d = to_head[b]
+            for node, effort_in in ((heads[b], d > 0), (tails[b], d < 0)):
+                kind = kinds[node]
+                if kind <= ONE:
+                    open_[node] -= 1
+                    if effort_in == (kind == ZERO):
+                        # This bond imposes the junction's common variable; no other may.
+                        if strong[node] >= 0:
+                            self.clash(node, strong[node], b)
+                        strong[node] = b
+                        if open_[node]:
+                            for other in incident[node]:
+                                if other != b and not to_head[other]:
+                                    out = heads[other] == node
+                                    to_head[other] = (-1 if out else 1) if kind == ZERO else (1 if out else -1)
+                                    self.cause[other] = b
+                                    work.append(other)
+                    elif strong[node] < 0:
+                        if open_[node] == 1:
+                            for other in incident[node]:
+                                if not to_head[other]:
+                                    into = heads[other] == node
+                                    to_head[other] = (1 if into else -1) if kind == ZERO else (-1 if into else 1)
+                                    self.cause[other] = b
+                                    work.append(other)
+                                    break
+                        elif open_[node] == 0:
+                            self.starved(node)
+                elif kind == TF or kind == GY:
+                    first, second = incident[node]
+                    other = second if b == first else first
+                    other_in = effort_in if kind == GY else not effort_in
+                    wanted = 1 if other_in == (heads[other] == node) else -1
+                    if not to_head[other]:
+                        to_head[other] = wanted
+                        self.cause[other] = b
+                        work.append(other)
+                    elif to_head[other] != wanted:
+                        self.conflict(other, b, "")
+
+    # ---------------------------------------------------------------- explanations
+
+    def trail(self, bond: int) -> str:
+        """The path along which a bond got its causality, first cause first."""
+        steps = []
+        while bond >= 0 and len(steps) < 40:
+            steps.append(bond)
+            bond = self.cause[bond]
+        steps.reverse()
+        text = self.reason.get(steps[0], "")
+        return (f"{text}: " if text else "") + ", then ".join(self.flat.name(b) for b in steps)
+
+    def clash(self, node: int, first: int, second: int) -> None:
+        zero = self.flat.kind[node] == ZERO
+        what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
+        raise CausalityError(
+            f"two bonds impose the {what} of {name} {self.flat.path[node]}, only one may: "
+            f"({self.trail(first)}) and ({self.trail(second)}); remove one of the sources, or join them through a "
+            + ("1-junction with a resistor or inertia" if zero else "0-junction with a resistor or spring")
+        )
+
+    def starved(self, node: int) -> None:
+        zero = self.flat.kind[node] == ZERO
+        what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
+        trails = "; ".join(self.trail(b) for b in self.flat.incident[node][:4])
+        raise CausalityError(
+            f"nothing imposes the {what} of {name} {self.flat.path[node]}: all its bonds take it ({trails}); "
+            f"remove one of the sources that take it, or add an element that gives the {what}"
+        )
+
+    def conflict(self, bond: int, cause: int, reason: str) -> None:
+        new = self.trail(cause) if cause >= 0 else reason
+        raise CausalityError(
+            f"the causality of bond {self.flat.name(bond)} is fixed twice, in opposite ways: "
+            f"({self.trail(bond)}) and ({new}); change one of the two"
+        )

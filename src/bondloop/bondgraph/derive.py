@@ -1,0 +1,572 @@
+"""From a bond graph with its causality assigned to a program of named assignments.
+
+Every bond has an effort and a flow. At a 0-junction all bonds share one effort variable, at a 1-junction one
+flow variable, so each junction contributes a single sum and each element a single law: the list of
+assignments is as short as the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.causality import Causality, assign
+from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
+from bondloop.bondgraph.laws import linear
+from bondloop.bondgraph.parts import Part
+from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.schedule import NEWTON_ITERATIONS
+from bondloop.program.sympy_bridge import from_sympy
+from bondloop.program.system import System
+from bondloop.program.time_derivative import add_rates
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.model import Model
+
+__all__ = ["derive"]
+
+
+def derive(model: Model, outputs: Sequence[str] | None, iterations: int | None) -> System:
+    """Flatten, assign causality, and write down the equations."""
+    flat = flatten(model)
+    return _Derivation(model, flat, assign(flat)).system(outputs, iterations)
+
+
+class _Derivation:
+    def __init__(self, model: Model, flat: Flat, causality: Causality) -> None:
+        self.model, self.flat, self.causality = model, flat, causality
+        self.definitions: dict[Var, Expr] = {}
+        self.states: dict[Var, Expr] = {}
+        self.initial: dict[Var, float] = {}
+        self.inputs: dict[Var, float] = {}
+        self.parameters: dict[Var, float | None] = {}
+        self.sensed: dict[str, Expr] = {}
+        self.rate_goals: dict[Var, Var] = {}
+        self.dots: dict[Var, Var] = {}
+        self.symbols: dict[Any, Var] = {}
+        self.symbol_values = self._symbol_values()
+        self.common: list[Var | None] = [None] * len(flat.kind)
+        self.effort: list[Expr] = []
+        self.flow: list[Expr] = []
+        self.signal_values: dict[Part, Expr] = {}
+        self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
+        self.tears: list[Var] = []
+        self.input_names: dict[str, str] = {}
+
+    # ---------------------------------------------------------------- the whole
+
+    def system(self, outputs: Sequence[str] | None, iterations: int | None) -> System:
+        flat = self.flat
+        self._bond_variables()
+        for node, kind in enumerate(flat.kind):
+            if kind <= ONE:
+                self._junction(node, kind)
+        for node, kind in enumerate(flat.kind):
+            if kind > ONE:
+                _LAWS[kind](self, node)
+        for node in self.causality.arbitrary:
+            bond = flat.incident[node][0]
+            out = self.effort[bond] if self._gives_effort(bond, node) else self.flow[bond]
+            if isinstance(out, Var):
+                self.tears.append(out)
+        for part in flat.signals:
+            if part.is_signal:
+                self._signal(part)
+        dots, input_rates = self.dots, {}
+        if self.rate_goals:
+            more, input_rates = add_rates(self.rate_goals, self.definitions, self.states, self.inputs, self.parameters)
+            dots = {**dots, **more}
+        wanted: dict[str, Expr] = {}
+        if outputs is None:
+            wanted = {flat.paths[p]: self._signal(p) for p in flat.signals if isinstance(p, (el.De, el.Df))}
+            wanted.update(self.sensed)
+        else:
+            for path in outputs:
+                wanted[path] = self._lookup(path)
+        return System(
+            self.model._name or "model", self.states, list(self.inputs), wanted, self.parameters, self.definitions,
+            tears=[*self.rate_goals.values(), *dots.values(), *self.tears], initial=self.initial, dots=dots,
+            input_rates=input_rates, lookup=self._lookup,
+            remarks=[f"port {path} is left open: a free end, no effort acts there" for path in flat.free],
+            dependent=[flat.path[n] for n in self.causality.derivative],
+            iterations=NEWTON_ITERATIONS if iterations is None else iterations,
+            input_defaults=self.inputs,
+        )  # fmt: skip
+
+    def _symbol_values(self) -> dict[str, float]:
+        values: dict[str, float] = {}
+        from bondloop.bondgraph.model import Model
+
+        for _, part in self.model.walk():
+            if isinstance(part, Model) and part._symbol_values:
+                values.update(part._symbol_values)
+        values.update(self.model._symbol_values)
+        return values
+
+    # ---------------------------------------------------------------- variables
+
+    def _gives_effort(self, bond: int, node: int) -> bool:
+        return (self.causality.to_head[bond] > 0) == (self.flat.tail[bond] == node)
+
+    def _common(self, node: int) -> Var:
+        """The shared variable of a junction; neighbours of the same kind share one."""
+        known = self.common[node]
+        if known is not None:
+            return known
+        chain = []
+        flat = self.flat
+        while self.common[node] is None:
+            chain.append(node)
+            bond = self.causality.strong[node]
+            other = flat.tail[bond] if flat.head[bond] == node else flat.head[bond]
+            if flat.kind[other] != flat.kind[node] or other in chain:
+                word = ".effort" if flat.kind[node] == ZERO else ".flow"
+                self.common[node] = Var(flat.path[node] + word)
+                break
+            node = other
+        var = self.common[node]
+        assert var is not None
+        for n in chain:
+            self.common[n] = var
+        return var
+
+    def _bond_variables(self) -> None:
+        flat, kinds = self.flat, self.flat.kind
+        for bond, (t, h) in enumerate(zip(flat.tail, flat.head, strict=True)):
+            kt, kh = kinds[t], kinds[h]
+            if kt == ZERO:
+                e: Expr = self._common(t)
+            elif kh == ZERO:
+                e = self._common(h)
+            else:
+                e = Var(self._bond_name(t, h, kt, kh) + ".effort")
+            if kt == ONE:
+                f: Expr = self._common(t)
+            elif kh == ONE:
+                f = self._common(h)
+            else:
+                f = Var(self._bond_name(t, h, kt, kh) + ".flow")
+            self.effort.append(e)
+            self.flow.append(f)
+
+    def _bond_name(self, t: int, h: int, kt: int, kh: int) -> str:
+        """Name of a variable that belongs to one bond only: that of its element, else of the bond."""
+        path = self.flat.path
+        if kh >= SE:
+            return path[h]
+        if kt >= SE:
+            return path[t]
+        if kh in (TF, GY):
+            return path[h] + ".in"
+        if kt in (TF, GY):
+            return path[t] + ".out"
+        return f"{path[t]}>>{path[h]}"
+
+    def _parameter(self, name: str, value: Any) -> Expr:
+        if type(value) is float:
+            var = Var(name)
+            self.parameters[var] = value
+            return var
+        return from_sympy(value, self._symbol, name)
+
+    def _symbol(self, symbol: Any) -> Expr:
+        var = self.symbols.get(symbol)
+        if var is None:
+            same = [v for s, v in self.symbols.items() if s.name == symbol.name]
+            var = same[0] if same else Var(symbol.name)
+            self.symbols[symbol] = var
+            self.parameters[var] = self.symbol_values.get(symbol.name)
+        return var
+
+    def _input(self, name: str, path: str, default: float = 0.0) -> Var:
+        if name in self.input_names:
+            raise ModelError(
+                f"the input name '{name}' is used twice, by {self.input_names[name]} and {path}; "
+                "give the sources different names, or bond both places to one source"
+            )
+        self.input_names[name] = path
+        var = Var(name)
+        self.inputs[var] = default
+        return var
+
+    # ---------------------------------------------------------------- junctions
+
+    def _junction(self, node: int, kind: int) -> None:
+        flat = self.flat
+        strong = self.causality.strong[node]
+        if kind == ZERO:
+            variables = self.flow
+        else:
+            variables = self.effort
+        strong_in = flat.head[strong] == node
+        terms: list[Expr] = []
+        heads = flat.head
+        for b in flat.incident[node]:
+            if b != strong:
+                v = variables[b]
+                terms.append(Op("neg", (v,)) if (heads[b] == node) == strong_in else v)
+        target = variables[strong]
+        assert isinstance(target, Var)
+        if not terms:
+            self._define(target, Const(0.0))
+        elif len(terms) == 1:
+            self._define(target, terms[0])
+        else:
+            if type(terms[0]) is Op:  # a readable sum starts with a positive term
+                terms.sort(key=lambda term: type(term) is Op)
+            self._define(target, Op("add", tuple(terms)))
+
+    def _define(self, target: Expr, expr: Expr) -> None:
+        assert isinstance(target, Var)
+        if target in self.definitions:
+            raise ModelError(f"internal: {target.name} is defined twice")
+        self.definitions[target] = expr
+
+    # ---------------------------------------------------------------- one-ports
+
+    def _source(self, node: int) -> None:
+        flat, part = self.flat, self.flat.part[node]
+        bond = flat.incident[node][0]
+        target = self.effort[bond] if flat.kind[node] == SE else self.flow[bond]
+        if isinstance(part, el._ModulatedSource):
+            self._define(target, self._modulated(part, part.modulation, 1))
+            return
+        assert isinstance(part, el._Source)
+        if part.value == 0.0:
+            self._define(target, Const(0.0))
+            return
+        if part.input_name is None:
+            name = flat.path[node]
+        else:
+            owner = flat.paths[part].rpartition(".")[0]
+            suffix = flat.path[node][len(flat.paths[part]) :]
+            name = (f"{owner}." if owner else "") + part.input_name + suffix
+        default = part.value if part.value is not None else 0.0
+        self._define(target, self._input(name, flat.path[node], default))
+
+    def _source_sensor(self, node: int) -> None:
+        flat = self.flat
+        bond, path = flat.incident[node][0], flat.path[node]
+        gives = self._gives_effort(bond, node)
+        target, sensed = (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        self._define(target, self._input(f"{path}.{'effort' if gives else 'flow'}.in", path))
+        self.sensed[f"{path}.{'flow' if gives else 'effort'}"] = sensed
+
+    def _sided(self, bond: int, node: int) -> Expr:
+        """Flow into an element."""
+        f = self.flow[bond]
+        return f if self.flat.head[bond] == node else -f
+
+    def _law(self, node: int) -> tuple[Callable[[Expr], Expr], Callable[[Expr, Var], Expr]]:
+        """The law of a one-port and its inverse, as functions of expressions."""
+        flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
+        if isinstance(part, el.MR):
+            factor = self._modulated(part, part.modulation, 1)
+            return lambda x: factor * x, lambda y, _: y / factor
+        assert isinstance(part, el._OnePort)
+        if part.coefficient is not None:
+            name, value, form = part.coefficient
+            if isinstance(value, list):
+                value = value[flat.component[node]]
+            k = self._parameter(f"{path}.{name}", value)
+            inverse = "div" if form == "mul" else "mul"
+            return lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y)
+        law = part.law
+        assert law is not None
+        parameters = {n: self._parameter(f"{path}.{n}", v) for n, v in law.parameters.items()}
+        return (
+            lambda x: law.forward(x, parameters, path),
+            lambda y, unknown: law.backward(y, parameters, path, unknown),
+        )
+
+    def _start(self, node: int, state: Var) -> None:
+        start = self.flat.part[node].start  # type: ignore[attr-defined]
+        value = start[self.flat.component[node]] if isinstance(start, list) else start
+        if value != 0.0:
+            self.initial[state] = value
+
+    def _inertia(self, node: int) -> None:
+        part = self.flat.part[node]
+        if isinstance(part, el._Field):
+            self._inertia_field_port(node)
+            return
+        bond, path = self.flat.incident[node][0], self.flat.path[node]
+        law, inverse = self._law(node)
+        momentum = Var(path + ".momentum")
+        into = self.flat.head[bond] == node
+        if self._gives_effort(bond, node):  # derivative causality
+            rate = Var(f"d/dt {momentum.name}")
+            self.definitions[momentum] = inverse(self._sided(bond, node), momentum)
+            self.rate_goals[momentum] = rate
+            self._define(self.effort[bond], rate)
+            self._no_start(node)
+        else:
+            flow = law(momentum)
+            self._define(self.flow[bond], flow if into else -flow)
+            self.states[momentum] = self.effort[bond]
+            self._start(node, momentum)
+
+    def _compliance(self, node: int) -> None:
+        part = self.flat.part[node]
+        if isinstance(part, el._Field):
+            self._field_port(node, "displacement")
+            return
+        bond, path = self.flat.incident[node][0], self.flat.path[node]
+        law, inverse = self._law(node)
+        displacement = Var(path + ".displacement")
+        if self._gives_effort(bond, node):
+            self._define(self.effort[bond], law(displacement))
+            self.states[displacement] = self._sided(bond, node)
+            self._start(node, displacement)
+        else:  # derivative causality
+            rate = Var(f"d/dt {displacement.name}")
+            self.definitions[displacement] = inverse(self.effort[bond], displacement)
+            self.rate_goals[displacement] = rate
+            self._define(self.flow[bond], rate if self.flat.head[bond] == node else -rate)
+            self._no_start(node)
+
+    def _no_start(self, node: int) -> None:
+        if self.flat.part[node].start:  # type: ignore[attr-defined]
+            raise ModelError(
+                f"{self.flat.path[node]} is in derivative causality: its content follows from other storages, "
+                "so it has no initial value of its own; set theirs instead"
+            )
+
+    def _resistor(self, node: int) -> None:
+        part = self.flat.part[node]
+        if isinstance(part, el._Field):
+            self._field_port(node, "")
+            return
+        bond = self.flat.incident[node][0]
+        law, inverse = self._law(node)
+        flow = self._sided(bond, node)
+        if self._gives_effort(bond, node):
+            self._define(self.effort[bond], law(flow))
+        else:
+            target = self.flow[bond]
+            assert isinstance(target, Var)
+            if self.flat.head[bond] == node:
+                self._define(target, inverse(self.effort[bond], target))
+            else:
+                inner = Var(self.flat.path[node] + ".flow_in")
+                self.definitions[inner] = inverse(self.effort[bond], inner)
+                self._define(target, -inner)
+
+    # ---------------------------------------------------------------- fields
+
+    def _field_entries(self, part: el._Field) -> list[list[tuple[int, Expr]]]:
+        found = self.entries.get(part)
+        if found is None:
+            path = self.flat.paths[part]
+            found = self.entries[part] = [
+                [(j, self._parameter(f"{path}.{part.word}[{i},{j}]", _number(v))) for j, v in row]
+                for i, row in enumerate(part.entries())
+            ]
+        return found
+
+    def _inertia_field_port(self, node: int) -> None:
+        """Row i of mass @ d(flow)/dt = effort; the flow is the state."""
+        flat, part, i = self.flat, self.flat.part[node], self.flat.component[node]
+        assert isinstance(part, el._Field)
+        bond, first = flat.incident[node][0], flat.first[part]
+        if self._gives_effort(bond, node):
+            raise ModelError(
+                f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, which is "
+                "not supported for fields; bond it through a small compliance, or remove the degree of freedom from the matrix"
+            )
+        if i == 0:
+            for k in range(part.size or 0):
+                state = Var(f"{flat.path[first + k]}.flow.state")
+                self.dots[state] = Var(f"d/dt {state.name}")
+        states = {flat_path: s for s in self.dots for flat_path in [s.name]}
+        own = states[f"{flat.path[node]}.flow.state"]
+        row: Expr = Const(0.0)
+        for j, m in self._field_entries(part)[i]:
+            row = row + m * self.dots[states[f"{flat.path[first + j]}.flow.state"]]
+        dot = self.dots[own]
+        self.definitions[dot] = dot + (self.effort[bond] - row)
+        self.states[own] = dot
+        self._define(self.flow[bond], own if flat.head[bond] == node else -own)
+        self._start(node, own)
+
+    def _field_port(self, node: int, word: str) -> None:
+        """A port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
+        flat, part, i = self.flat, self.flat.part[node], self.flat.component[node]
+        assert isinstance(part, el._Field)
+        bond, first = flat.incident[node][0], flat.first[part]
+        if i == 0 and word:
+            for k in range(part.size or 0):
+                self.common[first + k] = Var(f"{flat.path[first + k]}.{word}")
+
+        def cause(k: int) -> Expr:
+            if word:
+                var = self.common[first + k]
+                assert var is not None
+                return var
+            return self._sided(flat.incident[first + k][0], first + k)
+
+        row: Expr = Const(0.0)
+        for j, entry in self._field_entries(part)[i]:
+            row = row + entry * cause(j)
+        effort = self.effort[bond]
+        if self._gives_effort(bond, node):
+            self._define(effort, row)
+            if word:
+                own = cause(i)
+                assert isinstance(own, Var)
+                self.states[own] = self._sided(bond, node)
+                self._start(node, own)
+        elif word:
+            own = cause(i)
+            assert isinstance(own, Var)
+            rate = Var(f"d/dt {own.name}")
+            self.definitions[own] = own + (effort - row)
+            self.rate_goals[own] = rate
+            self._define(self.flow[bond], rate if flat.head[bond] == node else -rate)
+        else:
+            target = self.flow[bond]
+            assert isinstance(target, Var)
+            difference = effort - row
+            self._define(target, target + (difference if flat.head[bond] == node else -difference))
+
+    # ---------------------------------------------------------------- two-ports
+
+    def _two_port(self, node: int) -> None:
+        flat, part = self.flat, self.flat.part[node]
+        first, second = flat.incident[node]
+        if flat.head[first] != node:
+            first, second = second, first
+        if isinstance(part, el._ModulatedTwoPort):
+            n = self._modulated(part, part.modulation, 1)
+        else:
+            assert isinstance(part, el._TwoPort)
+            n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient)
+        e1, f1, e2, f2 = self.effort[first], self.flow[first], self.effort[second], self.flow[second]
+        gives = self._gives_effort(first, node)
+        if flat.kind[node] == TF:
+            if gives:
+                self._define(e1, Op("mul", (n, e2)))
+                self._define(f2, Op("mul", (n, f1)))
+            else:
+                self._define(e2, Op("div", (e1, n)))
+                self._define(f1, Op("div", (f2, n)))
+        elif gives:
+            self._define(e1, Op("mul", (n, f2)))
+            self._define(e2, Op("mul", (n, f1)))
+        else:
+            self._define(f2, Op("div", (e1, n)))
+            self._define(f1, Op("div", (e2, n)))
+
+    # ---------------------------------------------------------------- signals
+
+    def _signal(self, part: Part) -> Expr:
+        """Value of a signal part."""
+        value = self.signal_values.get(part)
+        if value is not None:
+            return value
+        path = self.flat.paths[part]
+        source, index = self.flat.signals[part][0]
+        if isinstance(part, (el.De, el.Df)):
+            value = self._common(self.flat.first[source] + index)
+        elif isinstance(part, el.Integrator):
+            state = Var(f"{path}.value")
+            value = self.signal_values[part] = state
+            self.states[state] = self._signal(source)
+            if part.start:
+                self.initial[state] = part.start
+        else:
+            assert isinstance(part, el.Function)
+            target = Var(f"{path}.value")
+            value = self.signal_values[part] = target
+            self.definitions[target] = self._modulated(part, part.function, 1)
+        self.signal_values[part] = value
+        return value
+
+    def _modulated(self, part: Part, function: Callable[..., Any] | None, least: int) -> Expr:
+        """Expression of a function of a part's signals."""
+        import inspect
+
+        import sympy as sp
+
+        values = [self._signal(source) for source, _ in self.flat.signals.get(part, [])]
+        path = self.flat.paths[part]
+        if len(values) < least:
+            raise ModelError(f"{path} needs a signal; bond a detector to it")
+        if function is None:
+            if len(values) != 1:
+                raise ModelError(f"{path} has {len(values)} signals but no function to combine them")
+            return values[0]
+        count = len([p for p in inspect.signature(function).parameters.values() if p.default is p.empty])
+        if count != len(values):
+            raise ModelError(f"{path}: its function takes {count} signals, but {len(values)} are bonded to it")
+        symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(values))]
+        table = dict(zip(symbols, values, strict=True))
+
+        def variable(symbol: Any) -> Expr:
+            return table[symbol] if symbol in table else self._symbol(symbol)
+
+        return from_sympy(sp.sympify(function(*symbols)), variable, path)
+
+    # ---------------------------------------------------------------- look-up by path
+
+    def _lookup(self, path: str) -> Expr:
+        flat = self.flat
+        owner, _, word = path.rpartition(".")
+        by_path: Mapping[str, int] = self.__dict__.setdefault("_node_by_path", {p: i for i, p in enumerate(flat.path)})
+        if word in ("effort", "flow"):
+            if owner in flat.free:
+                return Const(0.0) if word == "effort" else self._common(flat.first[flat.free[owner]])
+            bond = flat.through.get(owner)
+            node = by_path.get(owner)
+            if bond is None and node is not None:
+                if flat.kind[node] <= ONE:
+                    if (word == "effort") != (flat.kind[node] == ZERO):
+                        other = "flow" if word == "effort" else "effort"
+                        raise InputError(f"{owner} is a {flat.part[node].symbol}-junction: it has one {other}, but a different {word} on each bond; name an element or port instead")
+                    return self._common(node)
+                bonds = flat.incident[node]
+                if len(bonds) > 1:
+                    raise InputError(f"{path} is ambiguous: {owner} has two bonds; use {owner}.in.{word} or {owner}.out.{word}")
+                bond = bonds[0]
+            if bond is None and owner.rpartition(".")[2] in ("in", "out"):
+                node = by_path.get(owner.rpartition(".")[0])
+                if node is not None and flat.kind[node] in (TF, GY):
+                    ends = flat.incident[node]
+                    inward = owner.endswith(".in")
+                    bond = next(b for b in ends if (flat.head[b] == node) == inward)
+            if bond is not None:
+                return self.effort[bond] if word == "effort" else self.flow[bond]
+        for part, name in flat.paths.items():
+            if name == path and part.is_signal:
+                return self._signal(part)
+        for group in (self.states, self.parameters, self.inputs, self.definitions):
+            for var in group:
+                if var.name == path:
+                    return var
+        raise InputError(unknown_name("variable", path, self._known(), where=self.model._name or "the model"))
+
+    def _known(self) -> list[str]:
+        names = {v.name for group in (self.states, self.inputs, self.definitions) for v in group}
+        names |= {f"{p}.{w}" for p in self.flat.through for w in ("effort", "flow")}
+        for node, path in enumerate(self.flat.path):
+            if self.flat.kind[node] >= SE:
+                names |= {f"{path}.effort", f"{path}.flow"}
+        return sorted(names)
+
+
+def _number(value: Any) -> Any:
+    return float(value) if not getattr(value, "free_symbols", None) else value
+
+
+_LAWS: dict[int, Callable[[_Derivation, int], None]] = {
+    TF: _Derivation._two_port,
+    GY: _Derivation._two_port,
+    SE: _Derivation._source,
+    SF: _Derivation._source,
+    SS: _Derivation._source_sensor,
+    I: _Derivation._inertia,
+    C: _Derivation._compliance,
+    R: _Derivation._resistor,
+}

@@ -1,0 +1,336 @@
+"""From a hierarchical model to a flat graph of scalar nodes and bonds.
+
+Ports disappear (a bond passes through them), vector parts become one node per component, fields one node per
+port. Only scalar bonds between junctions, two-ports and one-ports remain, in plain lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero
+from bondloop.errors import ModelError
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.model import Model
+
+__all__ = ["C", "GY", "I", "ONE", "R", "SE", "SF", "SS", "TF", "ZERO", "Flat", "flatten"]
+
+ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
+"""Kinds of flat nodes; a field's ports count as I, C or R."""
+
+_KINDS: dict[type[Part], int] = {
+    Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
+    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.CField: C, el.R: R, el.MR: R, el.RField: R,
+}  # fmt: skip
+
+
+@dataclass
+class Flat:
+    """A flat bond graph.
+
+    Attributes
+    ----------
+    kind, part, path, component
+        For every node: its kind, the part it came from, its path name, and its component or port number.
+    incident
+        For every node its bonds, in the order drawn.
+    tail, head, stroke
+        For every bond: its nodes, and an imposed stroke.
+    through
+        For every port component, by path: the bond that passes through it.
+    free
+        Ports left open at a 1-junction, by path, with that junction: free ends.
+    signals
+        For every signal part and modulated element: where its signals come from, in order.
+    """
+
+    kind: list[int] = field(default_factory=list)
+    part: list[Part] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    component: list[int] = field(default_factory=list)
+    incident: list[list[int]] = field(default_factory=list)
+    tail: list[int] = field(default_factory=list)
+    head: list[int] = field(default_factory=list)
+    stroke: list[str | None] = field(default_factory=list)
+    through: dict[str, int] = field(default_factory=dict)
+    free: dict[str, Part] = field(default_factory=dict)
+    signals: dict[Part, list[tuple[Part, int]]] = field(default_factory=dict)
+    paths: dict[Part, str] = field(default_factory=dict)
+    first: dict[Part, int] = field(default_factory=dict)
+
+    def name(self, bond: int) -> str:
+        """A bond as text, ``tail >> head``."""
+        return f"{self.path[self.tail[bond]]} >> {self.path[self.head[bond]]}"
+
+
+def flatten(model: Model) -> Flat:
+    """Flatten a model; every fault that keeps it from being a bond graph is raised by name."""
+    flat = Flat()
+    power: list[Bond] = []
+    pending: list[tuple[str, Part]] = []
+    ports: list[Port] = []
+    sizes: dict[Part, int] = {}
+    kind_of = _KINDS.get
+    for path, part in model.walk():
+        flat.paths[part] = path
+        kind = kind_of(type(part))
+        if kind is None:
+            if isinstance(part, Port):
+                ports.append(part)
+            elif part.is_signal:
+                flat.signals.setdefault(part, [])
+            elif not hasattr(part, "_bonds"):
+                continue  # a model: its parts follow
+            else:
+                kind = next((k for t, k in _KINDS.items() if isinstance(part, t)), None)
+                if kind is None:
+                    raise ModelError(f"{path}: a {type(part).__name__} is not a bond graph part")
+        bonds = part._bonds
+        for b in bonds:
+            if b.tail is part:
+                power.append(b)
+        if kind is None:
+            continue
+        size = part.size
+        if size is None:
+            size = _adapted_size(part, bonds)
+        if size == 1 and not isinstance(part, el._Field):
+            flat.first[part] = len(flat.kind)
+            flat.kind.append(kind)
+            flat.part.append(part)
+            flat.path.append(path)
+            flat.component.append(0)
+            flat.incident.append([])
+        else:
+            flat.first[part] = len(flat.kind)
+            sizes[part] = size
+            for i in range(size):
+                flat.kind.append(kind)
+                flat.part.append(part)
+                flat.path.append(f"{path}[{i}]")
+                flat.component.append(i)
+                flat.incident.append([])
+    if not flat.kind:
+        raise ModelError(f"the model {model.path} has no elements")
+    _connect(flat, power, sizes)
+    _check(flat, pending)
+    return flat
+
+
+def _adapted_size(part: Part, bonds: list[Bond]) -> int:
+    """Size of an element that adapts: that of its bond."""
+    for b in bonds:
+        other, index = (b.head, b.head_index) if b.tail is part else (b.tail, b.tail_index)
+        if index is None and other.size is not None and not isinstance(other, el._Field) and not other.is_signal:
+            return other.size
+    for b in bonds:
+        other = b.head if b.tail is part else b.tail
+        if isinstance(other, el._TwoPort) and other.size is None:
+            return _adapted_size(other, [x for x in other._bonds if x is not b])
+    return 1
+
+
+def _is_signal(b: Bond) -> bool:
+    return b.tail.is_signal or b.head.is_signal
+
+
+def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
+    """Turn bonds into scalar bonds between nodes, passing through ports."""
+    enter: dict[Part, list[Bond]] = {}
+    leave: dict[Part, list[Bond]] = {}
+    paths = flat.paths
+    plain: list[Bond] = []
+    for b in bonds:
+        head, tail = b.head, b.tail
+        if head not in paths or tail not in paths:
+            stranger = head if head not in paths else tail
+            raise ModelError(f"{_other(b, stranger).path} is bonded to {stranger.path}, which is not part of this model; assign it to an attribute of the model")
+        if tail.is_signal or head.is_signal:
+            _signal_bond(flat, b)
+            continue
+        if type(head) is Port:
+            enter.setdefault(head, []).append(b)
+        if type(tail) is Port:
+            leave.setdefault(tail, []).append(b)
+        else:
+            plain.append(b)
+    plain = _drop_free_ends(flat, plain, enter, leave)
+    first, tails, heads, strokes, incident = flat.first, flat.tail, flat.head, flat.stroke, flat.incident
+    for b in plain:
+        if type(b.head) is not Port and not sizes:
+            k = len(tails)
+            t, h = first[b.tail], first[b.head]
+            tails.append(t)
+            heads.append(h)
+            strokes.append(b.stroke)
+            incident[t].append(k)
+            incident[h].append(k)
+            continue
+        for (part, i), (last, j), stroke, passed in _follow(b, enter, leave, sizes, paths):
+            k = len(tails)
+            t, h = first[part] + i, first[last] + j
+            tails.append(t)
+            heads.append(h)
+            strokes.append(stroke)
+            incident[t].append(k)
+            incident[h].append(k)
+            for port, index in passed:
+                name = paths[port]
+                flat.through[f"{name}[{index}]" if (port.size or 1) > 1 else name] = k
+    for path_part, path in paths.items():
+        if type(path_part) is Port:
+            if path in flat.free:
+                continue
+            count = path_part.size or 1
+            for i in range(count):
+                if (f"{path}[{i}]" if count > 1 else path) not in flat.through:
+                    _unconnected(path_part, path, i, enter, leave)
+
+
+def _drop_free_ends(
+    flat: Flat, plain: list[Bond], enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]
+) -> list[Bond]:
+    """Leave out bonds that lead from a 1-junction to an open port: nothing is attached there."""
+    dropped: set[Bond] = set()
+    for port, path in flat.paths.items():
+        if type(port) is not Port:
+            continue
+        trail: list[Part] = [port]
+        bonds = [*enter.get(port, ()), *leave.get(port, ())]
+        while len(bonds) == 1:
+            last = bonds[0]
+            end = _other(last, trail[-1])
+            if type(end) is One and last.tail_index is None and last.head_index is None:
+                for p in trail:
+                    flat.free[flat.paths[p]] = end
+                    dropped.update(enter.pop(p, ()))
+                    dropped.update(leave.pop(p, ()))
+                break
+            if type(end) is not Port:
+                break
+            trail.append(end)
+            bonds = [b for b in (*enter.get(end, ()), *leave.get(end, ())) if b is not last]
+    if not dropped:
+        return plain
+    return [b for b in plain if b not in dropped]
+
+
+def _other(b: Bond, part: Part) -> Part:
+    return b.tail if b.head is part else b.head
+
+
+def _unconnected(port: Part, path: str, index: int, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
+    ins, outs = enter.get(port, []), leave.get(port, [])
+    label = f"{path}[{index}]" if (port.size or 1) > 1 else path
+    if len(ins) >= 2 or len(outs) >= 2:
+        way = "in" if len(ins) >= 2 else "out"
+        raise ModelError(
+            f"port {label}: both its bonds ({', '.join(str(b) for b in (ins if way == 'in' else outs))}) point {way}; "
+            "one must lead in and one out, so turn one of them round"
+        )
+    missing = "nothing is bonded to it" if not ins and not outs else "one side is not bonded"
+    raise ModelError(
+        f"port {label} is unconnected: {missing}; bond it to a part outside and one inside, or close it with "
+        "Sf(flow=0) (a fixed end), Se(effort=0) (a free end) or SS() (an input and output)"
+    )
+
+
+def _follow(
+    b: Bond,
+    enter: dict[Part, list[Bond]],
+    leave: dict[Part, list[Bond]],
+    sizes: dict[Part, int],
+    paths: dict[Part, str],
+) -> list[tuple[tuple[Part, int], tuple[Part, int], str | None, list[tuple[Part, int]]]]:
+    """Scalar bonds of one drawn bond, each followed through ports to its end."""
+
+    def width(part: Part, index: int | None) -> int:
+        return 1 if index is not None else sizes.get(part, part.size or 1)
+
+    n_tail, n_head = width(b.tail, b.tail_index), width(b.head, b.head_index)
+    if n_tail != n_head:
+        raise ModelError(
+            f"bond {b}: sizes differ, {n_tail} at {b.tail.path} and {n_head} at {b.head.path}; "
+            "give both parts the same size, or bond one component with [i]"
+        )
+    result = []
+    for i in range(n_tail):
+        start = (b.tail, i if b.tail_index is None else b.tail_index)
+        end, index = b.head, i if b.head_index is None else b.head_index
+        stroke = b.stroke
+        passed: list[tuple[Part, int]] = []
+        while type(end) is Port:
+            passed.append((end, index))
+            if len(passed) > 10_000:
+                raise ModelError(f"port {end.path} leads back to itself")
+            onward = [x for x in leave.get(end, []) if x.tail_index in (None, index)]
+            entering = [x for x in enter.get(end, []) if x.head_index in (None, index)]
+            if len(onward) != 1 or len(entering) != 1:
+                _unconnected(end, paths[end], index, {end: entering}, {end: onward})
+            x = onward[0]
+            w_tail, w_head = width(x.tail, x.tail_index), width(x.head, x.head_index)
+            if w_tail != w_head:
+                raise ModelError(
+                    f"bond {x}: sizes differ, {w_tail} at {x.tail.path} and {w_head} at {x.head.path}; "
+                    "give both parts the same size, or bond one component with [i]"
+                )
+            within = 0 if x.tail_index is not None else index
+            if x.stroke is not None:
+                if stroke is not None and x.stroke != stroke:
+                    raise ModelError(f"bonds {b} and {x} are one bond through a port, but their imposed strokes differ")
+                stroke = x.stroke
+            end, index = x.head, within if x.head_index is None else x.head_index
+        result.append((start, (end, index), stroke, passed))
+    return result
+
+
+def _signal_bond(flat: Flat, b: Bond) -> None:
+    source, target = b.tail, b.head
+    if isinstance(target, (el.De, el.Df)):
+        wanted: type[Part] = Zero if isinstance(target, el.De) else One
+        if not isinstance(source, wanted):
+            what, where = ("efforts", "0-junction") if wanted is Zero else ("flows", "1-junction")
+            raise ModelError(f"{target.path} detects {what}, so it must be bonded from a {where}; found {source.path} ({source.symbol})")
+    elif not source.is_signal:
+        raise ModelError(f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it")
+    elif not target.is_signal and not getattr(target, "signals", 0):
+        raise ModelError(f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})")
+    flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
+
+
+def _check(flat: Flat, _: Any) -> None:
+    """Every node has the bonds and signals it needs."""
+    for node, kind in enumerate(flat.kind):
+        count = len(flat.incident[node])
+        if kind >= SE:
+            if count != 1:
+                _bad_count(flat, node, count, "exactly one bond")
+        elif kind in (TF, GY):
+            if count != 2:
+                _bad_count(flat, node, count, "two bonds, one in and one out")
+            a, b = flat.incident[node]
+            if (flat.head[a] == node) == (flat.head[b] == node):
+                way = "in" if flat.head[a] == node else "out"
+                raise ModelError(f"{flat.path[node]} ({flat.part[node].symbol}): both its bonds point {way}; one must lead in and one out")
+        elif count == 0:
+            _bad_count(flat, node, count, "at least one bond")
+    for part, sources in flat.signals.items():
+        if part.is_signal and not sources:
+            raise ModelError(f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal")
+        if isinstance(part, (el.De, el.Df, el.Integrator)) and len(sources) != 1:
+            raise ModelError(f"{flat.paths[part]} ({part.symbol}) takes one signal; found {len(sources)}")
+    for part in flat.first:
+        if getattr(part, "signals", 0) and not flat.signals.get(part):
+            raise ModelError(f"{flat.paths[part]} ({part.symbol}) needs a signal; bond a detector to it")
+
+
+def _bad_count(flat: Flat, node: int, count: int, expected: str) -> None:
+    label = flat.path[node]
+    if count == 0:
+        raise ModelError(f"{label} ({flat.part[node].symbol}) is not bonded to anything; it needs {expected}, or remove it")
+    raise ModelError(f"{label} ({flat.part[node].symbol}) has {count} bonds; it needs {expected}")
+
+

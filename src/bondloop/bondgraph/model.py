@@ -1,0 +1,298 @@
+"""Models: hierarchical bond graphs with named parts and ports."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from bondloop.bondgraph.laws import check_number
+from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
+from bondloop.errors import InputError, ModelError, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bondloop.program.system import System
+
+__all__ = ["Model"]
+
+
+class Model(Part):
+    """A bond graph, or a part of one.
+
+    Assigning a part to an attribute names it; a list of parts becomes an array (``cells[0]``). Subclass it to
+    make a part of your own; no call of ``super().__init__()`` is needed.
+
+    Parameters
+    ----------
+    name
+        Name of the model, for titles and files.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, I, Model, One, Se
+    >>> m = Model("oscillator")
+    >>> m.v = One()
+    >>> m.force = Se("F")
+    >>> _ = m.force >> m.v >> [I(mass=2), C(stiffness=8)]
+    >>> print(m.compile().equations())
+    d/dt I.momentum     = -C.displacement*C.stiffness + F
+    d/dt C.displacement = I.momentum/I.mass
+    """
+
+    _parts: dict[str, Part]
+    _symbol_values: dict[str, float]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        object.__setattr__(self, "_parts", {})
+        object.__setattr__(self, "_symbol_values", {})
+        return self
+
+    def __init__(self, name: str | None = None) -> None:
+        object.__setattr__(self, "_name", name)
+
+    # ---------------------------------------------------------------- parts
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Part) and name[0] != "_":
+            self._add(name, value)
+        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, Part) for v in value):
+            if any(part.partition("[")[0] == name for part in self._parts):
+                raise ModelError(self._twice(name))
+            for i, part in enumerate(value):
+                self._add(f"{name}[{i}]", part)
+        object.__setattr__(self, name, value)
+
+    def _twice(self, name: str) -> str:
+        return f"the name '{name}' is used twice in {self.path}; choose another, or replace the part with swap('{name}', ...)"
+
+    def _add(self, name: str, part: Part) -> None:
+        existing = self._parts.get(name)
+        if existing is part:
+            return
+        if existing is not None:
+            raise ModelError(self._twice(name))
+        if part._owner is not None:
+            if part._owner is self and _automatic(part):
+                del self._parts[part._name or ""]
+            else:
+                raise ModelError(f"{part.path} already has a name; a part can be assigned only once")
+        if part is self:
+            raise ModelError(f"{self.path} cannot contain itself")
+        part._owner = self
+        part._name = name
+        self._parts[name] = part
+        for b in getattr(part, "_bonds", ()):
+            for end in (b.tail, b.head):
+                if end._owner is None and end is not part and part._home() is self:
+                    self._adopt(end)
+
+    def _adopt(self, part: Part) -> None:
+        """Take in a part that was only bonded, and name it after its kind."""
+        kind = type(part).__name__
+        name, count = kind, 1
+        while name in self._parts:
+            count += 1
+            name = f"{kind}{count}"
+        self._add(name, part)
+        if name not in self.__dict__:
+            object.__setattr__(self, name, part)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(unknown_name("part", name, self.__dict__.get("_parts", {}), where=self.path))
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """The model's own parts by name."""
+        return dict(self._parts)
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The model's ports by name."""
+        return {name: p for name, p in self._parts.items() if isinstance(p, Port)}
+
+    def walk(self) -> Iterator[tuple[str, Part]]:
+        """All parts at any depth, with their paths."""
+        stack: list[tuple[str, Part]] = [(name, p) for name, p in reversed(self._parts.items())]
+        while stack:
+            path, part = stack.pop()
+            yield path, part
+            if isinstance(part, Model):
+                stack += [(f"{path}.{name}", p) for name, p in reversed(part._parts.items())]
+
+    def find(self, path: str) -> Part:
+        """Return a part by its path."""
+        part: Part = self
+        for word in re.split(r"\.", path):
+            if not isinstance(part, Model):
+                raise ModelError(f"{part.path} has no parts; there is no '{path}'")
+            inner = part._parts.get(word)
+            if inner is None:
+                raise ModelError(unknown_name("part", word, part._parts, where=part.path))
+            part = inner
+        return part
+
+    def let(self, **values: float | str) -> Self:
+        """Give values to symbols used in coefficients; return the model."""
+        for name, value in values.items():
+            self._symbol_values[name] = check_number(value, name)
+        return self
+
+    # ---------------------------------------------------------------- bonds and edits
+
+    def bonds(self) -> list[Bond]:
+        """All bonds among the parts at any depth."""
+        return [b for _, part in self.walk() if not isinstance(part, Model) for b in part._bonds if b.tail is part]
+
+    def bond_at(self, text: str) -> Bond:
+        """Return the bond written as ``"m2.right >> m3.left"``."""
+        ends = [e.strip() for e in text.split(">>")]
+        if len(ends) != 2:
+            raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r}")
+        tail, head = (self._terminal(e) for e in ends)
+        for b in tail[0]._bonds:
+            if b.tail is tail[0] and b.head is head[0] and tail[1] in (None, b.tail_index) and head[1] in (None, b.head_index):
+                return b
+        near = [str(b) for b in tail[0]._bonds] or [str(b) for b in head[0]._bonds]
+        raise ModelError(f"there is no bond {text!r}; {tail[0].path} has {', '.join(near) or 'none'}")
+
+    def _terminal(self, text: str) -> tuple[Part, int | None]:
+        match = re.fullmatch(r"(.+)\[(\d+)\]", text)
+        if match:
+            owner, _, last = match[1].rpartition(".")
+            holder = self.find(owner) if owner else self
+            if not (isinstance(holder, Model) and f"{last}[{match[2]}]" in holder._parts):
+                return self.find(match[1]), int(match[2])
+        return self.find(text), None
+
+    def insert(self, part: Part, between: str, name: str | None = None) -> Part:
+        """Put a junction or two-port into a bond: ``insert(TF(modulus=2), "a >> b")``."""
+        old = self.bond_at(between)
+        self._unbond(old)
+        owner = old.tail._home() or self
+        if name is not None:
+            setattr(owner, name, part)
+        tail = old.tail if old.tail_index is None else Terminal(old.tail, old.tail_index)
+        head = old.head if old.head_index is None else Terminal(old.head, old.head_index)
+        bond(tail, part)
+        bond(part, head)
+        return part
+
+    def swap(self, path: str, part: Part) -> Part:
+        """Replace a part by another; the new one takes over its name and its bonds."""
+        old = self.find(path)
+        owner = old._owner
+        assert owner is not None
+        if isinstance(old, Model):
+            if not isinstance(part, Model):
+                raise ModelError(f"{path} is a model; it can be swapped only for a model with the same ports")
+            missing = [n for n, p in old.ports.items() if _outside(p, old) and n not in part.ports]
+            if missing:
+                raise ModelError(f"the new {path} lacks the port {', '.join(missing)}")
+            pairs = [(p, part.ports[n], [b for b in p._bonds if _crosses(b, p, old)]) for n, p in old.ports.items() if n in part.ports]
+        else:
+            if isinstance(part, Model):
+                raise ModelError(f"{path} is not a model; it cannot be swapped for one")
+            pairs = [(old, part, list(old._bonds))]
+        for was, now, bonds in pairs:
+            for b in bonds:
+                if b.tail is was:
+                    b.tail = now
+                else:
+                    b.head = now
+                was._bonds.remove(b)
+                now._bonds.append(b)
+        name = old._name or ""
+        position = list(owner._parts).index(name)
+        items = list(owner._parts.items())
+        part._owner, part._name = owner, name
+        old._owner = None
+        items[position] = (name, part)
+        object.__setattr__(owner, "_parts", dict(items))
+        _set_attribute(owner, name, part)
+        return part
+
+    def remove(self, path: str) -> Part:
+        """Remove a part and its bonds."""
+        part = self.find(path)
+        owner = part._owner
+        assert owner is not None
+        inside = {id(p) for _, p in part.walk()} if isinstance(part, Model) else {id(part)}
+        ends = [p for _, p in part.walk() if not isinstance(p, Model)] if isinstance(part, Model) else [part]
+        for end in ends:
+            for b in list(end._bonds):
+                if id(b.tail) not in inside or id(b.head) not in inside or not isinstance(part, Model):
+                    self._unbond(b)
+        del owner._parts[part._name or ""]
+        owner.__dict__.pop(part._name or "", None)
+        part._owner = None
+        return part
+
+    @staticmethod
+    def _unbond(b: Bond) -> None:
+        b.tail._bonds.remove(b)
+        b.head._bonds.remove(b)
+
+    def copy(self) -> Self:
+        """Return an independent copy, to edit without touching the original."""
+        return copy.deepcopy(self)
+
+    # ---------------------------------------------------------------- readings
+
+    def compile(self, outputs: Sequence[str] | None = None, *, iterations: int | None = None) -> System:
+        """Assign causality and derive the equations.
+
+        Parameters
+        ----------
+        outputs
+            Path names of any variables (``"m3.v.flow"``); by default all detectors and source-sensors.
+        iterations
+            Newton steps of nonlinear algebraic loops.
+        """
+        from bondloop.bondgraph.derive import derive
+
+        return derive(self, outputs, iterations)
+
+    def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+        """Draw the bond graph with half arrows and causal strokes; see :func:`bondloop.bondgraph.drawing.draw`."""
+        from bondloop.bondgraph.drawing import draw
+        from bondloop.bondgraph.sketch import sketch
+
+        nodes, edges = sketch(self)
+        options.setdefault("title", self._name or "")
+        return draw(nodes, edges, path, **options)
+
+
+def _automatic(part: Part) -> bool:
+    kind = type(part).__name__
+    return re.fullmatch(rf"{kind}\d*", part._name or "") is not None
+
+
+def _outside(port: Port, model: Model) -> bool:
+    return any(_crosses(b, port, model) for b in port._bonds)
+
+
+def _crosses(b: Bond, port: Part, model: Model) -> bool:
+    other = b.head if b.tail is port else b.tail
+    owner: Model | None = other._owner
+    while owner is not None:
+        if owner is model:
+            return False
+        owner = owner._owner
+    return True
+
+
+def _set_attribute(owner: Model, name: str, part: Part) -> None:
+    match = re.fullmatch(r"(.+)\[(\d+)\]", name)
+    if match:
+        parts = list(getattr(owner, match[1]))
+        parts[int(match[2])] = part
+        object.__setattr__(owner, match[1], parts)
+    else:
+        object.__setattr__(owner, name, part)
