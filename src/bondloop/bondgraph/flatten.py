@@ -7,7 +7,7 @@ port. Only scalar bonds between junctions, two-ports and one-ports remain, in pl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero
@@ -39,12 +39,20 @@ class Flat:
         For every node its bonds, in the order drawn.
     tail, head, stroke
         For every bond: its nodes, and an imposed stroke.
+    ports
+        All ports of all models.
     through
         For every port component, by path: the bond that passes through it.
     free
         Ports left open at a 1-junction, by path, with that junction: free ends.
     signals
         For every signal part and modulated element: where its signals come from, in order.
+    paths
+        The path of every part.
+    symbol_values
+        Values given to symbols with ``let``; those of outer models prevail.
+    first
+        The first node of every part that has nodes.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -55,10 +63,12 @@ class Flat:
     tail: list[int] = field(default_factory=list)
     head: list[int] = field(default_factory=list)
     stroke: list[str | None] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
     through: dict[str, int] = field(default_factory=dict)
     free: dict[str, Part] = field(default_factory=dict)
     signals: dict[Part, list[tuple[Part, int]]] = field(default_factory=dict)
     paths: dict[Part, str] = field(default_factory=dict)
+    symbol_values: dict[str, float] = field(default_factory=dict)
     first: dict[Part, int] = field(default_factory=dict)
 
     def name(self, bond: int) -> str:
@@ -69,55 +79,62 @@ class Flat:
 def flatten(model: Model) -> Flat:
     """Flatten a model; every fault that keeps it from being a bond graph is raised by name."""
     flat = Flat()
-    power: list[Bond] = []
-    pending: list[tuple[str, Part]] = []
-    ports: list[Port] = []
+    drawn: list[Bond] = []
     sizes: dict[Part, int] = {}
-    kind_of = _KINDS.get
+    kinds, parts, names, components, incident = flat.kind, flat.part, flat.path, flat.component, flat.incident
+    paths, first = flat.paths, flat.first
     for path, part in model.walk():
-        flat.paths[part] = path
-        kind = kind_of(type(part))
+        paths[part] = path
+        kind = _KINDS.get(type(part))
         if kind is None:
-            if isinstance(part, Port):
-                ports.append(part)
-            elif part.is_signal:
-                flat.signals.setdefault(part, [])
-            elif not hasattr(part, "_bonds"):
+            if not hasattr(part, "_bonds"):
+                flat.symbol_values.update(part._symbol_values)  # type: ignore[attr-defined]
                 continue  # a model: its parts follow
-            else:
-                kind = next((k for t, k in _KINDS.items() if isinstance(part, t)), None)
-                if kind is None:
-                    raise ModelError(f"{path}: a {type(part).__name__} is not a bond graph part")
+            kind = _other_kind(flat, part, path)
         bonds = part._bonds
         for b in bonds:
             if b.tail is part:
-                power.append(b)
+                drawn.append(b)
         if kind is None:
             continue
         size = part.size
         if size is None:
             size = _adapted_size(part, bonds)
+        first[part] = len(kinds)
         if size == 1 and not isinstance(part, el._Field):
-            flat.first[part] = len(flat.kind)
-            flat.kind.append(kind)
-            flat.part.append(part)
-            flat.path.append(path)
-            flat.component.append(0)
-            flat.incident.append([])
-        else:
-            flat.first[part] = len(flat.kind)
-            sizes[part] = size
-            for i in range(size):
-                flat.kind.append(kind)
-                flat.part.append(part)
-                flat.path.append(f"{path}[{i}]")
-                flat.component.append(i)
-                flat.incident.append([])
+            kinds.append(kind)
+            parts.append(part)
+            names.append(path)
+            components.append(0)
+            incident.append([])
+            continue
+        sizes[part] = size
+        for i in range(size):
+            kinds.append(kind)
+            parts.append(part)
+            names.append(f"{path}[{i}]")
+            components.append(i)
+            incident.append([])
+    flat.symbol_values.update(model._symbol_values)
     if not flat.kind:
         raise ModelError(f"the model {model.path} has no elements")
-    _connect(flat, power, sizes)
-    _check(flat, pending)
+    _connect(flat, drawn, sizes)
+    _check(flat)
     return flat
+
+
+def _other_kind(flat: Flat, part: Part, path: str) -> int | None:
+    """Kind of a part that is not of an element's own class: None for ports and signal parts."""
+    if isinstance(part, Port):
+        flat.ports.append(part)
+        return None
+    if part.is_signal:
+        flat.signals.setdefault(part, [])
+        return None
+    for base, kind in _KINDS.items():
+        if isinstance(part, base):
+            return kind
+    raise ModelError(f"{path}: a {type(part).__name__} is not a bond graph part")
 
 
 def _adapted_size(part: Part, bonds: list[Bond]) -> int:
@@ -131,10 +148,6 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
         if isinstance(other, el._TwoPort) and other.size is None:
             return _adapted_size(other, [x for x in other._bonds if x is not b])
     return 1
-
-
-def _is_signal(b: Bond) -> bool:
-    return b.tail.is_signal or b.head.is_signal
 
 
 def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
@@ -160,7 +173,7 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
     plain = _drop_free_ends(flat, plain, enter, leave)
     first, tails, heads, strokes, incident = flat.first, flat.tail, flat.head, flat.stroke, flat.incident
     for b in plain:
-        if type(b.head) is not Port and not sizes:
+        if not sizes and type(b.head) is not Port:
             k = len(tails)
             t, h = first[b.tail], first[b.head]
             tails.append(t)
@@ -177,17 +190,15 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
             strokes.append(stroke)
             incident[t].append(k)
             incident[h].append(k)
-            for port, index in passed:
-                name = paths[port]
-                flat.through[f"{name}[{index}]" if (port.size or 1) > 1 else name] = k
-    for path_part, path in paths.items():
-        if type(path_part) is Port:
-            if path in flat.free:
-                continue
-            count = path_part.size or 1
-            for i in range(count):
-                if (f"{path}[{i}]" if count > 1 else path) not in flat.through:
-                    _unconnected(path_part, path, i, enter, leave)
+            for gate, index in passed:
+                name = paths[gate]
+                flat.through[f"{name}[{index}]" if (gate.size or 1) > 1 else name] = k
+    for port in flat.ports:
+        path = paths[port]
+        count = port.size or 1
+        for i in range(count):
+            if (f"{path}[{i}]" if count > 1 else path) not in flat.through and path not in flat.free:
+                _unconnected(port, path, i, enter, leave)
 
 
 def _drop_free_ends(
@@ -195,9 +206,7 @@ def _drop_free_ends(
 ) -> list[Bond]:
     """Leave out bonds that lead from a 1-junction to an open port: nothing is attached there."""
     dropped: set[Bond] = set()
-    for port, path in flat.paths.items():
-        if type(port) is not Port:
-            continue
+    for port in flat.ports:
         trail: list[Part] = [port]
         bonds = [*enter.get(port, ()), *leave.get(port, ())]
         while len(bonds) == 1:
@@ -301,7 +310,7 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
     flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
 
 
-def _check(flat: Flat, _: Any) -> None:
+def _check(flat: Flat) -> None:
     """Every node has the bonds and signals it needs."""
     for node, kind in enumerate(flat.kind):
         count = len(flat.incident[node])

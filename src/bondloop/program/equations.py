@@ -31,12 +31,14 @@ class Equations:
     ----------
     rows : tuple of (str, str)
         Left and right side of each equation, as text.
+    sides : tuple of (str, sympy.Expr)
+        The same with the right sides as SymPy expressions.
     notes : tuple of str
         Remarks on causality.
     """
 
     rows: tuple[tuple[str, str], ...]
-    latex_rows: tuple[tuple[str, str], ...]
+    sides: tuple[tuple[str, Any], ...]
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -46,7 +48,11 @@ class Equations:
 
     def latex(self) -> str:
         """Return a LaTeX ``align*`` environment."""
-        body = " \\\\\n".join(f"  {left} &= {right}" for left, right in self.latex_rows)
+        lines = []
+        for left, right in self.sides:
+            names = {s: latex_name(s.name) for s in getattr(right, "free_symbols", ())}
+            lines.append(f"  {latex_name(left)} &= {_latex(right, names)}")
+        body = " \\\\\n".join(lines)
         return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
@@ -113,11 +119,9 @@ def _state(system: System) -> Equations:
                 symbolic.expand(d) - symbolic.symbol(t)
                 for t, d in zip(statement.tears, statement.definitions, strict=True)
             ]
-    symbols = {s for r in right for s in getattr(r, "free_symbols", ())}
-    names = {s: latex_name(s.name) for s in symbols}
     return Equations(
         tuple((a, str(b)) for a, b in zip(left, right, strict=True)),
-        tuple((latex_name(a), _latex(b, names)) for a, b in zip(left, right, strict=True)),
+        tuple(zip(left, right, strict=True)),
         tuple(system.notes),
     )
 
@@ -133,8 +137,8 @@ def _causal(system: System) -> Equations:
             rows.append((statement.target.name, statement.expr))
     rows += [(f"d/dt {n}", e) for n, e in zip(system.states, system.rate_exprs, strict=True)]
     rows += [(n, e) for n, e in system.output_exprs.items() if str(e) != n]
-    latex = []
-    for left, expr in rows:
-        value = to_sympy(expr, symbol)
-        latex.append((latex_name(left), _latex(value, {s: latex_name(s.name) for s in value.free_symbols})))
-    return Equations(tuple((left, str(expr)) for left, expr in rows), tuple(latex), tuple(system.notes))
+    return Equations(
+        tuple((left, str(expr)) for left, expr in rows),
+        tuple((left, to_sympy(expr, symbol)) for left, expr in rows),
+        tuple(system.notes),
+    )
