@@ -25,7 +25,29 @@ _UNITS = {
     "gn": 9.80665,
 }  # fmt: skip
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
-_PREFIXED = {"m", "g", "s", "A", "N", "Pa", "bar", "J", "W", "V", "C", "F", "H", "Ohm", "ohm", "Ω", "Hz", "L", "l", "rad", "T"}
+_PREFIXED = {
+    "m",
+    "g",
+    "s",
+    "A",
+    "N",
+    "Pa",
+    "bar",
+    "J",
+    "W",
+    "V",
+    "C",
+    "F",
+    "H",
+    "Ohm",
+    "ohm",
+    "Ω",
+    "Hz",
+    "L",
+    "l",
+    "rad",
+    "T",
+}
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -147,3 +148,192 @@ CLEAN = {
     "vectors": vectors(),
 }
 ALL = CLEAN | {"pendulum": pendulum()}
+
+
+def faults(sketch):
+    found = quality(sketch.nodes, sketch.edges, layout(sketch.nodes, sketch.edges))
+    return found.crossings, found.bonds_over_nodes, found.overlaps
+
+
+@cache
+def drawn(name):
+    return draw(ALL[name].nodes, ALL[name].edges, title=name)
+
+
+def text_boxes(figure):
+    """Corners of all texts on paper, as rendered, in pixels."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.axes[0].texts]
+    return np.array([(b.x0, b.y0, b.x1, b.y1) for b in boxes])
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_layout_has_no_crossing_and_no_overlap(name):
+    assert faults(CLEAN[name]) == (0, 0, 0)
+
+
+def test_a_graph_with_many_loops_has_few_crossings():
+    crossings, over, overlaps = faults(ALL["pendulum"])
+    assert crossings <= 3
+    assert (over, overlaps) == (0, 0)
+
+
+def test_quality_sees_each_kind_of_fault():
+    nodes = [Node(str(i), "1", "") for i in range(4)]
+    edges = [Edge(0, 1, None), Edge(2, 3, None)]
+    square = np.array([[0.0, 0.0], [2.0, 2.0], [0.0, 2.0], [2.0, 0.0]])
+    assert quality(nodes, edges, square).crossings == 1
+    line = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    assert quality(nodes, edges, line).bonds_over_nodes == 1
+    heap = np.array([[0.0, 0.0], [2.0, 0.0], [0.05, 0.0], [5.0, 1.0]])
+    assert quality(nodes, edges, heap).overlaps == 1
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_rendered_texts_do_not_touch(name):
+    boxes = text_boxes(drawn(name))
+    slack = 2.0  # pixels at 100 dpi: line height reserves room for accents that are not there
+    lo, hi = boxes[:, None, :2] + slack, boxes[:, None, 2:] - slack
+    touching = np.triu(((lo < boxes[:, 2:] - slack) & (boxes[:, :2] + slack < hi)).all(2), 1)
+    assert not touching.any()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bonds_stay_clear_of_texts(name):
+    from bondloop.bondgraph.layout import through
+
+    figure = drawn(name)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    lines = np.array(
+        [
+            axes.transData.transform(seg)
+            for c in axes.collections
+            if hasattr(c, "get_segments")
+            for seg in c.get_segments()
+        ]
+    ).transpose(1, 2, 0)
+    boxes = text_boxes(figure).T
+    hits = through(lines[0][..., None], lines[1][..., None], boxes[:2, None] + 2.5, boxes[2:, None] - 2.5)
+    assert not hits.any()
+
+
+def test_a_chain_is_a_straight_spine_with_leaves_at_right_angles():
+    sketch = chain(3)
+    p = layout(sketch.nodes, sketch.edges)
+    spine = [i for i, v in enumerate(sketch.nodes) if v.symbol in ("Sf", "0", "1", "Se")]
+    assert np.ptp(p[spine, 1]) == 0
+    for edge in sketch.edges:
+        assert np.abs(p[edge.head] - p[edge.tail]).min() == pytest.approx(0)
+
+
+def test_a_long_chain_is_wrapped_between_its_groups():
+    sketch = chain(10)
+    p = layout(sketch.nodes, sketch.edges)
+    rows = {}
+    for v, place in zip(sketch.nodes, p, strict=True):
+        if v.symbol in ("0", "1"):
+            rows.setdefault(v.group, set()).add(round(place[1], 6))
+    assert all(len(heights) == 1 for heights in rows.values())
+    assert len(set.union(*rows.values())) == 2
+    assert np.ptp(p[:, 0]) < 16
+
+
+def test_the_same_graph_gets_the_same_places():
+    sketch = bridge()
+    np.testing.assert_array_equal(layout(sketch.nodes, sketch.edges), layout(sketch.nodes, sketch.edges))
+
+
+def test_long_labels_make_room():
+    s = Sketch()
+    one = s.node("1", "interface_velocity_of_the_specimen")
+    s.hang(
+        one,
+        "Se:servo_hydraulic_actuator",
+        "I:mass_of_the_upper_storey",
+        "C:leaf_spring_stiffness",
+        "R:oil_damper",
+    )
+    assert faults(s) == (0, 0, 0)
+
+
+def test_parts_that_are_not_connected_are_drawn_apart():
+    s = chain(2)
+    for symbol in ("I", "C", "R"):
+        s.node(symbol, "loose")
+    assert faults(s) == (0, 0, 0)
+    assert layout([], []).shape == (0, 2)
+
+
+def test_parallel_bonds_are_drawn_side_by_side():
+    s = Sketch()
+    a, b = s.node("C", "field"), s.node("1", "v")
+    s.bond(b, a, "tail")
+    s.bond(b, a, "tail")
+    s.hang(b, "I:m")
+    thin = draw(s.nodes, s.edges).axes[0].collections[0].get_segments()
+    assert not np.allclose(thin[0], thin[2])
+
+
+def lines_of(edge):
+    """Thin and thick power lines, and signal lines, of one bond from left to right."""
+    figure = draw([Node("a", "0", ""), Node("b", "1", "")], [edge])
+    thin, thick, grey, _ = figure.axes[0].collections
+    return thin.get_segments(), thick.get_segments(), grey.get_segments()
+
+
+@pytest.mark.parametrize("end", ["head", "tail"])
+def test_the_stroke_stands_across_the_given_end(end):
+    (bond, barb), (stroke,), _ = lines_of(Edge(0, 1, end))
+    tip = bond[1 if end == "head" else 0]
+    np.testing.assert_allclose(stroke.mean(0), tip)
+    assert np.dot(stroke[1] - stroke[0], bond[1] - bond[0]) == pytest.approx(0)
+    assert barb[1, 1] < bond[0, 1], "the half arrow is below a level bond"
+    if end == "head":
+        assert abs(barb[0, 0] - tip[0]) > 0.03, "the stroke stands beyond the barb"
+
+
+def test_signals_have_no_stroke_and_vector_bonds_are_double():
+    thin, thick, grey = lines_of(Edge(0, 1, "head", signal=True))
+    assert (len(thin), len(thick), len(grey)) == (0, 0, 1)
+    thin, thick, grey = lines_of(Edge(0, 1, None, size=3))
+    assert (len(thin), len(thick), len(grey)) == (3, 0, 0)
+
+
+def test_frames_hold_their_group_and_can_be_left_out():
+    sketch = chain(3)
+    assert len(draw(sketch.nodes, sketch.edges).axes[0].patches) == 3
+    assert len(draw(sketch.nodes, sketch.edges, frames=False).axes[0].patches) == 0
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])
+def test_files_are_written_and_repeat_byte_for_byte(tmp_path, suffix, start):
+    sketch = motor()
+    one, two = tmp_path / f"one{suffix}", tmp_path / f"two{suffix}"
+    for path in (one, str(two)):
+        draw(sketch.nodes, sketch.edges, path, title="$5 motor_1")
+    assert one.read_bytes().startswith(start)
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_errors_say_what_to_do(tmp_path):
+    sketch = motor()
+    with pytest.raises(InputError, match=r"use \.svg, \.png or \.pdf"):
+        draw(sketch.nodes, sketch.edges, tmp_path / "motor.bmp")
+    with pytest.raises(InputError, match="does the folder exist"):
+        draw(sketch.nodes, sketch.edges, tmp_path / "nowhere" / "motor.svg")
+    with pytest.raises(InputError, match="nothing to draw"):
+        draw([], [])
+    with pytest.raises(InputError, match="one sub-model at a time"):
+        layout([Node(str(i), "I", "") for i in range(2001)], [])
+    two = [Node("a", "I", ""), Node("a", "1", "")]
+    with pytest.raises(InputError, match=r"'a' is used by 2 nodes; .* to itself; .* stroke 'top'"):
+        layout(two, [Edge(0, 0, None), Edge(0, 1, "top")])
+
+
+def test_three_hundred_nodes_are_drawn():
+    sketch = chain(60)
+    assert faults(sketch) == (0, 0, 0)
+    assert len(draw(sketch.nodes, sketch.edges).axes[0].patches) == 60

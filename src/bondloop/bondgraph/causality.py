@@ -75,7 +75,12 @@ class _Assignment:
                 if imposes is None:
                     others.append(node)
                 else:
-                    self.impose(incident[node][0], node, gives_effort=imposes == "effort", reason=f"imposes the {imposes}")
+                    self.impose(
+                        incident[node][0],
+                        node,
+                        gives_effort=imposes == "effort",
+                        reason=f"imposes the {imposes}",
+                    )
         for bond, stroke in enumerate(flat.stroke):
             if stroke is not None:
                 self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
@@ -144,7 +149,9 @@ class _Assignment:
                             for other in incident[node]:
                                 if other != b and not to_head[other]:
                                     out = heads[other] == node
-                                    to_head[other] = (-1 if out else 1) if kind == ZERO else (1 if out else -1)
+                                    to_head[other] = (
+                                        (-1 if out else 1) if kind == ZERO else (1 if out else -1)
+                                    )
                                     self.cause[other] = b
                                     work.append(other)
                     elif strong[node] < 0:
@@ -152,7 +159,9 @@ class _Assignment:
                             for other in incident[node]:
                                 if not to_head[other]:
                                     into = heads[other] == node
-                                    to_head[other] = (1 if into else -1) if kind == ZERO else (-1 if into else 1)
+                                    to_head[other] = (
+                                        (1 if into else -1) if kind == ZERO else (-1 if into else 1)
+                                    )
                                     self.cause[other] = b
                                     work.append(other)
                                     break

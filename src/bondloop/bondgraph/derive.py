@@ -15,7 +15,6 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
-from bondloop.bondgraph.parts import Part
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
@@ -24,6 +23,7 @@ from bondloop.program.system import System
 from bondloop.program.time_derivative import add_rates
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.model import Model
 
 __all__ = ["derive"]
@@ -85,7 +85,9 @@ class _Derivation:
                 self._signal(part)
         dots, input_rates = self.dots, {}
         if self.rate_goals:
-            more, input_rates = add_rates(self.rate_goals, self.definitions, self.states, self.inputs, self.parameters)
+            more, input_rates = add_rates(
+                self.rate_goals, self.definitions, self.states, self.inputs, self.parameters
+            )
             dots = {**dots, **more}
         wanted: dict[str, Expr] = {}
         if outputs is None:
@@ -195,10 +197,7 @@ class _Derivation:
     def _junction(self, node: int, kind: int) -> None:
         flat = self.flat
         strong = self.causality.strong[node]
-        if kind == ZERO:
-            variables = self.flow
-        else:
-            variables = self.effort
+        variables = self.flow if kind == ZERO else self.effort
         strong_in = flat.head[strong] == node
         terms: list[Expr] = []
         heads = flat.head
@@ -249,7 +248,9 @@ class _Derivation:
         flat = self.flat
         bond, path = flat.incident[node][0], flat.path[node]
         gives = self._gives_effort(bond, node)
-        target, sensed = (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        target, sensed = (
+            (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        )
         self._define(target, self._input(f"{path}.{'effort' if gives else 'flow'}.in", path))
         self.sensed[f"{path}.{'flow' if gives else 'effort'}"] = sensed
 
@@ -499,7 +500,9 @@ class _Derivation:
             return values[0]
         count = len([p for p in inspect.signature(function).parameters.values() if p.default is p.empty])
         if count != len(values):
-            raise ModelError(f"{path}: its function takes {count} signals, but {len(values)} are bonded to it")
+            raise ModelError(
+                f"{path}: its function takes {count} signals, but {len(values)} are bonded to it"
+            )
         symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(values))]
         table = dict(zip(symbols, values, strict=True))
 
@@ -513,7 +516,9 @@ class _Derivation:
     def _lookup(self, path: str) -> Expr:
         flat = self.flat
         owner, _, word = path.rpartition(".")
-        by_path: Mapping[str, int] = self.__dict__.setdefault("_node_by_path", {p: i for i, p in enumerate(flat.path)})
+        by_path: Mapping[str, int] = self.__dict__.setdefault(
+            "_node_by_path", {p: i for i, p in enumerate(flat.path)}
+        )
         if word in ("effort", "flow"):
             if owner in flat.free:
                 return Const(0.0) if word == "effort" else self._common(flat.first[flat.free[owner]])
@@ -523,11 +528,15 @@ class _Derivation:
                 if flat.kind[node] <= ONE:
                     if (word == "effort") != (flat.kind[node] == ZERO):
                         other = "flow" if word == "effort" else "effort"
-                        raise InputError(f"{owner} is a {flat.part[node].symbol}-junction: it has one {other}, but a different {word} on each bond; name an element or port instead")
+                        raise InputError(
+                            f"{owner} is a {flat.part[node].symbol}-junction: it has one {other}, but a different {word} on each bond; name an element or port instead"
+                        )
                     return self._common(node)
                 bonds = flat.incident[node]
                 if len(bonds) > 1:
-                    raise InputError(f"{path} is ambiguous: {owner} has two bonds; use {owner}.in.{word} or {owner}.out.{word}")
+                    raise InputError(
+                        f"{path} is ambiguous: {owner} has two bonds; use {owner}.in.{word} or {owner}.out.{word}"
+                    )
                 bond = bonds[0]
             if bond is None and owner.rpartition(".")[2] in ("in", "out"):
                 node = by_path.get(owner.rpartition(".")[0])

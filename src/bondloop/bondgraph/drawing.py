@@ -1,8 +1,9 @@
 """Bond graphs on paper: half arrows, causal strokes and signals, as SVG, PNG or PDF.
 
-A power bond ends in a half arrow, drawn on its flow side (below a level bond, right of an upright one), and carries
-its causal stroke, a short bar, at the end that receives the effort (Karnopp, Margolis and Rosenberg 2012). A
-signal has a full arrow. A vector bond is a double line with its size. Colour only repeats what the symbols say.
+A power bond ends in a half arrow, drawn on its flow side (below a level bond, right of an upright one), and
+carries its causal stroke, a short bar, at the end that receives the effort (Karnopp, Margolis and Rosenberg
+2012). A signal has a full arrow, a vector bond is a double line with its size. Colour only repeats what the
+symbols say. A frame is dashed where nodes of other sub-models had to lie within it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.layout import Graph, label_lines, measure, place_all, through
+from bondloop.bondgraph.layout import Graph, label_lines, measure, overlap, place_all, through
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Edge", "Node", "draw", "layout", "quality"]
 
 UNIT = 0.82  # inches on paper of one bond
-SYMBOL, LABEL, SMALL = 13.0, 10.0, 8.5  # type sizes in points: symbols, labels of elements, labels of junctions
+SYMBOL, LABEL, SMALL = (
+    13.0,
+    10.0,
+    8.5,
+)  # type sizes in points: symbols, labels of elements, labels of junctions
 CAP = 0.66 * SYMBOL / 72 / UNIT  # height of a capital, in bonds
 CLEAR = 0.055  # white between a bond and its symbol, in bonds
 STROKE = 0.085  # half the length of a causal stroke
@@ -96,7 +101,9 @@ def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
     faults = [f"path '{name}' is used by {count} nodes" for name, count in uses.items() if count > 1]
     for k, e in enumerate(edges):
         if not (0 <= e.tail < len(nodes) and 0 <= e.head < len(nodes)):
-            faults.append(f"edge {k} joins nodes {e.tail} and {e.head}; there are nodes 0 to {len(nodes) - 1}")
+            faults.append(
+                f"edge {k} joins nodes {e.tail} and {e.head}; there are nodes 0 to {len(nodes) - 1}"
+            )
         elif e.tail == e.head:
             faults.append(f"edge {k} joins '{nodes[e.tail].path}' to itself")
         if e.stroke not in (None, "head", "tail"):
@@ -153,22 +160,28 @@ class _Page:
 
         self.graph, self.p = graph, p
         self.figure = Figure(dpi=100)
-        self.renderer = FigureCanvasAgg(self.figure).get_renderer()
+        canvas: Any = FigureCanvasAgg(self.figure)  # its renderer has no types
+        self.renderer = canvas.get_renderer()
         self.axes = self.figure.add_axes((0, 0, 1, 1), frameon=False, xticks=[], yticks=[])
-        self.fonts = {(s, i): FontProperties(family=FACE, size=s, style="italic" if i else "normal")
-                      for s in (SYMBOL, LABEL, SMALL) for i in (False, True)}
+        self.fonts = {
+            (s, i): FontProperties(family=FACE, size=s, style="italic" if i else "normal")
+            for s in (SYMBOL, LABEL, SMALL)
+            for i in (False, True)
+        }
         self.boxes: list[tuple[float, float, float, float]] = []  # left, bottom, right, top of each text
-        self.lines: list[Array] = []  # the ends of each line, shape (2, 2)
+        self.strokes = np.zeros((0, 2, 0))  # both ends of every line, shape (2 ends, 2 coordinates, lines)
         self.owner: list[int] = []  # the node of each box
         tall = [0.7 if v.symbol in "∫ƒ" else 0.5 for v in graph.nodes]
-        self.half = np.array([[self.width(v.symbol, SYMBOL) / 2, k * CAP] for v, k in zip(graph.nodes, tall, strict=True)])
+        self.half = np.array(
+            [[self.width(v.symbol, SYMBOL) / 2, k * CAP] for v, k in zip(graph.nodes, tall, strict=True)]
+        )
 
     def width(self, text: str, size: float, italic: bool = False) -> float:
         wide = self.renderer.get_text_width_height_descent(text, self.fonts[size, italic], False)[0]
         return float(wide) / 100 / UNIT
 
     def trim(self, i: int, u: Array) -> float:
-        """Where a bond leaving node ``i`` along ``u`` starts: clear of the symbol and of strokes of its neighbours."""
+        """Return how far from node ``i`` a bond along ``u`` starts, clear of its symbol and other strokes."""
         box = float(((self.half[i] + CLEAR) / np.maximum(np.abs(u), 1e-9)).min())
         d = self.p[self.graph.near[i]] - self.p[i]
         turn = np.abs(np.arctan2(d[:, 0] * u[1] - d[:, 1] * u[0], d @ u))
@@ -182,10 +195,12 @@ class _Page:
         left = x - w * {"left": 0.0, "center": 0.5, "right": 1.0}[style.get("ha", "left")]
         self.boxes.append((left, y - (0.0 if size == SYMBOL else 0.2 * em), left + w, y + 0.68 * em))
         self.owner.append(owner)
-        self.axes.text(x, y, text, fontproperties=self.fonts[size, italic], va="baseline", parse_math=False, **style)
+        self.axes.text(
+            x, y, text, fontproperties=self.fonts[size, italic], va="baseline", parse_math=False, **style
+        )
 
     def symbols(self) -> None:
-        """The symbols, and the labels of leaves on the far side of their bonds."""
+        """Write the symbols, and the labels of leaves on the far side of their bonds."""
         g = self.graph
         for i, v in enumerate(g.nodes):
             (x, y), colour = self.p[i], COLOURS.get(v.symbol, GREY)
@@ -203,7 +218,7 @@ class _Page:
                 self.write(line, *at, LABEL, i, ha=side, color=colour, italic=True)
 
     def bond(self, edge: Edge, aside: float) -> tuple[list[Array], list[Array]]:
-        """The thin and the thick lines of one bond; ``aside`` shifts one of several parallel bonds."""
+        """Return the thin and the thick lines of one bond; ``aside`` shifts one of several parallel bonds."""
         a, b = self.p[edge.tail], self.p[edge.head]
         length = max(float(np.hypot(*(b - a))), 1e-9)
         u = (b - a) / length
@@ -226,43 +241,49 @@ class _Page:
         return thin, thick
 
     def bonds(self, edges: Sequence[Edge]) -> None:
-        """All bonds and signals."""
+        """Draw all bonds and signals."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         pairs = Counter(frozenset((e.tail, e.head)) for e in edges)
         met: Counter[frozenset[int]] = Counter()
-        thin, thick, grey, heads = [], [], [], []
+        thin, thick, grey, heads, lines = [], [], [], [], []
         for e in edges:
             pair = frozenset((e.tail, e.head))
             slim, fat = self.bond(e, (met[pair] - (pairs[pair] - 1) / 2) * 0.22)
-            self.lines += slim + fat
+            lines += slim + fat
             met[pair] += 1
             thick += fat
             if not e.signal:
                 thin += slim
                 continue
-            (a, b), = slim
+            ((a, b),) = slim
             u = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
             n = np.array([-u[1], u[0]])
             heads.append(np.array([b, b - 0.13 * u + 0.045 * n, b - 0.13 * u - 0.045 * n]))
             grey.append(np.array([a, b - 0.1 * u]))
+        if lines:
+            self.strokes = np.array(lines).transpose(1, 2, 0)
         self.axes.add_collection(LineCollection(thin, colors="black", linewidths=0.9, capstyle="round"))
         self.axes.add_collection(LineCollection(thick, colors="black", linewidths=1.7, capstyle="butt"))
         self.axes.add_collection(LineCollection(grey, colors=GREY, linewidths=0.8))
         self.axes.add_collection(PolyCollection(heads, facecolors=GREY, edgecolors="none"))
 
-    def faults(self, box: Sequence[float], pad: float = 0.015) -> int:
-        """How many texts and lines a box would cover."""
-        lo, hi = np.array(box[:2]) - pad, np.array(box[2:]) + pad
-        texts = np.array(self.boxes)
-        count = int(((texts[:, :2] < hi) & (lo < texts[:, 2:])).all(1).sum())
-        if self.lines:
-            ends = np.array(self.lines).transpose(1, 2, 0)
-            count += int(through(ends[0], ends[1], lo[:, None] - 0.01, hi[:, None] + 0.01).sum())
-        return count
+    def freest(self, tried: Sequence[tuple[float, float, float, float]]) -> tuple[float, float, float, float]:
+        """Choose the box, first among equals, that covers the fewest texts and lines."""
+        box = np.array(tried).T
+        lo, hi = box[:2, :, None] - 0.02, box[2:, :, None] + 0.02
+        low, high = box[:2].min(1)[:, None] - 0.1, box[2:].max(1)[:, None] + 0.1
+        texts = np.array(self.boxes).T
+        texts = texts[:, overlap(texts[:2], texts[2:], low, high)][:, None]
+        faults = overlap(lo, hi, texts[:2], texts[2:]).sum(1)
+        if len(self.strokes):
+            a, b = self.strokes
+            near = overlap(np.minimum(a, b), np.maximum(a, b), low, high)
+            faults = faults + through(a[:, None, near], b[:, None, near], lo, hi).sum(1)
+        return tried[int(np.argmin(faults))]
 
     def labels(self) -> None:
-        """Labels of junctions, two-ports and blocks, in the free corner beside their symbols."""
+        """Write the labels of junctions, two-ports and blocks in the free corner beside their symbols."""
         corners = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
         middles = [(0, 1), (0, -1), (1, 0), (-1, 0)]
         for i, v in enumerate(self.graph.nodes):
@@ -276,18 +297,33 @@ class _Page:
                 left = x + sx * (hx + (far if sy else far + 0.05)) - w * (1 - sx) / 2
                 low = y + sy * (hy + far) - h * (1 - sy) / 2
                 tried.append((left, low, left + w, low + h))
-            left, low, *_ = min(tried, key=self.faults)
+            left, low, *_ = self.freest(tried)
             for k, line in enumerate(reversed(lines)):
-                self.write(line, left, low + 0.03 + 0.14 * k, SMALL, i, color=COLOURS.get(v.symbol, GREY), italic=True)
+                self.write(
+                    line,
+                    left,
+                    low + 0.03 + 0.14 * k,
+                    SMALL,
+                    i,
+                    color=COLOURS.get(v.symbol, GREY),
+                    italic=True,
+                )
 
     def frames(self) -> None:
-        """A faint rounded frame around each sub-model, inner ones on top, with its name in a free corner."""
+        """Draw a faint rounded frame around each sub-model, its name in a free corner."""
         from matplotlib.patches import FancyBboxPatch
 
-        paths = {".".join(v.group.split(".")[: k + 1]) for v in self.graph.nodes if v.group for k in range(v.group.count(".") + 1)}
+        paths = {
+            ".".join(v.group.split(".")[: k + 1])
+            for v in self.graph.nodes
+            if v.group
+            for k in range(v.group.count(".") + 1)
+        }
         texts, owner = np.array(self.boxes), np.array(self.owner)
         for name in sorted(paths):
-            inner = max(q.count(".") for q in paths if q == name or q.startswith(name + ".")) - name.count(".")
+            inner = max(q.count(".") for q in paths if q == name or q.startswith(name + ".")) - name.count(
+                "."
+            )
             inside = [v.group == name or v.group.startswith(name + ".") for v in self.graph.nodes]
             mine = texts[(owner >= 0) & np.array(inside)[owner]]
             pad = 0.16 + 0.12 * inner
@@ -295,10 +331,16 @@ class _Page:
             short = name.rpartition(".")[2]  # the outer frame says the rest
             w = self.width(short, SMALL) + 0.1
             corners = [(x, y, x + w, y + 0.13) for y in (hi[1], lo[1] - 0.13) for x in (lo[0], hi[0] - w)]
-            best = min(corners, key=self.faults)
+            best = self.freest(corners)
             lo[1], hi[1] = (lo[1], hi[1] + 0.17) if best[1] == hi[1] else (lo[1] - 0.17, hi[1])
-            style = {"boxstyle": "round,pad=0,rounding_size=0.1", "facecolor": "#f4f4f1", "edgecolor": "#bdbdb5"}
-            self.axes.add_patch(FancyBboxPatch(tuple(lo), *(hi - lo), linewidth=0.6, zorder=0.1, **style))
+            others = texts[(owner >= 0) & ~np.array(inside)[owner]].T
+            # Guests inside: a dashed frame claims less than a filled one.
+            pure = not overlap(others[:2], others[2:], lo[:, None], hi[:, None]).any()
+            (w, h), corner = hi - lo, "round,pad=0,rounding_size=0.1"
+            frame = FancyBboxPatch((lo[0], lo[1]), w, h, boxstyle=corner, linewidth=0.6)
+            frame.set(facecolor="#f4f4f1" if pure else "none", edgecolor="#bdbdb5", zorder=0.1)
+            frame.set_linestyle("-" if pure else "--")
+            self.axes.add_patch(frame)
             self.write(short, best[0] + 0.05, best[1] + 0.03, SMALL, -2, color="#6b6b64")
             self.boxes.append((*lo, *hi))
             self.owner.append(-3)
@@ -311,7 +353,16 @@ class _Page:
             size = 12.0
             need = 0.6 * len(title) * size / 72 / UNIT - (hi[0] - lo[0])
             lo[0], hi[0], hi[1] = lo[0] - max(need, 0) / 2, hi[0] + max(need, 0) / 2, hi[1] + 0.4
-            self.axes.text((lo[0] + hi[0]) / 2, hi[1] - 0.12, title, family=FACE, size=size, ha="center", va="top", parse_math=False)
+            self.axes.text(
+                (lo[0] + hi[0]) / 2,
+                hi[1] - 0.12,
+                title,
+                family=FACE,
+                size=size,
+                ha="center",
+                va="top",
+                parse_math=False,
+            )
         self.axes.set(xlim=(lo[0], hi[0]), ylim=(lo[1], hi[1]))
         self.figure.set_size_inches(*((hi - lo) * UNIT))
         return self.figure
@@ -360,7 +411,9 @@ def draw(
     """
     target = None if path is None else Path(path)
     if target is not None and target.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise InputError(f"cannot draw to '{target}': the suffix is '{target.suffix}'; use .svg, .png or .pdf")
+        raise InputError(
+            f"cannot draw to '{target}': the suffix is '{target.suffix}'; use .svg, .png or .pdf"
+        )
     if not nodes:
         raise InputError("there is nothing to draw: the model has no elements yet")
     page = _Page(_graph(nodes, edges), layout(nodes, edges))
@@ -382,6 +435,10 @@ def _save(figure: Figure, target: Path, dpi: int) -> None:
     stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
     try:
         with mpl.rc_context({"svg.hashsalt": "bondloop"}):
-            figure.savefig(target, dpi=dpi, metadata=stamp, facecolor="white")
+            figure.savefig(
+                target, dpi=min(dpi, 60000 / max(figure.get_size_inches())), metadata=stamp, facecolor="white"
+            )
     except OSError as error:
-        raise InputError(f"cannot write the drawing '{target}': {error.strerror or error}; does the folder exist?") from error
+        raise InputError(
+            f"cannot write the drawing '{target}': {error.strerror or error}; does the folder exist?"
+        ) from error

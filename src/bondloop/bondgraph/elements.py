@@ -63,7 +63,10 @@ class _OnePort(Element):
                         self._set_initial(initial, kind)
                     return
                 if isinstance(value, (list, tuple, np.ndarray)) and name in self.coefficients:
-                    values = [checked_coefficient(kind, {name: v}, self.coefficients, self.positive)[1] for v in value]
+                    values = [
+                        checked_coefficient(kind, {name: v}, self.coefficients, self.positive)[1]
+                        for v in value
+                    ]
                     self.coefficient = (name, values, self.coefficients[name])
                     size = len(values) if size is None else size
                     if size != len(values):
@@ -86,7 +89,7 @@ class _OnePort(Element):
             raise InputError(f"{kind} stores nothing, so it has no initial value")
 
 
-class I(_OnePort):  # noqa: E742 - the literature's name
+class I(_OnePort):
     """Inertia: flow = momentum / mass, or flow = law(momentum).
 
     Parameters
@@ -99,7 +102,12 @@ class I(_OnePort):  # noqa: E742 - the literature's name
         The coefficient; one of them, positive.
     """
 
-    coefficients: ClassVar[Mapping[str, str]] = {"mass": "div", "inertia": "div", "inductance": "div", "inertance": "div"}
+    coefficients: ClassVar[Mapping[str, str]] = {
+        "mass": "div",
+        "inertia": "div",
+        "inductance": "div",
+        "inertance": "div",
+    }
     positive: ClassVar[bool] = True
     state_word: ClassVar[str] = "momentum"
 
@@ -117,7 +125,11 @@ class C(_OnePort):
         The coefficient; one of them. A stiffness may be negative.
     """
 
-    coefficients: ClassVar[Mapping[str, str]] = {"stiffness": "mul", "compliance": "div", "capacitance": "div"}
+    coefficients: ClassVar[Mapping[str, str]] = {
+        "stiffness": "mul",
+        "compliance": "div",
+        "capacitance": "div",
+    }
     state_word: ClassVar[str] = "displacement"
 
 
@@ -183,7 +195,9 @@ class SS(Element):
 
 def _modulation(kind: str, word: str, value: Any) -> Callable[..., Any] | None:
     if value is not None and not callable(value):
-        raise InputError(f"{kind}({word}): expected a function of its signals; found {value!r} (without a signal use {kind[1:]})")
+        raise InputError(
+            f"{kind}({word}): expected a function of its signals; found {value!r} (without a signal use {kind[1:]})"
+        )
     return value
 
 
@@ -294,7 +308,9 @@ class _Field(Element):
             raise InputError(f"{kind}({self.word}): expected a square matrix; found shape {(n, m)}")
         self.size = int(n)
         self._check(kind)
-        self.start = [0.0] * self.size if initial is None else [check_number(v, f"{kind}(initial)") for v in initial]
+        self.start = (
+            [0.0] * self.size if initial is None else [check_number(v, f"{kind}(initial)") for v in initial]
+        )
         if len(self.start) != self.size:
             raise InputError(f"{kind}(initial): expected {self.size} values; found {len(self.start)}")
 
@@ -306,11 +322,16 @@ class _Field(Element):
                 [(int(j), float(v)) for j, v in zip(m.indices[a:b], m.data[a:b], strict=True) if v]
                 for a, b in zip(m.indptr[:-1], m.indptr[1:], strict=True)
             ]
-        return [[(j, self.matrix[i, j]) for j in range(self.size or 0) if self.matrix[i, j] != 0] for i in range(self.size or 0)]
+        return [
+            [(j, self.matrix[i, j]) for j in range(self.size or 0) if self.matrix[i, j] != 0]
+            for i in range(self.size or 0)
+        ]
 
     def _check(self, kind: str) -> None:
         numeric = hasattr(self.matrix, "tocsr") or getattr(self.matrix, "dtype", None) == float
-        if numeric and not np.all(np.isfinite(self.matrix.data if hasattr(self.matrix, "tocsr") else self.matrix)):
+        if numeric and not np.all(
+            np.isfinite(self.matrix.data if hasattr(self.matrix, "tocsr") else self.matrix)
+        ):
             raise InputError(f"{kind}({self.word}): the matrix has entries that are not finite")
         if numeric and self.symmetric:
             difference = abs(self.matrix - self.matrix.T)

@@ -16,7 +16,7 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
 
-__all__ = ["C", "GY", "I", "ONE", "R", "SE", "SF", "SS", "TF", "ZERO", "Flat", "flatten"]
+__all__ = ["GY", "ONE", "SE", "SF", "SS", "TF", "ZERO", "C", "Flat", "I", "R", "flatten"]
 
 ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
 """Kinds of flat nodes; a field's ports count as I, C or R."""
@@ -141,7 +141,12 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
     """Size of an element that adapts: that of its bond."""
     for b in bonds:
         other, index = (b.head, b.head_index) if b.tail is part else (b.tail, b.tail_index)
-        if index is None and other.size is not None and not isinstance(other, el._Field) and not other.is_signal:
+        if (
+            index is None
+            and other.size is not None
+            and not isinstance(other, el._Field)
+            and not other.is_signal
+        ):
             return other.size
     for b in bonds:
         other = b.head if b.tail is part else b.tail
@@ -160,7 +165,9 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
         head, tail = b.head, b.tail
         if head not in paths or tail not in paths:
             stranger = head if head not in paths else tail
-            raise ModelError(f"{_other(b, stranger).path} is bonded to {stranger.path}, which is not part of this model; assign it to an attribute of the model")
+            raise ModelError(
+                f"{_other(b, stranger).path} is bonded to {stranger.path}, which is not part of this model; assign it to an attribute of the model"
+            )
         if tail.is_signal or head.is_signal:
             _signal_bond(flat, b)
             continue
@@ -231,7 +238,9 @@ def _other(b: Bond, part: Part) -> Part:
     return b.tail if b.head is part else b.head
 
 
-def _unconnected(port: Part, path: str, index: int, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
+def _unconnected(
+    port: Part, path: str, index: int, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]
+) -> None:
     ins, outs = enter.get(port, []), leave.get(port, [])
     label = f"{path}[{index}]" if (port.size or 1) > 1 else path
     if len(ins) >= 2 or len(outs) >= 2:
@@ -289,7 +298,9 @@ def _follow(
             within = 0 if x.tail_index is not None else index
             if x.stroke is not None:
                 if stroke is not None and x.stroke != stroke:
-                    raise ModelError(f"bonds {b} and {x} are one bond through a port, but their imposed strokes differ")
+                    raise ModelError(
+                        f"bonds {b} and {x} are one bond through a port, but their imposed strokes differ"
+                    )
                 stroke = x.stroke
             end, index = x.head, within if x.head_index is None else x.head_index
         result.append((start, (end, index), stroke, passed))
@@ -302,11 +313,15 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
         wanted: type[Part] = Zero if isinstance(target, el.De) else One
         if not isinstance(source, wanted):
             what, where = ("efforts", "0-junction") if wanted is Zero else ("flows", "1-junction")
-            raise ModelError(f"{target.path} detects {what}, so it must be bonded from a {where}; found {source.path} ({source.symbol})")
+            raise ModelError(
+                f"{target.path} detects {what}, so it must be bonded from a {where}; found {source.path} ({source.symbol})"
+            )
     elif not source.is_signal:
         raise ModelError(f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it")
     elif not target.is_signal and not getattr(target, "signals", 0):
-        raise ModelError(f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})")
+        raise ModelError(
+            f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})"
+        )
     flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
 
 
@@ -323,12 +338,16 @@ def _check(flat: Flat) -> None:
             a, b = flat.incident[node]
             if (flat.head[a] == node) == (flat.head[b] == node):
                 way = "in" if flat.head[a] == node else "out"
-                raise ModelError(f"{flat.path[node]} ({flat.part[node].symbol}): both its bonds point {way}; one must lead in and one out")
+                raise ModelError(
+                    f"{flat.path[node]} ({flat.part[node].symbol}): both its bonds point {way}; one must lead in and one out"
+                )
         elif count == 0:
             _bad_count(flat, node, count, "at least one bond")
     for part, sources in flat.signals.items():
         if part.is_signal and not sources:
-            raise ModelError(f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal")
+            raise ModelError(
+                f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal"
+            )
         if isinstance(part, (el.De, el.Df, el.Integrator)) and len(sources) != 1:
             raise ModelError(f"{flat.paths[part]} ({part.symbol}) takes one signal; found {len(sources)}")
     for part in flat.first:
@@ -339,7 +358,7 @@ def _check(flat: Flat) -> None:
 def _bad_count(flat: Flat, node: int, count: int, expected: str) -> None:
     label = flat.path[node]
     if count == 0:
-        raise ModelError(f"{label} ({flat.part[node].symbol}) is not bonded to anything; it needs {expected}, or remove it")
+        raise ModelError(
+            f"{label} ({flat.part[node].symbol}) is not bonded to anything; it needs {expected}, or remove it"
+        )
     raise ModelError(f"{label} ({flat.part[node].symbol}) has {count} bonds; it needs {expected}")
-
-

@@ -11,6 +11,7 @@ from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
+import contextlib
 
 __all__ = ["Law", "check_number", "checked_coefficient"]
 
@@ -29,7 +30,9 @@ def check_number(value: Any, what: str) -> Any:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{what}: expected a number, a text with unit or a SymPy expression; found {value!r}") from None
+        raise InputError(
+            f"{what}: expected a number, a text with unit or a SymPy expression; found {value!r}"
+        ) from None
     if not math.isfinite(number):
         raise InputError(f"{what}: expected a finite number; found {number}")
     return number
@@ -51,7 +54,9 @@ def checked_coefficient(
         if positive and value <= 0:
             raise InputError(f"{kind}({name}={value:g}): a {name} must be positive; check its sign and unit")
         if known[name] == "div" and value == 0:
-            raise InputError(f"{kind}({name}=0): the law divides by the {name}; leave the element out instead")
+            raise InputError(
+                f"{kind}({name}=0): the law divides by the {name}; leave the element out instead"
+            )
     return name, value, known[name]
 
 
@@ -116,7 +121,9 @@ class Law:
             return unknown + (effect - self._expression(self.law, unknown, parameters, where))
         return self._inverted(self.law, effect, parameters, where)
 
-    def _expression(self, function: Callable[..., Any], cause: Expr, parameters: Mapping[str, Expr], where: str) -> Expr:
+    def _expression(
+        self, function: Callable[..., Any], cause: Expr, parameters: Mapping[str, Expr], where: str
+    ) -> Expr:
         import sympy as sp
 
         x = sp.Symbol("x", real=True)
@@ -125,12 +132,16 @@ class Law:
 
         def variable(symbol: Any) -> Expr:
             if symbol not in table:
-                raise ModelError(f"{where}: the law uses the symbol '{symbol}', which is neither its argument nor a parameter")
+                raise ModelError(
+                    f"{where}: the law uses the symbol '{symbol}', which is neither its argument nor a parameter"
+                )
             return table[symbol]
 
         return from_sympy(self._call(function, x, symbols), variable, where)
 
-    def _inverted(self, function: Callable[..., Any], effect: Expr, parameters: Mapping[str, Expr], where: str) -> Expr:
+    def _inverted(
+        self, function: Callable[..., Any], effect: Expr, parameters: Mapping[str, Expr], where: str
+    ) -> Expr:
         import sympy as sp
 
         x, y = sp.Symbol("x", real=True), sp.Symbol("y", real=True)
@@ -152,10 +163,8 @@ def _solve_for(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
     import sympy as sp
 
     candidates = []
-    try:
+    with contextlib.suppress(NotImplementedError, ValueError, TypeError):
         candidates += [(s, False) for s in sp.solve(formula - y, x)]
-    except (NotImplementedError, ValueError, TypeError):
-        pass
     positive, size = sp.Symbol("x_", positive=True), sp.Symbol("y_", positive=True)
     if sp.simplify(formula.subs(x, -x) + formula) == 0:  # odd: solve one half, mirror it
         try:

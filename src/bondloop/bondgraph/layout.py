@@ -1,31 +1,39 @@
 """Places for the nodes of a bond graph: a horizontal spine with its branches, or a search on a grid.
 
-A tree (most bond graphs) becomes a spine, its longest chain of junctions and two-ports, wrapped into rows, with
-tidy trees above and below. A graph with loops starts from stress majorisation (Gansner, Koren and North 2005) and
-from the spine of a spanning tree; heat-bath sweeps on a grid then remove crossings and overlaps, and the
-better of the two is kept. Lengths are in bonds: one unit is one bond on paper.
+A tree (most bond graphs) becomes a spine, its longest chain of junctions and two-ports, wrapped into rows,
+with tidy trees above and below. A graph with loops starts from stress majorisation (Gansner, Koren and North
+2005) and from the spine of a spanning tree; heat-bath sweeps on a grid then remove crossings and overlaps,
+and the better of the two is kept. Lengths are in bonds: one unit is one bond on paper.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.drawing import Edge, Node
+    from bondloop.bondgraph.drawing import Node
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.intp]
 ROW = 11.0  # widest row of a spine, in bonds, before it is wrapped
+SMALL = 100  # nodes of a graph with loops that is searched at length
 GAP = 0.22  # least white between two texts
 SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26  # half-width of a letter; width of a letter; height of a line
-CUT, OVER, CLASH, NARROW, LONG, SLANT = 6.0, 8.0, 9.0, 2.0, 0.8, 1.0  # costs of the faults of a layout with loops
+CUT, OVER, CLASH, NARROW, LONG, SLANT = (
+    6.0,
+    8.0,
+    9.0,
+    2.0,
+    0.8,
+    1.0,
+)  # costs of the faults of a layout with loops
 SOURCES = frozenset({"Se", "Sf", "SS", "MSe", "MSf", "port"})
 UPWARD = frozenset({"I", "C", "De", "Df", "IC"})
 
@@ -66,18 +74,16 @@ class Graph:
             sets[h].add(t)
         self.near = [sorted(s) for s in sets]
         self.leaf = np.array([len(s) == 1 for s in sets], dtype=bool)
-        if n == 2:
-            self.leaf[0] = False
         self.anchor = np.array([s[0] if s else i for i, s in enumerate(self.near)], dtype=np.intp)
         self.half = np.array([SYMBOL_EM * len(v.symbol) for v in self.nodes])
-        inline = [_label_width(v.label) + 0.2 if v.label and lf else 0.0 for v, lf in zip(self.nodes, self.leaf)]
-        self.inline = np.array(inline)  # ": label", written on the far side of a leaf's bond
+        inline = [_label_width(v.label) + 0.2 if v.label else 0.0 for v in self.nodes]
+        self.inline = np.where(self.leaf, inline, 0.0)  # ": label", written on the far side of a leaf's bond
         t, h, each = self.tail, self.head, np.arange(n)
         self.share = (t[:, None] == t) | (t[:, None] == h) | (h[:, None] == t) | (h[:, None] == h)
         self.own = (t[:, None] == each) | (h[:, None] == each)
         facing = (t[:, None] == t) | (h[:, None] == h)
         self.facing = np.where(facing, 1.0, -1.0) * (self.share & ~np.eye(len(t), dtype=bool))
-        self.beside = np.array([0.0 if lf else _label_width(v.label) for v, lf in zip(self.nodes, self.leaf)])
+        self.beside = np.where(self.leaf, 0.0, [_label_width(v.label) for v in self.nodes])
 
     def boxes(self, p: Array) -> tuple[Array, Array]:
         """Lower left and upper right corners of every text at positions ``p`` of shape (2, ..., n)."""
@@ -98,7 +104,7 @@ def crossing(p: Array, q: Array, r: Array, s: Array) -> Flags:
 
 
 def through(p: Array, q: Array, lo: Array, hi: Array) -> Flags:
-    """Whether the segment pq meets the box from ``lo`` to ``hi``; points have shape (2, ...) and broadcast."""
+    """Whether the segment pq meets the box from ``lo`` to ``hi``; shapes (2, ...) broadcast."""
     d = q - p
     d = np.where(np.abs(d) < 1e-12, 1e-12, d)
     enter, leave = np.float64(0.0), np.float64(1.0)
@@ -134,9 +140,6 @@ def measure(graph: Graph, positions: Array) -> Quality:
     return Quality(int(cut.sum()) // 2, int(over.sum()), int(clash.sum()))
 
 
-# ---------------------------------------------------------------------------------------------- trees: the spine
-
-
 @dataclass
 class _Block:
     """A subtree hung from its parent: places (x, depth) from its root, and its outline at each depth."""
@@ -148,7 +151,7 @@ class _Block:
 
 def _beside(blocks: Sequence[_Block]) -> tuple[list[float], _Block]:
     """Set blocks side by side, as close as their outlines allow, centred on the parent."""
-    left, right, at = [], [], list[float]()
+    left, right, at = list[float](), list[float](), list[float]()
     for block in blocks:
         x = at[-1] + 0.9 if at else 0.0
         for d in range(min(len(right), len(block.left))):
@@ -179,7 +182,7 @@ class _Spine:
         return (self.leaf(v), 0 if self.graph.nodes[v].symbol in UPWARD else 1, v)
 
     def farthest(self, start: int, among: set[int]) -> list[int]:
-        """The longest path within ``among`` that ends at ``start``; a source is the better far end."""
+        """Find the longest path within ``among`` that ends at ``start``; a source is the better far end."""
         came, depth, queue = {start: -1}, {start: 0}, [start]
         for v in queue:
             for w in self.near[v]:
@@ -198,25 +201,27 @@ class _Spine:
         return any(self.graph.nodes[w].symbol == "I" and self.leaf(w) for w in self.near[v])
 
     def spine(self) -> list[int]:
-        """The longest chain of the core, from a source on the left, with an end leaf where one fits."""
+        """Choose the longest chain of the core, a source on its left, with an end leaf where one fits."""
         core = {v for v in range(len(self.near)) if not self.leaf(v) or self.source(v)} or {0}
         path = self.farthest(self.farthest(min(core), core)[0], core)
         forward = set(zip(self.graph.tail.tolist(), self.graph.head.tolist(), strict=True))
-        along = sum(1 if pair in forward else -1 for pair in zip(path, path[1:], strict=False))
+        along = sum(1 if pair in forward else -1 for pair in pairwise(path))
         if (self.source(path[-1]), -along) > (self.source(path[0]), along):
             path.reverse()
         for end in (0, -1):
             free = [w for w in self.near[path[end]] if self.leaf(w) and w not in path]
             free.sort(key=lambda w: (self.graph.nodes[w].symbol != "C", w))
-            room = 3 if len(path) > 2 else 1  # a leaf more than above and below can take
-            if len(free) >= room and not self.leaf(path[end]):
+            level = len(free) >= 3 or (
+                len(free) == 1 and len(path) <= 2
+            )  # no room, or no need, above and below
+            if level and not self.leaf(path[end]):
                 path.insert(0 if end == 0 else len(path), free[0])
             elif len(self.near) == 2 and len(path) == 1:
                 path += free
         return path
 
     def block(self, v: int, parent: int, flip: bool = False) -> _Block:
-        """The subtree of ``v`` seen from ``parent``; ``flip`` writes a leaf's label to its left."""
+        """Lay out the subtree of ``v`` seen from ``parent``; ``flip`` writes a leaf's label to its left."""
         g, kids = self.graph, [w for w in self.near[v] if w != parent]
         far, half = float(g.half[v] + g.inline[v]), float(g.half[v])
         left, right = (-far, half) if flip else (-half, max(far, float(g.beside[v]) + GAP))
@@ -253,9 +258,9 @@ class _Spine:
             cuts.append(min(ranked)[1])
         return [spine[i:j] for i, j in zip(cuts, [*cuts[1:], len(spine)], strict=True)]
 
-    def sides(self, v: int, kids: Iterable[int], shut: int) -> tuple[list[int], list[int], list[int]]:
+    def sides(self, kids: Iterable[int], shut: int) -> tuple[list[int], list[int], list[int]]:
         """Share the branches of a spine node among above, below and, at a turn, outwards."""
-        up, down, out = [], [], list[int]()
+        up, down, out = list[int](), list[int](), list[int]()
         for w in sorted(kids, key=self.order):
             if shut:
                 open_side = down if shut > 0 else up
@@ -278,12 +283,14 @@ class _Spine:
             x, high, low, before = 0.0, 0, 0, -1
             for v in order:
                 shut = 1 if r and v == row[0] else -1 if r + 1 < len(rows) and v == row[-1] else 0
-                up, down, out = self.sides(v, (w for w in self.near[v] if w not in on), shut)
+                up, down, out = self.sides((w for w in self.near[v] if w not in on), shut)
                 fans = ((1, self.fan(v, up)[1]), (-1, self.fan(v, down)[1]))
                 apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
                 if before >= 0:
                     text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
-                    x += max(1.0, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
+                    x += (
+                        max(1.0, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
+                    )
                 for sign, fan in fans:
                     for d, edge in enumerate(fan.left, 1):
                         x = max(x, outline.get(sign * d, -np.inf) - edge + GAP + apart)
@@ -292,7 +299,7 @@ class _Spine:
                         outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
                     here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
                 here[v] = (x, 0)
-                here |= {w: (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0) for w in out}
+                here |= dict.fromkeys(out, (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0))
                 high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
             shift = p[rows[r - 1][-1], 0] - here[row[0]][0] if r else 0.0
             base = top - high if r else 0.0
@@ -300,9 +307,6 @@ class _Spine:
                 p[v] = dx + shift, base + dy
             top = base - low - 1.0 - framed
         return p
-
-
-# ------------------------------------------------------------------------------------- loops: stress, then search
 
 
 def _stress(graph: Graph) -> Array:
@@ -319,7 +323,9 @@ def _stress(graph: Graph) -> Array:
     centred = d**2 - (d**2).mean(0) - (d**2).mean(1)[:, None] + (d**2).mean()
     value, vector = eigh(-centred / 2, subset_by_index=[n - 2, n - 1])
     vector *= np.where(vector[np.abs(vector).argmax(0), [0, 1]] < 0, -1.0, 1.0)  # the sign is free: fix it
-    x = (vector * np.sqrt(np.maximum(value, 1e-9)))[:, ::-1] + 1e-3 * np.cos(np.outer(np.arange(n), [1.0, 2.0]))
+    x = (vector * np.sqrt(np.maximum(value, 1e-9)))[:, ::-1] + 1e-3 * np.cos(
+        np.outer(np.arange(n), [1.0, 2.0])
+    )
     w = 1.0 / (d + np.eye(n)) ** 2
     np.fill_diagonal(w, 0.0)
     factor = cho_factor(np.diag(w.sum(1))[1:, 1:] - w[1:, 1:])
@@ -330,7 +336,7 @@ def _stress(graph: Graph) -> Array:
     x -= x.mean(0)
     turn = np.linalg.svd(x, full_matrices=False)[2]  # the long side lies flat
     x = x @ turn.T
-    return x * np.where(x[np.abs(x).argmax(0), [0, 1]] > 0, -1.0, 1.0)
+    return np.asarray(x * np.where(x[np.abs(x).argmax(0), [0, 1]] > 0, -1.0, 1.0))
 
 
 class _Search:
@@ -348,13 +354,15 @@ class _Search:
         self.moves = [np.array(m) for m in [*([i] for i in range(n)), *(m for m in tufts if len(m) > 1)]]
         self.bonds = [np.flatnonzero(graph.own[:, m].any(1)) for m in self.moves]
         self.everything = np.arange(n), np.arange(len(graph.tail))
-        self.p = self.snap(start)
+        self.p, self.small = self.snap(start), n <= SMALL
 
     def snap(self, start: Array) -> Array:
-        """The nearest free grid place for each node, the most connected first; shape (2, n)."""
+        """Find the nearest free grid place for each node, the most connected first; shape (2, n)."""
         taken: set[tuple[int, int]] = set()
         p = np.zeros((2, len(start)))
-        ring = sorted(((x, y) for x in range(-6, 7) for y in range(-6, 7)), key=lambda c: (c[0] ** 2 + c[1] ** 2, c))
+        ring = sorted(
+            ((x, y) for x in range(-6, 7) for y in range(-6, 7)), key=lambda c: (c[0] ** 2 + c[1] ** 2, c)
+        )
         for i in sorted(range(len(start)), key=lambda i: (-len(self.g.near[i]), i)):
             x, y = np.rint(start[i] / self.pitch).astype(int).tolist()
             cell = next(((x + u, y + v) for u, v in ring if (x + u, y + v) not in taken), (x, y))
@@ -390,11 +398,11 @@ class _Search:
         for i in m:
             if self.mates[i]:
                 away = p[:, :, i] - p[:, :, self.mates[i]].mean(2)
-                total = total + 0.25 * np.hypot(away[0], away[1])
+                total = total + 0.5 * np.hypot(away[0], away[1])
         return np.asarray(total)
 
     def view(self, m: Whole, bonds: Whole, shifts: Array) -> tuple[Whole, Whole]:
-        """The nodes and bonds that nodes ``m`` can meet on their way: what keeps a sweep linear."""
+        """Find the nodes and bonds that nodes ``m`` can meet on their way: what keeps a sweep linear."""
         g, ends = self.g, self.p[:, np.r_[m, self.g.tail[bonds], self.g.head[bonds]]]
         low = (ends.min(1) + np.minimum(shifts.min(1), 0) - 2)[:, None]
         high = (ends.max(1) + np.maximum(shifts.max(1), 0) + 2)[:, None]
@@ -409,7 +417,7 @@ class _Search:
     def sweep(self, heat: float) -> None:
         """Let every node, and every node with its leaves, choose its place once."""
         for k in self.rng.permutation(len(self.moves)):
-            m, shifts = self.moves[k], self.close if 0 < heat < 0.5 else self.wide
+            m, shifts = self.moves[k], self.wide if self.small and not 0 < heat < 0.5 else self.close
             if self.g.leaf[m[0]]:
                 shifts = self.p[:, self.g.anchor[m]] + self.close - self.p[:, m]
             cost = self.cost(m, self.bonds[k], shifts)
@@ -431,7 +439,8 @@ class _Search:
         for heat in heats:
             self.sweep(heat)
             if heat < 0.5:
-                self.squeeze()
+                if self.small:
+                    self.squeeze()
                 best = min(best, (self.total(), self.p.T.copy()), key=lambda pair: pair[0])
         return best
 
@@ -447,8 +456,10 @@ def _tree(graph: Graph) -> list[list[int]]:
         return i
 
     near: list[list[int]] = [[] for _ in root]
-    rank = [(bool(s), graph.nodes[t].group != graph.nodes[h].group, k)
-            for k, (s, t, h) in enumerate(zip(graph.signal, graph.tail, graph.head, strict=True))]
+    rank = [
+        (bool(s), graph.nodes[t].group != graph.nodes[h].group, k)
+        for k, (s, t, h) in enumerate(zip(graph.signal, graph.tail, graph.head, strict=True))
+    ]
     for *_, k in sorted(rank):
         t, h = int(graph.tail[k]), int(graph.head[k])
         if find(t) != find(h):
@@ -479,31 +490,40 @@ def place(graph: Graph) -> Array:
     spine = _Spine(graph, tree).place()
     if sum(map(len, graph.near)) == 2 * (n - 1):
         return spine
-    heats = np.r_[np.geomspace(1.5, 0.5, int(np.clip(2400 / n, 3, 90))), 0.2, 0.0, 0.0, 0.0]
+    small = n <= SMALL
+    heats = np.r_[np.geomspace(1.5, 0.5, int(np.clip(2000 / n, 3, 90)) if small else 3), 0.2, 0.0, 0.0]
+    heats = heats[-1:] if n > 6 * SMALL else heats
     stressed, best = _stress(graph), (np.inf, spine)
     for trial, (seed, start) in enumerate(((2, stressed), (2, spine), (1, stressed))):
         best = min(best, _Search(graph, start, seed).run(heats), key=lambda pair: pair[0])
-        if n > 150 or (trial and measure(graph, best[1]) == Quality(0, 0, 0)):
+        if not small or (trial and measure(graph, best[1]) == Quality(0, 0, 0)):
             break
     return best[1]
 
 
 def place_all(graph: Graph) -> Array:
-    """Positions of a graph, its connected parts one under the other, the largest first."""
+    """Positions of a graph, connected parts side by side in rows; the first node is the origin."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n = len(graph.nodes)
     ones = np.ones(len(graph.tail))
     label = connected_components(coo_array((ones, (graph.tail, graph.head)), shape=(n, n)), directed=False)[1]
-    p, floor = np.zeros((n, 2)), 0.0
+    p, x, floor, depth = np.zeros((n, 2)), 0.0, 0.0, 0.0
     for part in sorted(range(int(label.max()) + 1), key=lambda k: -int((label == k).sum())):
-        inside = np.flatnonzero(label == part)
-        new = np.full(n, -1)
+        inside, kept = np.flatnonzero(label == part), label[graph.tail] == part
+        new = np.zeros(n, dtype=np.intp)
         new[inside] = np.arange(len(inside))
-        kept = label[graph.tail] == part
-        piece = Graph([graph.nodes[i] for i in inside], new[graph.tail[kept]], new[graph.head[kept]], graph.signal[kept])
-        q = place(piece)
-        p[inside] = q - [q[:, 0].min(), q[:, 1].max() - floor]
-        floor = float(p[inside, 1].min()) - 1.2
-    return p
+        piece = Graph(
+            [graph.nodes[i] for i in inside.tolist()],
+            new[graph.tail[kept]],
+            new[graph.head[kept]],
+            graph.signal[kept],
+        )
+        q = place(piece).T
+        lo, hi = (corner(axis=1) for corner in (piece.boxes(q)[0].min, piece.boxes(q)[1].max))
+        if x and x + hi[0] - lo[0] > ROW:
+            x, floor, depth = 0.0, floor - depth - 0.7, 0.0
+        p[inside] = (q - [[lo[0] - x], [hi[1] - floor]]).T
+        x, depth = x + float(hi[0] - lo[0]) + 0.7, max(depth, float(hi[1] - lo[1]))
+    return np.asarray(p - p[0])

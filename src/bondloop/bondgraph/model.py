@@ -148,7 +148,9 @@ class Model(Part):
 
     def bonds(self) -> list[Bond]:
         """All bonds among the parts at any depth."""
-        return [b for _, part in self.walk() if not isinstance(part, Model) for b in part._bonds if b.tail is part]
+        return [
+            b for _, part in self.walk() if not isinstance(part, Model) for b in part._bonds if b.tail is part
+        ]
 
     def bond_at(self, text: str) -> Bond:
         """Return the bond written as ``"m2.right >> m3.left"``."""
@@ -157,7 +159,12 @@ class Model(Part):
             raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r}")
         tail, head = (self._terminal(e) for e in ends)
         for b in tail[0]._bonds:
-            if b.tail is tail[0] and b.head is head[0] and tail[1] in (None, b.tail_index) and head[1] in (None, b.head_index):
+            if (
+                b.tail is tail[0]
+                and b.head is head[0]
+                and tail[1] in (None, b.tail_index)
+                and head[1] in (None, b.head_index)
+            ):
                 return b
         near = [str(b) for b in tail[0]._bonds] or [str(b) for b in head[0]._bonds]
         raise ModelError(f"there is no bond {text!r}; {tail[0].path} has {', '.join(near) or 'none'}")
@@ -195,7 +202,11 @@ class Model(Part):
             missing = [n for n, p in old.ports.items() if _outside(p, old) and n not in part.ports]
             if missing:
                 raise ModelError(f"the new {path} lacks the port {', '.join(missing)}")
-            pairs = [(p, part.ports[n], [b for b in p._bonds if _crosses(b, p, old)]) for n, p in old.ports.items() if n in part.ports]
+            pairs = [
+                (p, part.ports[n], [b for b in p._bonds if _crosses(b, p, old)])
+                for n, p in old.ports.items()
+                if n in part.ports
+            ]
         else:
             if isinstance(part, Model):
                 raise ModelError(f"{path} is not a model; it cannot be swapped for one")

@@ -130,7 +130,9 @@ def _join(tail: Part | Terminal, head: Any) -> Any:
             bond(tail, one)
         return head
     if not isinstance(head, (Part, Terminal)):
-        raise ModelError(f"cannot bond {_name(tail)} to a {type(head).__name__}; expected a part of a bond graph")
+        raise ModelError(
+            f"cannot bond {_name(tail)} to a {type(head).__name__}; expected a part of a bond graph"
+        )
     bond(tail, head)
     return head
 

@@ -48,22 +48,22 @@ def _rules(op: Op) -> list[Expr]:
 
 
 _UNARY: dict[str, Callable[[Expr, Expr], Expr]] = {
-    "sin": lambda x, f: function("cos", x),
-    "cos": lambda x, f: -function("sin", x),
-    "tan": lambda x, f: 1 + f * f,
-    "asin": lambda x, f: 1 / function("sqrt", 1 - x * x),
-    "acos": lambda x, f: -1 / function("sqrt", 1 - x * x),
-    "atan": lambda x, f: 1 / (1 + x * x),
-    "sinh": lambda x, f: function("cosh", x),
-    "cosh": lambda x, f: function("sinh", x),
-    "tanh": lambda x, f: 1 - f * f,
-    "exp": lambda x, f: f,
-    "log": lambda x, f: 1 / x,
-    "sqrt": lambda x, f: 0.5 / f,
-    "cbrt": lambda x, f: 1 / (3 * f * f),
-    "fabs": lambda x, f: function("sign", x),
-    "floor": lambda x, f: _ZERO,
-    "sign": lambda x, f: _ZERO,
+    "sin": lambda x, _f: function("cos", x),
+    "cos": lambda x, _f: -function("sin", x),
+    "tan": lambda _x, f: 1 + f * f,
+    "asin": lambda x, _f: 1 / function("sqrt", 1 - x * x),
+    "acos": lambda x, _f: -1 / function("sqrt", 1 - x * x),
+    "atan": lambda x, _f: 1 / (1 + x * x),
+    "sinh": lambda x, _f: function("cosh", x),
+    "cosh": lambda x, _f: function("sinh", x),
+    "tanh": lambda _x, f: 1 - f * f,
+    "exp": lambda _x, f: f,
+    "log": lambda x, _f: 1 / x,
+    "sqrt": lambda _x, f: 0.5 / f,
+    "cbrt": lambda _x, f: 1 / (3 * f * f),
+    "fabs": lambda x, _f: function("sign", x),
+    "floor": lambda _x, _f: _ZERO,
+    "sign": lambda _x, _f: _ZERO,
 }
 
 

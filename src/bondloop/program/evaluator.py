@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
@@ -49,7 +50,7 @@ def evaluator(
         else:
             lines += _loop_lines(statement, name)
     lines.append(f"    return [{', '.join(to_python(r, name) for r in results)}]")
-    scope: dict[str, object] = {**FUNCTIONS, "_solve": _solve, "_check": _check}
+    scope: dict[str, object] = {**FUNCTIONS, "pow": math.pow, "_solve": _solve, "_check": _check}
     exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)
     function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]
 
@@ -122,7 +123,11 @@ def _culprit(
     values: Sequence[Sequence[float]],
     error: Exception,
 ) -> str:
-    env = {v: float(x) for group, given in zip(arguments, values, strict=True) for v, x in zip(group, given, strict=True)}
+    env = {
+        v: float(x)
+        for group, given in zip(arguments, values, strict=True)
+        for v, x in zip(group, given, strict=True)
+    }
     for statement in statements:
         if isinstance(statement, Loop):
             return f"the algebraic loop through {', '.join(t.name for t in statement.tears)} left the domain of a law ({error})"

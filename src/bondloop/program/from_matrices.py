@@ -35,7 +35,9 @@ def system_from_matrices(
     A, B, C, D = (sparse.csr_array(np.atleast_2d(M) if not sparse.issparse(M) else M) for M in (A, B, C, D))
     n, m, k = A.shape[0], B.shape[1], C.shape[0]
     if A.shape != (n, n) or B.shape[0] != n or C.shape[1] != n or D.shape != (k, m):
-        raise InputError(f"{name}: the shapes A {A.shape}, B {B.shape}, C {C.shape}, D {D.shape} do not fit together")
+        raise InputError(
+            f"{name}: the shapes A {A.shape}, B {B.shape}, C {C.shape}, D {D.shape} do not fit together"
+        )
     x = [Var(s) for s in (states or [f"x[{i}]" for i in range(n)])]
     u = [Var(s) for s in (inputs or [f"u[{i}]" for i in range(m)])]
     y = outputs or [f"y[{i}]" for i in range(k)]
@@ -72,7 +74,9 @@ def system_from_control(plant: Any, name: str | None = None) -> System:
     try:
         import control
     except ImportError:
-        raise InputError("from_control() needs the package 'control': pip install bondloop[control]") from None
+        raise InputError(
+            "from_control() needs the package 'control': pip install bondloop[control]"
+        ) from None
     space = plant if isinstance(plant, control.StateSpace) else control.ss(plant)
     if space.dt not in (0, None):
         raise InputError(f"expected a continuous-time system (dt = 0), found dt = {space.dt}")

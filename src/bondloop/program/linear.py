@@ -112,7 +112,13 @@ class _Rows:
         from scipy import sparse
 
         shape = (rows, len(self.columns))
-        m = sparse.coo_array((np.array(self.v, dtype=float), (np.array(self.i, dtype=np.int64), np.array(self.j, dtype=np.int64))), shape=shape)
+        m = sparse.coo_array(
+            (
+                np.array(self.v, dtype=float),
+                (np.array(self.i, dtype=np.int64), np.array(self.j, dtype=np.int64)),
+            ),
+            shape=shape,
+        )
         return m.tocsr()
 
 
@@ -163,13 +169,21 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, head], strict=True))
     dot_states = [system.state_vars.index(s) for s in system.dots]
     return StateSpace.from_blocks(
-        X.tocsr(), U.tocsr(), R.tocsr(), V.tocsr(), dot_states,
-        states=system.states, inputs=system.inputs, outputs=system.outputs,
+        X.tocsr(),
+        U.tocsr(),
+        R.tocsr(),
+        V.tocsr(),
+        dot_states,
+        states=system.states,
+        inputs=system.inputs,
+        outputs=system.outputs,
         rated=[system.input_vars.index(u) for u in system.input_rates],
     )
 
 
-def _tears(W: Any, names: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var]) -> list[int]:
+def _tears(
+    W: Any, names: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var]
+) -> list[int]:
     """Rows of the variables that break every loop of ``W``."""
     from scipy.sparse.csgraph import connected_components
 

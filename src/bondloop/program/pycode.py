@@ -18,7 +18,12 @@ def format_number(value: float) -> str:
     return repr(value)
 
 
-def write(expr: Expr, name: Callable[[Var], str], number: Callable[[float], str], call: Callable[[Op, list[str]], str]) -> str:
+def write(
+    expr: Expr,
+    name: Callable[[Var], str],
+    number: Callable[[float], str],
+    call: Callable[[Op, list[str]], str],
+) -> str:
     """Write an expression as infix text.
 
     ``name`` and ``number`` give the text of leaves; ``call`` that of everything that is not plain arithmetic.
@@ -80,8 +85,10 @@ def _text_call(op: Op, args: list[str]) -> str:
 
 
 def _atomic(expr: Expr) -> bool:
-    return isinstance(expr, Var) or (isinstance(expr, Const) and expr.value >= 0) or (
-        isinstance(expr, Op) and expr.name in FUNCTIONS
+    return (
+        isinstance(expr, Var)
+        or (isinstance(expr, Const) and expr.value >= 0)
+        or (isinstance(expr, Op) and expr.name in FUNCTIONS)
     )
 
 
@@ -96,4 +103,9 @@ def to_text(expr: Expr) -> str:
 
 def to_python(expr: Expr, name: Callable[[Var], str]) -> str:
     """Python source of an expression, for double precision scalars."""
-    return write(expr, name, repr, _text_call)
+    return write(expr, name, repr, _python_call)
+
+
+def _python_call(op: Op, args: list[str]) -> str:
+    # Python's ** answers a fractional power of a negative number with a complex one; C's pow does not.
+    return f"pow({', '.join(args)})" if op.name == "pow" else _text_call(op, args)

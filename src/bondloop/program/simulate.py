@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.expr import Expr
 
 if TYPE_CHECKING:
+    from bondloop.program.expr import Expr
+    from numpy.typing import ArrayLike, NDArray
     from bondloop.program.system import System
 
 __all__ = ["Trajectory", "simulate"]
@@ -23,7 +23,15 @@ class Trajectory:
     >>> # trajectory["m3.v.flow"] is an array over trajectory.time
     """
 
-    def __init__(self, system: System, time: NDArray[np.float64], x: NDArray[np.float64], u: NDArray[np.float64], rates: NDArray[np.float64], parameters: list[float]) -> None:
+    def __init__(
+        self,
+        system: System,
+        time: NDArray[np.float64],
+        x: NDArray[np.float64],
+        u: NDArray[np.float64],
+        rates: NDArray[np.float64],
+        parameters: list[float],
+    ) -> None:
         self.system = system
         self.time = time
         self.states = x
@@ -105,9 +113,13 @@ def simulate(
 
     instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
     x0 = system.initial(initial)
-    result = solve_ivp(rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step)
+    result = solve_ivp(
+        rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step
+    )
     if not result.success:
-        raise SolveError(f"the simulation of {system.name} stopped at t = {result.t[-1] if len(result.t) else start:.6g} s: {result.message}")
+        raise SolveError(
+            f"the simulation of {system.name} stopped at t = {result.t[-1] if len(result.t) else start:.6g} s: {result.message}"
+        )
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
     return Trajectory(system, instants, result.y.T, u, r, parameters)
@@ -119,7 +131,9 @@ def _signal(given: Any, name: str) -> Callable[[float], float]:
     if isinstance(given, tuple) and len(given) == 2:
         t, y = (np.asarray(a, dtype=float) for a in given)
         if t.shape != y.shape or t.ndim != 1 or np.any(np.diff(t) <= 0):
-            raise InputError(f"input '{name}': times and values must be two equally long rows, times increasing")
+            raise InputError(
+                f"input '{name}': times and values must be two equally long rows, times increasing"
+            )
         return lambda s: float(np.interp(s, t, y))
     try:
         value = float(given)
@@ -139,5 +153,7 @@ def _rate(given: Mapping[str, Any], name: str, rate_name: str) -> Callable[[floa
     if isinstance(source, tuple):
         t, y = (np.asarray(a, dtype=float) for a in source)
         slope = np.diff(y) / np.diff(t)
-        return lambda s: float(slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)])
+        return lambda s: float(
+            slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)]
+        )
     return lambda t: 0.0

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError, SolveError, unknown_name
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
     from bondloop.program.system import System
 
 __all__ = ["StateSpace"]
@@ -67,14 +67,18 @@ class StateSpace:
 
         n, m = len(states), len(inputs)
         spread = sparse.coo_array(
-            (np.ones(len(rated)), (np.arange(len(rated)), np.array(rated, dtype=np.int64))), shape=(len(rated), m)
+            (np.ones(len(rated)), (np.arange(len(rated)), np.array(rated, dtype=np.int64))),
+            shape=(len(rated), m),
         ).tocsr()
         rates = R @ spread
         E = sparse.eye_array(n, format="csr")
         C, D, H = X[n:], U[n:], rates[n:]
         if dot_states:
             place = sparse.coo_array(
-                (np.ones(len(dot_states)), (np.arange(len(dot_states)), np.array(dot_states, dtype=np.int64))),
+                (
+                    np.ones(len(dot_states)),
+                    (np.arange(len(dot_states)), np.array(dot_states, dtype=np.int64)),
+                ),
                 shape=(len(dot_states), n),
             ).tocsr()
             full = V @ place
@@ -107,7 +111,9 @@ class StateSpace:
         except RuntimeError:
             raise SolveError(
                 "E is singular: the dependent storages leave dx/dt undetermined; states involved: "
-                + ", ".join(self.states[i] for i in np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8])
+                + ", ".join(
+                    self.states[i] for i in np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8]
+                )
             ) from None
         return sparse.csr_array(lu.solve(sparse.csc_array(right).toarray()))
 
@@ -116,7 +122,9 @@ class StateSpace:
         """Whether E is the identity and no input rate appears."""
         from scipy import sparse
 
-        return bool((self.E - sparse.eye_array(self.E.shape[0])).nnz == 0 and self.F.nnz == 0 and self.H.nnz == 0)
+        return bool(
+            (self.E - sparse.eye_array(self.E.shape[0])).nnz == 0 and self.F.nnz == 0 and self.H.nnz == 0
+        )
 
     def explicit(self) -> StateSpace:
         """Return the equivalent system with E = I and without input rates.
@@ -181,7 +189,9 @@ class StateSpace:
         omega = np.atleast_1d(np.asarray(omega, dtype=float))
         result = np.empty((len(omega), self.C.shape[0], self.B.shape[1]), dtype=complex)
         small = self.A.shape[0] <= 200
-        E, A, B, F, C, D, H = (M.toarray() if small else M for M in (self.E, self.A, self.B, self.F, self.C, self.D, self.H))
+        E, A, B, F, C, D, H = (
+            M.toarray() if small else M for M in (self.E, self.A, self.B, self.F, self.C, self.D, self.H)
+        )
         for k, w in enumerate(omega):
             s = 1j * w
             right = B + s * F
@@ -240,7 +250,9 @@ class StateSpace:
         try:
             import control
         except ImportError:
-            raise InputError("to_control() needs the package 'control': pip install bondloop[control]") from None
+            raise InputError(
+                "to_control() needs the package 'control': pip install bondloop[control]"
+            ) from None
         s = self.explicit()
         return control.ss(
             *(M.toarray() for M in (s.A, s.B, s.C, s.D)), self.dt,
@@ -261,7 +273,9 @@ def _index(kind: str, name: str, known: Sequence[str]) -> int:
         raise InputError(unknown_name(kind, name, known)) from None
 
 
-def named_vector(kind: str, given: Mapping[str, float] | ArrayLike | None, names: Sequence[str]) -> NDArray[np.float64]:
+def named_vector(
+    kind: str, given: Mapping[str, float] | ArrayLike | None, names: Sequence[str]
+) -> NDArray[np.float64]:
     """Return a vector from a mapping of names (missing ones zero) or a sequence of the right length."""
     result = np.zeros(len(names))
     if given is None:

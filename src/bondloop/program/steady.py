@@ -42,7 +42,11 @@ def steady_state(
     for _ in range(60):
         local = system.linearise(x, given, values)
         A = np.linalg.solve(local.E.toarray(), local.A.toarray())
-        scale = 1.0 + float(np.abs(A).max(initial=0.0)) * float(np.abs(x).max(initial=0.0)) + float(np.abs(u).max(initial=0.0))
+        scale = (
+            1.0
+            + float(np.abs(A).max(initial=0.0)) * float(np.abs(x).max(initial=0.0))
+            + float(np.abs(u).max(initial=0.0))
+        )
         if np.abs(f).max(initial=0.0) <= 1e-13 * scale:
             break
         step = -np.linalg.lstsq(A, f, rcond=1e-12)[0]

@@ -108,10 +108,14 @@ class Symbolic:
                 "outputs": tuple(self.system.output_exprs.values()),
             }
             if of not in goals or wrt not in groups:
-                raise InputError(f"jacobian of {of!r} with respect to {wrt!r}: expected one of {list(goals)} and {list(groups)}")
+                raise InputError(
+                    f"jacobian of {of!r} with respect to {wrt!r}: expected one of {list(goals)} and {list(groups)}"
+                )
             columns = groups[wrt]
             rows = self._rows(goals[of], columns)
-            entries = {(i, j): row[v] for i, row in enumerate(rows) for j, v in enumerate(columns) if v in row}
+            entries = {
+                (i, j): row[v] for i, row in enumerate(rows) for j, v in enumerate(columns) if v in row
+            }
             if any(isinstance(statement, Loop) for statement in self.system.statements):
                 entries = {place: sp.cancel(value) for place, value in entries.items()}
             self._jacobians[key] = sp.Matrix(sp.SparseMatrix(len(rows), len(columns), entries))
@@ -153,7 +157,10 @@ class Symbolic:
             local[assign.target] = self._row(assign.expr, local)
         ends = [self._row(d, local) for d in loop.definitions]
         keys = list(dict.fromkeys(k for row in ends for k in row if k not in loop.tears))
-        matrix = [[sp.Integer(int(i == j)) - row.get(t, 0) for j, t in enumerate(loop.tears)] for i, row in enumerate(ends)]
+        matrix = [
+            [sp.Integer(int(i == j)) - row.get(t, 0) for j, t in enumerate(loop.tears)]
+            for i, row in enumerate(ends)
+        ]
         solved: list[Row] = [{} for _ in loop.tears]
         for key in keys:
             column = _solve(matrix, [row.get(key, 0) for row in ends], loop.tears)
@@ -170,9 +177,13 @@ class Symbolic:
         import sympy as sp
 
         if not self.system.is_linear:
-            raise SolveError("a transfer function needs a linear system; use linearise(...).transfer_function(...)")
+            raise SolveError(
+                "a transfer function needs a linear system; use linearise(...).transfer_function(...)"
+            )
         if self.system.input_rates:
-            raise SolveError("the symbolic transfer function does not cover input rates; use numeric().transfer_function")
+            raise SolveError(
+                "the symbolic transfer function does not cover input rates; use numeric().transfer_function"
+            )
         from bondloop.program.system import named_index
 
         i = named_index("output", output, self.system.outputs)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.evaluator import evaluator
@@ -16,6 +15,7 @@ from bondloop.program.schedule import NEWTON_ITERATIONS, Loop, Statement, schedu
 from bondloop.program.statespace import StateSpace, named_vector
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
     from bondloop.program.equations import Equations
     from bondloop.program.simulate import Trajectory
     from bondloop.program.symbolic import Symbolic
@@ -123,7 +123,13 @@ class System:
 
     @cached_property
     def _by_name(self) -> dict[str, Var]:
-        known = [*self.parameters_by_var, *self.state_vars, *self.input_vars, *self.input_rates.values(), *self.definitions]
+        known = [
+            *self.parameters_by_var,
+            *self.state_vars,
+            *self.input_vars,
+            *self.input_rates.values(),
+            *self.definitions,
+        ]
         return {v.name: v for v in reversed(known)}
 
     def expression(self, path: str) -> Expr:
@@ -174,11 +180,21 @@ class System:
             )
         for statement in self.statements:
             if isinstance(statement, Loop):
-                kind = "linear, solved directly" if statement.linear else f"nonlinear, {statement.iterations} Newton steps"
-                around = ", ".join(a.target.name for a in statement.body[:6]) + (", ..." if len(statement.body) > 6 else "")
-                notes.append(f"algebraic loop: {', '.join(t.name for t in statement.tears)} ({kind}; through {around})")
+                kind = (
+                    "linear, solved directly"
+                    if statement.linear
+                    else f"nonlinear, {statement.iterations} Newton steps"
+                )
+                around = ", ".join(a.target.name for a in statement.body[:6]) + (
+                    ", ..." if len(statement.body) > 6 else ""
+                )
+                notes.append(
+                    f"algebraic loop: {', '.join(t.name for t in statement.tears)} ({kind}; through {around})"
+                )
         for u in self.input_rates:
-            notes.append(f"the rate of input {u.name} is needed: a source drives a storage in derivative causality")
+            notes.append(
+                f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
+            )
         return notes
 
     # ------------------------------------------------------------------ values
@@ -211,7 +227,12 @@ class System:
 
     def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
         """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions."""
-        arguments = [self.state_vars, self.input_vars, tuple(self.input_rates.values()), tuple(self.parameters_by_var)]
+        arguments = [
+            self.state_vars,
+            self.input_vars,
+            tuple(self.input_rates.values()),
+            tuple(self.parameters_by_var),
+        ]
         return evaluator(self.schedule(goals), arguments, goals)
 
     @cached_property
@@ -286,7 +307,9 @@ class System:
         x, u = named_vector("state", states, self.states), named_vector("input", inputs, self.inputs)
         if not self.is_linear:
             goals = list(self.definitions)
-            result = self.function(goals)(x.tolist(), u.tolist(), [0.0] * len(self.input_rates), list(numbers.values()))
+            result = self.function(goals)(
+                x.tolist(), u.tolist(), [0.0] * len(self.input_rates), list(numbers.values())
+            )
             numbers = {**numbers, **dict(zip(goals, result, strict=True))}
             numbers.update(zip(self.state_vars, x.tolist(), strict=True))
             numbers.update(zip(self.input_vars, u.tolist(), strict=True))
@@ -297,7 +320,9 @@ class System:
         """Poles in rad/s; a nonlinear system is linearised at its initial state."""
         return self._local(values).poles()
 
-    def frequency_response(self, omega: ArrayLike, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
+    def frequency_response(
+        self, omega: ArrayLike, values: Mapping[str, float] | None = None
+    ) -> NDArray[np.complex128]:
         """Frequency response at angular frequencies in rad/s, shape (frequencies, outputs, inputs)."""
         return self._local(values).frequency_response(omega)
 

@@ -1,0 +1,249 @@
+"""Ticks: one step of a test as an ordered list of statements over named states.
+
+A tick is what runs at every sample instant: in a rehearsal, compiled into a loop; in a real-time test, on a
+clock. It holds only assignments, loops with a fixed number of iterations, delay lines, constant matrix
+products and repetitions with a fixed count, so its work is bounded and it allocates nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bondloop.errors import InputError, ModelError
+from bondloop.program.expr import Expr, Op, Var, substitute, variables
+from bondloop.program.schedule import Assign, Loop
+
+__all__ = ["Channel", "Delay", "Product", "Repeat", "Step", "Tick", "Update", "instantiate", "targets"]
+
+
+@dataclass(frozen=True)
+class Update:
+    """Give states their next values, all at once."""
+
+    pairs: tuple[tuple[Var, Expr], ...]
+
+
+@dataclass(frozen=True)
+class Delay:
+    """A delay line: ``target`` is what ``source`` was ``length`` executions ago (``initial`` before that)."""
+
+    target: Var
+    source: Expr
+    length: int
+    initial: float = 0.0
+
+
+@dataclass(frozen=True)
+class Product:
+    """A constant matrix times a vector: ``targets = matrix @ sources``, summed column by column."""
+
+    targets: tuple[Var, ...]
+    matrix: Any
+    sources: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Execute statements a fixed number of times; ``counter`` runs from 0."""
+
+    count: int
+    counter: Var
+    body: tuple[Step, ...]
+
+
+Step = Assign | Loop | Update | Delay | Product | Repeat
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A value that is recorded at every tick."""
+
+    name: str
+    value: Expr
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One step of a test.
+
+    Attributes
+    ----------
+    name
+        A C identifier.
+    period
+        Seconds between ticks.
+    time, count
+        Variables of the time (``count * period``) and of the number of the tick, given at each tick.
+    inputs
+        Variables read anew at each tick: tabulated signals, measured values.
+    states
+        Variables that keep their value from tick to tick, with their initial values.
+    parameters
+        Constants by variable; they can be changed without compiling anew.
+    steps
+        What is executed, in order.
+    channels
+        What is recorded. Values are those at the end of the tick's steps, except that a state named in a
+        channel stands for its value at the beginning of the tick.
+    bounds
+        For some channel names the largest allowed magnitude; beyond it (or at NaN) the run stops.
+    """
+
+    name: str
+    period: float
+    time: Var
+    count: Var
+    inputs: tuple[Var, ...]
+    states: Mapping[Var, float]
+    parameters: Mapping[Var, float]
+    steps: tuple[Step, ...]
+    channels: tuple[Channel, ...]
+    bounds: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known: set[Var] = {self.time, self.count, *self.inputs, *self.states, *self.parameters}
+        _check(self.steps, known, set(self.states))
+        for channel in self.channels:
+            for v in variables(channel.value):
+                if v not in known:
+                    raise ModelError(
+                        f"channel '{channel.name}' needs {v.name}, which the tick does not compute"
+                    )
+        names = [c.name for c in self.channels]
+        for name in self.bounds:
+            if name not in names:
+                raise InputError(f"a bound is given for '{name}', which is not a channel")
+
+    @property
+    def delays(self) -> list[Delay]:
+        """All delay lines, in order, at any depth."""
+        found: list[Delay] = []
+
+        def look(steps: Sequence[Step]) -> None:
+            for step in steps:
+                if isinstance(step, Delay):
+                    found.append(step)
+                elif isinstance(step, Repeat):
+                    look(step.body)
+
+        look(self.steps)
+        return found
+
+
+def targets(step: Step) -> list[Var]:
+    """Variables that a step computes."""
+    if isinstance(step, (Assign, Delay)):
+        return [step.target]
+    if isinstance(step, Loop):
+        return [*step.tears, *(a.target for a in step.body), *(a.target for a in step.tangents)]
+    if isinstance(step, Product):
+        return list(step.targets)
+    if isinstance(step, Repeat):
+        return [v for s in step.body for v in targets(s)]
+    return []
+
+
+def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
+    """Every variable is computed before it is used; only states are updated."""
+
+    def need(expr: Expr, what: str) -> None:
+        for v in variables(expr):
+            if v not in known:
+                raise ModelError(f"{what} needs {v.name}, which is not computed before it")
+
+    for step in steps:
+        if isinstance(step, Assign):
+            need(step.expr, step.target.name)
+        elif isinstance(step, Delay):
+            need(step.source, step.target.name)
+            if step.length < 1:
+                raise InputError(
+                    f"the delay of {step.target.name} must be at least one step; found {step.length}"
+                )
+        elif isinstance(step, Product):
+            for e in step.sources:
+                need(e, "a matrix product")
+            if step.matrix.shape != (len(step.targets), len(step.sources)):
+                raise ModelError(
+                    f"a matrix of shape {step.matrix.shape} does not fit {len(step.targets)} targets"
+                )
+        elif isinstance(step, Loop):
+            known.update(step.tears)
+            for a in (*step.body, *step.tangents):
+                need(a.expr, a.target.name)
+                known.add(a.target)
+        elif isinstance(step, Update):
+            for v, e in step.pairs:
+                need(e, v.name)
+                if v not in states:
+                    raise ModelError(f"{v.name} is updated but is not a state")
+        else:
+            known.add(step.counter)
+            _check(step.body, known, states)
+        known.update(targets(step))
+
+
+def instantiate(
+    steps: Sequence[Assign | Loop], given: Mapping[Var, Expr], suffix: str
+) -> tuple[list[Assign | Loop], dict[Var, Expr]]:
+    """Copy a program with other names: a stage of an integrator.
+
+    Parameters
+    ----------
+    steps
+        The scheduled program.
+    given
+        What its free variables (states, inputs) are in the copy.
+    suffix
+        Added to the names of the copies.
+
+    Returns
+    -------
+    steps, table
+        The copy, and what every variable of the original is in it.
+    """
+    table: dict[Var, Expr] = dict(given)
+
+    def fresh(v: Var) -> Var:
+        copy = Var(v.name + suffix)
+        table[v] = copy
+        return copy
+
+    def put(e: Expr) -> Expr:
+        return substitute(e, table)
+
+    result: list[Assign | Loop] = []
+    for step in steps:
+        if isinstance(step, Assign):
+            expr = put(step.expr)
+            result.append(Assign(fresh(step.target), expr))
+            continue
+        tears = tuple(fresh(t) for t in step.tears)
+        body = []
+        for a in step.body:
+            expr = put(a.expr)
+            body.append(Assign(fresh(a.target), expr))
+        tangents = []
+        for a in step.tangents:
+            expr = put(a.expr)
+            tangents.append(Assign(fresh(a.target), expr))
+        result.append(
+            Loop(
+                tears,
+                tuple(body),
+                tuple(put(d) for d in step.definitions),
+                tuple(tangents),
+                tuple(tuple(put(e) for e in row) for row in step.jacobian),
+                step.linear,
+                step.iterations,
+            )  # fmt: skip
+        )
+    return result, table
+
+
+def is_trivial(expr: Expr) -> bool:
+    """Whether an expression is a leaf, so that naming it anew gains nothing."""
+    return not isinstance(expr, Op)
