@@ -1,8 +1,8 @@
 """A DC motor turns a load through a gearbox: electrical and mechanical in one bond graph.
 
 Problem: how fast does the load turn at 24 V, and how quickly does it get there?
-The gyrator turns current into torque, the transformer is the gearbox. The gearbox joins rotor and load rigidly, so
-the load's inertia depends on the rotor's: it is found to be in derivative causality, and dealt with.
+The gyrator turns current into torque, the transformer is the gearbox. The gearbox joins rotor and load
+rigidly, so the load's inertia depends on the rotor's: it is found to be in derivative causality, and solved.
 Run: python examples/dc_motor.py out
 """
 
@@ -93,13 +93,11 @@ def main(out: Path) -> dict[str, float]:
     figure.savefig(out / "dc_motor_response.png", dpi=150)
 
     print(
-        f"Verdict: the load turns at {speed:.3f} rad/s (closed form {expected_speed:.3f}), reached with a time"
+        f"Verdict: the load turns at {speed:.3f} rad/s (closed form {expected_speed:.3f}), reached with a\n"
+        f"time constant of {time_constant * 1e3:.2f} ms (textbook {-1e3 / expected_pole:.2f}); "
+        f"the largest current is {run['current.flow'].max():.1f} A."
     )
-    print(f"constant of {time_constant * 1e3:.2f} ms (textbook {-1e3 / expected_pole:.2f}); the largest current is "
-          f"{run['current.flow'].max():.1f} A.")  # fmt: skip
-    print(
-        f"Files: {', '.join(str(out / name) for name in ('dc_motor.svg', 'dc_motor.png', 'dc_motor_response.png'))}"
-    )
+    print(f"Files: {', '.join(str(out / f'dc_motor{end}') for end in ('.svg', '.png', '_response.png'))}")
     return {
         "difference": float(difference), "speed": speed, "expected_speed": float(expected_speed),
         "pole": slow_pole.real, "expected_pole": float(expected_pole), "final_speed": run["load.flow"][-1],

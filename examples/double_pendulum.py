@@ -1,9 +1,9 @@
 """A double pendulum by modulated transformers: geometry in the bonds, and four dependent storages.
 
 Problem: do the equations that follow from the bond graph agree with Lagrange's, and is energy kept?
-Two bobs (discs) hang on light rods. A modulated transformer turns each rod's angular velocity into velocities x and y;
-its modulus follows the angle, which is the integral of a detected flow. Only the two angular momenta are free: the
-bobs' four translational inertias depend on them. They are found to be in derivative causality and are solved for.
+Two bobs (discs) hang on light rods. Modulated transformers turn each rod's angular velocity into velocities
+along x and y; their moduli follow the angle, the integral of a detected flow. Two angular momenta are free: the
+bobs' four other inertias depend on them. They are found to be in derivative causality, and solved.
 Run: python examples/double_pendulum.py out
 """
 
@@ -102,10 +102,8 @@ def main(out: Path) -> dict[str, float]:
     figure.suptitle("Double pendulum released from rest")
     figure.savefig(out / "double_pendulum_response.png", dpi=150)
 
-    print(
-        f"\nVerdict: over 5 s the angles agree with Lagrange's equations to {error:.1e} rad, and the energy of"
-    )
-    print(f"{energy[0]:.3f} J is kept to {drift:.1e} J.")
+    print(f"\nVerdict: over 5 s the angles agree with Lagrange's equations to {error:.1e} rad, and the")
+    print(f"energy of {energy[0]:.3f} J is kept to {drift:.1e} J.")
     print(
         f"Files: {', '.join(str(out / f'double_pendulum{end}') for end in ('.svg', '.png', '_response.png'))}"
     )

@@ -1,8 +1,8 @@
 """A hydraulic cylinder raises a mass: fluid and mechanical in one bond graph.
 
-Problem: at which frequency does the mass bounce on the oil column, and how fast is it raised with the valve open?
-The transformer is the piston (flow to velocity, pressure to force), the compliance is the oil. The valve is a
-resistor with a law of its own, flow = kv sqrt(pressure drop), and the causality asks for it in just that form.
+Problem: at which frequency does the mass bounce on the oil column, and how fast is it raised with the valve
+open? The transformer is the piston (flow to velocity, pressure to force), the compliance is the oil. The
+valve is a resistor with a law of its own; the causality asks for its inverse, flow = kv sqrt(pressure drop).
 Run: python examples/hydraulic_cylinder.py out
 """
 
@@ -94,13 +94,12 @@ def main(out: Path) -> dict[str, float]:
     figure.suptitle(f"Hydraulic cylinder: the valve opens on {SUPPLY / 1e5:g} bar")
     figure.savefig(out / "hydraulic_cylinder_response.png", dpi=150)
 
+    bare = FRICTION / (2 * MASS * 2 * np.pi * frequency)
     print(
-        f"Verdict: the mass bounces on the oil at {frequency:.3f} Hz (closed form {expected_frequency:.3f}). With the"
+        f"Verdict: the mass bounces on oil at {frequency:.3f} Hz (closed form {expected_frequency:.3f}).\n"
+        f"With the valve open it rises at {speed:.4f} m/s (closed form {expected_speed:.4f}); the valve "
+        f"raises\nthe damping ratio from {bare:.3f} to {damping:.3f}."
     )
-    print(
-        f"valve open it settles at {speed:.4f} m/s (closed form {expected_speed:.4f}); the valve raises the damping"
-    )
-    print(f"ratio from {FRICTION / (2 * MASS * 2 * np.pi * frequency):.3f} to {damping:.3f}.")
     names = ("hydraulic_cylinder.svg", "hydraulic_cylinder.png", "hydraulic_cylinder_response.png")
     print(f"Files: {', '.join(str(out / name) for name in names)}")
     return {

@@ -18,7 +18,7 @@ def main(out: Path) -> dict[str, float]:
     """Derive, draw, simulate; print what was found and return its numbers."""
     out.mkdir(parents=True, exist_ok=True)
 
-    # The model, once with letters and a linear third spring, once with the paper's numbers and its double well.
+    # The model, with letters and a linear third spring; and with the paper's numbers and its double well.
     letters = paper.symbolic_model().compile(outputs=["m3.v.flow"])
     chain = paper.model()
     system = chain.compile(outputs=["m3.v.flow"])
@@ -60,10 +60,9 @@ def main(out: Path) -> dict[str, float]:
     figure.savefig(response, dpi=150)
 
     print(
-        f"Verdict: about the middle the chain is unstable (a pole at {at_rest:+.3f} 1/s), in either well it is"
-    )
-    print(
-        f"stable ({in_well:+.3f} 1/s). Driven as in the paper, spring 3 changes sides {crossings} times in 20 s."
+        f"Verdict: about the middle the chain is unstable (a pole at {at_rest:+.3f} 1/s), in either "
+        f"well\nit is stable ({in_well:+.3f} 1/s). Driven as in the paper, spring 3 changes "
+        f"sides {crossings} times in 20 s."
     )
     print(f"Files: {', '.join(str(path) for path in (*drawing, response))}")
     return {

@@ -31,7 +31,8 @@ def test_an_example_is_at_most_120_lines_and_tested(path):
 def test_three_mass(tmp_path, capsys):
     found = run("three_mass", tmp_path)
     assert found["speed_20s"] == pytest.approx(0.878824, abs=1e-5)
-    assert found["pole_at_rest"] > 1 > 0 > found["pole_in_well"]
+    assert found["pole_at_rest"] == pytest.approx(1.255, abs=1e-3)
+    assert found["pole_in_well"] == pytest.approx(-0.05, abs=1e-9)
     assert found["crossings"] == 5
     printed = capsys.readouterr().out
     assert (
@@ -58,7 +59,7 @@ def test_dc_motor_reports_the_dependent_load():
 def test_hydraulic_cylinder(tmp_path):
     found = run("hydraulic_cylinder", tmp_path)
     assert found["frequency"] == pytest.approx(found["expected_frequency"], rel=1e-9)
-    assert found["frequency"] == pytest.approx(18.8309, rel=1e-5)
+    assert found["frequency"] == pytest.approx(18.831467, rel=1e-5)
     assert found["speed"] == pytest.approx(found["expected_speed"], rel=1e-8)
     assert found["final_speed"] == pytest.approx(found["speed"], rel=0.02)
     assert found["damping"] == pytest.approx(0.052, abs=0.001)

@@ -1,4 +1,4 @@
-"""The three-mass chain against the matrices that follow from the paper, and against its equations of motion."""
+"""The three-mass chain against the matrices that follow from the paper, and its equations of motion."""
 
 import numpy as np
 import sympy as sp
@@ -10,7 +10,7 @@ from bondloop.papers.gawthrop_three_mass import VALUES, excitation, model, symbo
 def test_symbolic_matrices_follow_from_the_text():
     m1, m2, m3, c1, c2, c3, k1, k2, k3 = sp.symbols("m1:4 c1:4 k1:4")
     system = symbolic_model().compile(outputs=["m3.v.flow"])
-    assert system.A == sp.Matrix(
+    expected = sp.Matrix(
         [
             [0, -1 / m1, 0, 0, 0, 0],
             [k1, -c1 / m1, -k2, 0, 0, 0],
@@ -20,13 +20,14 @@ def test_symbolic_matrices_follow_from_the_text():
             [0, 0, 0, 0, k3, -c3 / m3],
         ]
     )
-    assert system.B == sp.Matrix([1, 0, 0, 0, 0, 0])
+    assert expected == system.A
+    assert sp.Matrix([1, 0, 0, 0, 0, 0]) == system.B
     assert sp.Matrix([[0, 0, 0, 0, 0, 1 / m3]]) == system.C
     assert sp.Matrix([[0]]) == system.D
 
 
 def test_the_numerical_half_has_the_papers_matrices():
-    """Equations (7) and (8): masses 1 and 2, with the force of mass 3 as an input, without the virtual junction."""
+    """Equations (7) and (8): masses 1 and 2, driven by the force of mass 3."""
     whole = symbolic_model().compile()
     assert [name.split(".")[0] for name in whole.states] == ["m1", "m1", "m2", "m2", "m3", "m3"]
     half, force = whole.A[:4, :4], whole.A[:4, 4]
@@ -58,7 +59,7 @@ def test_the_double_well_chain_moves_as_its_equations_of_motion():
         6
     ]
     assert np.abs(ours - theirs).max() < 1e-6
-    assert ours[-1] == theirs[-1] or abs(ours[-1] - 0.87882436) < 1e-6
+    assert abs(ours[-1] - 0.878824) < 1e-5
 
 
 def test_the_third_spring_is_a_double_well():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondloop.bondgraph.elements import (
     GY,
+    MC,
     MGY,
     MR,
     MTF,
@@ -16,6 +17,7 @@ from bondloop.bondgraph.elements import (
     Function,
     I,
     IField,
+    Input,
     Integrator,
     MSe,
     MSf,
@@ -28,6 +30,6 @@ from bondloop.bondgraph.model import Model
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
 
 __all__ = [
-    "GY", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I", "IField",
+    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I", "IField", "Input",
     "Integrator", "MSe", "MSf", "Model", "One", "Part", "Port", "R", "RField", "Se", "Sf", "Zero", "bond",
 ]  # fmt: skip

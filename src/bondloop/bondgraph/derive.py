@@ -229,7 +229,7 @@ class _Derivation:
         bond = flat.incident[node][0]
         target = self.effort[bond] if flat.kind[node] == SE else self.flow[bond]
         if isinstance(part, el._ModulatedSource):
-            self._define(target, self._modulated(part, part.modulation, 1))
+            self._define(target, self._modulated(part, part.modulation))
             return
         assert isinstance(part, el._Source)
         if part.value == 0.0:
@@ -251,7 +251,7 @@ class _Derivation:
         target, sensed = (
             (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
         )
-        self._define(target, self._input(f"{path}.{'effort' if gives else 'flow'}.in", path))
+        self._define(target, self._input(f"{path}.{'effort' if gives else 'flow'}", path))
         self.sensed[f"{path}.{'flow' if gives else 'effort'}"] = sensed
 
     def _sided(self, bond: int, node: int) -> Expr:
@@ -263,8 +263,10 @@ class _Derivation:
         """The law of a one-port and its inverse, as functions of expressions."""
         flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
         if isinstance(part, el.MR):
-            factor = self._modulated(part, part.modulation, 1)
+            factor = self._modulated(part, part.modulation)
             return lambda x: factor * x, lambda y, _: y / factor
+        if isinstance(part, el.MC):
+            return lambda x: self._modulated(part, part.modulation, x), self._not_inverted(part)
         assert isinstance(part, el._OnePort)
         if part.coefficient is not None:
             name, value, form = part.coefficient
@@ -439,7 +441,7 @@ class _Derivation:
         if flat.head[first] != node:
             first, second = second, first
         if isinstance(part, el._ModulatedTwoPort):
-            n = self._modulated(part, part.modulation, 1)
+            n = self._modulated(part, part.modulation)
         else:
             assert isinstance(part, el._TwoPort)
             n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient)
@@ -467,6 +469,11 @@ class _Derivation:
         if value is not None:
             return value
         path = self.flat.paths[part]
+        if isinstance(part, el.Input):
+            owner = path.rpartition(".")[0]
+            name = path if part.input_name is None else (f"{owner}." if owner else "") + part.input_name
+            value = self.signal_values[part] = self._input(name, path)
+            return value
         source, index = self.flat.signals[part][0]
         if isinstance(part, (el.De, el.Df)):
             value = self._common(self.flat.first[source] + index)
@@ -480,36 +487,49 @@ class _Derivation:
             assert isinstance(part, el.Function)
             target = Var(f"{path}.value")
             value = self.signal_values[part] = target
-            self.definitions[target] = self._modulated(part, part.function, 1)
+            self.definitions[target] = self._modulated(part, part.function)
         self.signal_values[part] = value
         return value
 
-    def _modulated(self, part: Part, function: Callable[..., Any] | None, least: int) -> Expr:
-        """Expression of a function of a part's signals."""
-        import inspect
+    def _not_inverted(self, part: Part) -> Callable[[Expr, Var], Expr]:
+        def refuse(_y: Expr, _x: Var) -> Expr:
+            raise ModelError(
+                f"{self.flat.paths[part]} ({part.symbol}) is forced into derivative causality, in which its law has no "
+                "inverse; put a resistor or inertia between it and the source that forces it"
+            )
 
-        import sympy as sp
+        return refuse
 
+    def _modulated(self, part: Part, function: Callable[..., Any] | None, first: Expr | None = None) -> Expr:
+        """Expression of a function of a part's signals (after ``first``, before its named parameters)."""
         values = [self._signal(source) for source, _ in self.flat.signals.get(part, [])]
         path = self.flat.paths[part]
-        if len(values) < least:
+        if not values:
             raise ModelError(f"{path} needs a signal; bond a detector to it")
         if function is None:
             if len(values) != 1:
                 raise ModelError(f"{path} has {len(values)} signals but no function to combine them")
             return values[0]
-        count = len([p for p in inspect.signature(function).parameters.values() if p.default is p.empty])
+        import inspect
+
+        import sympy as sp
+
+        given = getattr(part, "parameters", {})
+        named = {n: self._parameter(f"{path}.{n}", v) for n, v in given.items()}
+        names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        count = len([n for n in names if n not in named]) - (first is not None)
         if count != len(values):
-            raise ModelError(
-                f"{path}: its function takes {count} signals, but {len(values)} are bonded to it"
-            )
-        symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(values))]
-        table = dict(zip(symbols, values, strict=True))
+            raise ModelError(f"{path}: its function takes {count} signals, but {len(values)} are bonded to it")
+        arguments = [*([first] if first is not None else []), *values]
+        symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(arguments))]
+        keywords = {n: sp.Symbol(n, real=True) for n in named}
+        table: dict[Any, Expr] = dict(zip(symbols, arguments, strict=True))
+        table.update({keywords[n]: v for n, v in named.items()})
 
         def variable(symbol: Any) -> Expr:
             return table[symbol] if symbol in table else self._symbol(symbol)
 
-        return from_sympy(sp.sympify(function(*symbols)), variable, path)
+        return from_sympy(sp.sympify(function(*symbols, **keywords)), variable, path)
 
     # ---------------------------------------------------------------- look-up by path
 

@@ -17,7 +17,7 @@ from bondloop.bondgraph.parts import Part
 from bondloop.errors import InputError, ModelError, unknown_name
 
 __all__ = [
-    "GY", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I", "IField",
+    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I", "IField", "Input",
     "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
 ]  # fmt: skip
 
@@ -232,6 +232,33 @@ class MR(Element):
         self.modulation = _modulation("MR", "resistance", resistance)
 
 
+class MC(Element):
+    """Compliance whose law takes signals too: effort = law(displacement, signals..., parameters...).
+
+    ``MC(lambda q, x_d, k: k * (q - x_d), k=4750)`` is a spring whose far end is moved by the signal x_d.
+
+    Parameters
+    ----------
+    law
+        Function of SymPy expressions: the displacement, then one argument per signal, then the parameters.
+    initial
+        Initial displacement.
+    parameters
+        Named parameters of the law, with values.
+    """
+
+    signals = 1
+    state_word: ClassVar[str] = "displacement"
+
+    def __init__(self, law: Callable[..., Any], *, initial: float | str = 0.0, **parameters: Any) -> None:
+        super().__init__()
+        if not callable(law):
+            raise InputError(f"MC: expected a law as a function; found {law!r}")
+        self.modulation = law
+        self.parameters = {name: check_number(v, f"MC({name})") for name, v in parameters.items()}
+        self.start = check_number(initial, "MC(initial)")
+
+
 class _TwoPort(Element):
     """A power-conserving two-port; the first bond drawn to it is its input, the bond drawn from it its output."""
 
@@ -398,6 +425,16 @@ class RField(_Field):
 
 class _SignalPart(Part):
     is_signal = True
+
+
+class Input(_SignalPart):
+    """An input of the model as a signal: ``Input("x_d") >> MC(...)``."""
+
+    symbol = "u"
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__()
+        self.input_name = name
 
 
 class De(_SignalPart):

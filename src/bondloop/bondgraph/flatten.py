@@ -23,7 +23,7 @@ ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
 
 _KINDS: dict[type[Part], int] = {
     Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
-    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.CField: C, el.R: R, el.MR: R, el.RField: R,
+    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C, el.R: R, el.MR: R, el.RField: R,
 }  # fmt: skip
 
 
@@ -316,6 +316,8 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
             raise ModelError(
                 f"{target.path} detects {what}, so it must be bonded from a {where}; found {source.path} ({source.symbol})"
             )
+    elif isinstance(target, el.Input):
+        raise ModelError(f"{target.path} is an input; nothing can be bonded to it")
     elif not source.is_signal:
         raise ModelError(f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it")
     elif not target.is_signal and not getattr(target, "signals", 0):
@@ -344,7 +346,7 @@ def _check(flat: Flat) -> None:
         elif count == 0:
             _bad_count(flat, node, count, "at least one bond")
     for part, sources in flat.signals.items():
-        if part.is_signal and not sources:
+        if part.is_signal and not sources and not isinstance(part, el.Input):
             raise ModelError(
                 f"{flat.paths[part]} ({part.symbol}): nothing is bonded to it; it needs a signal"
             )

@@ -270,6 +270,15 @@ class Model(Part):
 
         return derive(self, outputs, iterations)
 
+    def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:
+        """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cut.cut`.
+
+        ``numerical, physical = chain.cut("m2.right >> m3.left")``
+        """
+        from bondloop.bondgraph.cut import cut
+
+        return cut(self, bonds, physical)
+
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
         """Draw the bond graph with half arrows and causal strokes; see :func:`bondloop.bondgraph.drawing.draw`."""
         from bondloop.bondgraph.drawing import draw

@@ -1,8 +1,8 @@
 """The three-mass chain of Gawthrop, Wallace and Wagg 2005, section 4: the complete ("desired") system.
 
-Three masses hang in a row from a moving wall, each on a spring from its left neighbour and each with a damper to
-ground. The wall's velocity ``r`` is the input. The third spring is a double well, ``force = -d + d**3``: its stiffness
-is negative about the middle, and the response is chaotic.
+Three masses hang in a row from a moving wall, each on a spring from its left neighbour and each with a damper
+to ground. The wall's velocity ``r`` is the input. The third spring is a double well, ``force = -d + d**3``:
+its stiffness is negative about the middle, and the response is chaotic.
 
 References
 ----------

@@ -17,7 +17,7 @@ _ONE = Const(1.0)
 _ZERO = Const(0.0)
 
 
-def _rules(op: Op) -> list[Expr]:
+def _rules(op: Op) -> list[Expr]:  # noqa: PLR0911 - one case per operation
     """Partial derivatives of an operation with respect to each of its operands."""
     name, args = op.name, op.args
     if name == "add":

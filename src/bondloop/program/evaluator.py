@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
-from bondloop.program.expr import FUNCTIONS, Expr, Var, evaluate
+from bondloop.program.expr import FUNCTIONS, Expr, Op, Var, evaluate
 from bondloop.program.pycode import to_python
 from bondloop.program.schedule import Assign, Loop, Statement
+from bondloop.program.solving import Singular, solve_small
 
 __all__ = ["evaluator"]
 
-LOOP_TOLERANCE = 1e-8
-"""Largest relative disagreement between a tear and its definition after the last Newton step."""
+LOOP_TOLERANCE = 1e-6
+"""Largest last Newton step, relative to the tear: the step after it would be its square."""
+ROUNDING = 1e-14
+"""Disagreement between a tear and its definition, relative to the terms that are summed, that is rounding."""
 
 
 def evaluator(
@@ -51,7 +54,7 @@ def evaluator(
             lines += _loop_lines(statement, name)
     lines.append(f"    return [{', '.join(to_python(r, name) for r in results)}]")
     scope: dict[str, object] = {**FUNCTIONS, "pow": math.pow, "_solve": _solve, "_check": _check}
-    exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)
+    exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)  # noqa: S102 - our own text
     function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]
 
     def guarded(*values: Sequence[float]) -> list[float]:
@@ -83,37 +86,65 @@ def _loop_lines(loop: Loop, name: Callable[[Var], str]) -> list[str]:
     lines.append(f"        _d = _solve([{rows}], [{residual}], {who})")
     lines += [f"        {t} += _d[{i}]" for i, t in enumerate(tears)]
     lines += [f"    {line}" for line in body]
-    pairs = ", ".join(f"({to_python(d, name)}, {t})" for d, t in zip(loop.definitions, tears, strict=True))
-    lines.append(f"    _check([{pairs}], {who})")
+    if not loop.linear:
+        # The sizes of what is summed up are needed only where the plain test fails.
+        lines.append("    def _size():")
+        lines += [f"        m{name(s.target)} = {_size_text(s.expr, name, loop)}" for s in loop.body]
+        lines.append(f"        return [{', '.join(_size_text(d, name, loop) for d in loop.definitions)}]")
+        lines.append(f"    _check([{', '.join(tears)}], _d, [{residual}], _size, {who})")
     return lines
 
 
+def _size_text(expr: Expr, name: Callable[[Var], str], loop: Loop) -> str:
+    """Python source of the size of an expression's terms, before they cancel: the scale of its rounding."""
+    inside = {s.target for s in loop.body}
+
+    def size(e: Expr) -> str:
+        if isinstance(e, Var):
+            return f"m{name(e)}" if e in inside else f"fabs({name(e)})"
+        if isinstance(e, Op):
+            if e.name in ("add", "neg"):
+                return f"({' + '.join(size(a) for a in e.args)})"
+            if e.name == "mul":
+                return f"({size(e.args[0])}*{size(e.args[1])})"
+            if e.name == "div":
+                return f"({size(e.args[0])}/fabs({to_python(e.args[1], name)}))"
+        return f"fabs({to_python(e, name)})"
+
+    return size(expr)
+
+
 def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
-    if len(right) == 1:
-        if matrix[0][0] == 0.0:
-            raise SolveError(_singular(names))
-        return [right[0] / matrix[0][0]]
-    import numpy as np
-
     try:
-        return [float(v) for v in np.linalg.solve(np.array(matrix), np.array(right))]
-    except np.linalg.LinAlgError as error:
-        raise SolveError(_singular(names)) from error
+        return solve_small(matrix, right)
+    except Singular:
+        raise SolveError(singular_loop(names)) from None
 
 
-def _singular(names: tuple[str, ...]) -> str:
+def singular_loop(names: Sequence[str]) -> str:
+    """Return the sentence for a loop that has no unique solution."""
+    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
     return (
-        f"the algebraic loop through {', '.join(names)} has no unique solution (its matrix is singular); "
+        f"the algebraic loop through {shown} has no unique solution (its matrix is singular); "
         "check the elements on it for zero or cancelling coefficients, or add a small storage or resistance"
     )
 
 
-def _check(pairs: list[tuple[float, float]], names: tuple[str, ...]) -> None:
-    for definition, guess in pairs:
-        if not abs(definition - guess) <= LOOP_TOLERANCE * (1.0 + abs(guess)):
+def _check(
+    tears: list[float],
+    steps: Sequence[float],
+    residual: list[float],
+    size: Callable[[], list[float]],
+    names: tuple[str, ...],
+) -> None:
+    """A Newton iteration has converged when its last step was small, or what is left is rounding."""
+    if all(abs(d) <= LOOP_TOLERANCE * abs(t) for t, d in zip(tears, steps, strict=True)):
+        return
+    for t, r, s in zip(tears, residual, size(), strict=True):
+        if not abs(r) <= ROUNDING * s:
             raise SolveError(
-                f"the algebraic loop through {', '.join(names)} did not converge: {guess:.6g} was guessed, "
-                f"{definition:.6g} came out; give the law an inverse, or compile with more iterations"
+                f"the algebraic loop through {', '.join(names)} did not converge: {t:.6g} was guessed, "
+                f"{t + r:.6g} came out; give the law an inverse, or compile with more iterations"
             )
 
 
@@ -130,7 +161,8 @@ def _culprit(
     }
     for statement in statements:
         if isinstance(statement, Loop):
-            return f"the algebraic loop through {', '.join(t.name for t in statement.tears)} left the domain of a law ({error})"
+            names = ", ".join(t.name for t in statement.tears)
+            return f"the algebraic loop through {names} left the domain of a law ({error})"
         try:
             env[statement.target] = evaluate(statement.expr, env)
         except (ZeroDivisionError, ValueError, OverflowError, KeyError):

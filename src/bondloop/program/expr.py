@@ -124,7 +124,8 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TypeError(
-            f"the truth of '{self}' is known only when the program runs; use select(condition, a, b) instead of 'if'"
+            f"the truth of '{self}' is known only when the program runs; "
+            "use select(condition, a, b) instead of 'if'"
         )
 
     def __str__(self) -> str:
@@ -300,10 +301,10 @@ def evaluate(expr: Expr, values: dict[Var, float]) -> float:
     assert isinstance(expr, Op)
     if expr.name == "select":
         return evaluate(expr.args[1 if evaluate(expr.args[0], values) else 2], values)
-    return apply(expr.name, [evaluate(a, values) for a in expr.args])
+    return float(apply(expr.name, [evaluate(a, values) for a in expr.args]))
 
 
-def apply(name: str, a: list[Any]) -> Any:
+def apply(name: str, a: list[Any]) -> Any:  # noqa: PLR0911 - one case per operation
     """Apply an operation to numbers."""
     if name == "add":
         total = a[0]

@@ -16,7 +16,9 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Expr, Op, Var, evaluate
+from bondloop.program.evaluator import singular_loop
 from bondloop.program.schedule import tear
+from bondloop.program.solving import Singular, factorised
 from bondloop.program.statespace import StateSpace
 
 if TYPE_CHECKING:
@@ -149,7 +151,12 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     for i, v in enumerate(names):
         body.add(i, definitions[v])
     ends = _Rows(columns, values, at_point)
-    goals = [*system.rate_exprs, *system.output_exprs.values()]
+    # A state's rate that appears in the program by name is an unknown of E dx/dt: its definition is the row.
+    rates = [
+        definitions[system.dots[s]] if s in system.dots else e
+        for s, e in zip(system.state_vars, system.rate_exprs, strict=True)
+    ]
+    goals = [*rates, *system.output_exprs.values()]
     for i, expr in enumerate(goals):
         ends.add(i, expr)
     full = body.matrix(n_w)
@@ -194,9 +201,10 @@ def _tears(
     sizes = np.bincount(labels, minlength=count)
     groups: dict[int, list[Var]] = {}
     for row in np.flatnonzero((sizes[labels] > 1) | looped):
-        groups.setdefault(int(labels[row]), []).append(names[row])
+        groups.setdefault(int(labels[row]), []).append(names[int(row)])
     row_of = {v: i for i, v in enumerate(names)}
-    return sorted(row_of[t] for members in groups.values() for t in tear(members, definitions, preferred)[0])
+    rank = {v: i for i, v in enumerate(preferred)}
+    return sorted(row_of[t] for members in groups.values() for t in tear(members, definitions, rank)[0])
 
 
 def _nilpotent_solve(W: Any, G: Any) -> Any:
@@ -215,21 +223,11 @@ def _with_tears(Y: Any, tears: list[int], head: int, names: Sequence[Var]) -> An
     if not tears:
         return Y
     from scipy import sparse
-    from scipy.sparse.linalg import splu
 
     Z = Y[tears, :].tocsc()
-    H = (sparse.eye_array(len(tears), format="csc") - Z[:, head:]).tocsc()
-    who = ", ".join(names[t].name for t in tears[:8])
-    singular = SolveError(
-        f"the algebraic loop through {who} has no unique solution (its matrix is singular); "
-        "check the elements on it for zero or cancelling coefficients, or add a small storage or resistance"
-    )
+    H = sparse.eye_array(len(tears), format="csc") - Z[:, head:]
     try:
-        lu = splu(H)
-    except RuntimeError:
-        raise singular from None
-    diagonal = np.abs(lu.U.diagonal())
-    if diagonal.min() <= 1e-13 * diagonal.max():
-        raise singular
-    solution = sparse.csr_array(lu.solve(Z[:, :head].toarray()))
+        solution = sparse.csr_array(factorised(H)(Z[:, :head]))
+    except Singular:
+        raise SolveError(singular_loop([names[t].name for t in tears])) from None
     return Y[:, :head] + Y[:, head:] @ solution

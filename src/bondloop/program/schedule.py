@@ -113,34 +113,30 @@ def _is_loop(component: Sequence[Var], definitions: Mapping[Var, Expr]) -> bool:
 
 
 def tear(
-    component: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var] = ()
+    component: Sequence[Var], definitions: Mapping[Var, Expr], rank: Mapping[Var, int]
 ) -> tuple[list[Var], list[Var]]:
     """Choose tears of a loop; return them and the other members in causal order.
 
-    Preferred variables (an arbitrarily assigned resistor's output, a dependent storage's rate) come first;
+    Ranked variables (an arbitrarily assigned resistor's output, a dependent storage's rate) come first;
     after them the member that the most other members need.
     """
-    rank = {var: i for i, var in enumerate(preferred)}
+    last = len(rank)
     needed_by: dict[Var, int] = dict.fromkeys(component, 0)
     for member in component:
         for var in variables(definitions[member]):
             if var in needed_by:
                 needed_by[var] += 1
     tears: list[Var] = []
-    rest = {member: definitions[member] for member in component}
-    order: list[Var] = []
-    while rest:
-        parts = components(rest, rest)
-        order = []
-        looped = [p for p in parts if _is_loop(p, rest)]
-        if not looped:
-            order = [p[0] for p in parts]
-            break
-        for part in looped:
-            choice = min(part, key=lambda v: (rank.get(v, len(rank)), -needed_by[v]))
-            tears.append(choice)
-            del rest[choice]
-    return tears, order
+    work = [list(component)]
+    while work:
+        part = work.pop()
+        choice = min(part, key=lambda v: (rank.get(v, last), -needed_by[v]))
+        tears.append(choice)
+        rest = {member: definitions[member] for member in part if member is not choice}
+        work += [p for p in components(rest, rest) if _is_loop(p, rest)]
+    torn = set(tears)
+    rest = {member: definitions[member] for member in component if member not in torn}
+    return tears, [p[0] for p in components(rest, rest)]
 
 
 def schedule(
@@ -151,18 +147,19 @@ def schedule(
 ) -> list[Statement]:
     """Order what ``roots`` need into assignments and loops."""
     statements: list[Statement] = []
+    rank = {var: i for i, var in enumerate(preferred)}
     for component in components(definitions, roots):
         if _is_loop(component, definitions):
-            statements.append(_loop(component, definitions, preferred, iterations))
+            statements.append(_loop(component, definitions, rank, iterations))
         else:
             statements.append(Assign(component[0], definitions[component[0]]))
     return statements
 
 
 def _loop(
-    component: Sequence[Var], definitions: Mapping[Var, Expr], preferred: Sequence[Var], iterations: int
+    component: Sequence[Var], definitions: Mapping[Var, Expr], rank: Mapping[Var, int], iterations: int
 ) -> Loop:
-    tears, order = tear(component, definitions, preferred)
+    tears, order = tear(component, definitions, rank)
     body = tuple(Assign(v, definitions[v]) for v in order)
     inside = set(component)
     tangents: list[Assign] = []

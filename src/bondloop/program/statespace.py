@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.program.solving import Singular, factorised
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,7 @@ class StateSpace:
     dt: float = 0.0
 
     @classmethod
-    def from_blocks(
+    def from_blocks(  # noqa: PLR0913 - the blocks of one matrix and its names
         cls,
         X: Any,
         U: Any,
@@ -66,56 +67,33 @@ class StateSpace:
         from scipy import sparse
 
         n, m = len(states), len(inputs)
-        spread = sparse.coo_array(
-            (np.ones(len(rated)), (np.arange(len(rated)), np.array(rated, dtype=np.int64))),
-            shape=(len(rated), m),
-        ).tocsr()
-        rates = R @ spread
+        names = (tuple(states), tuple(inputs), tuple(outputs))
+        rates = R @ _selection(rated, m)
         E = sparse.eye_array(n, format="csr")
         C, D, H = X[n:], U[n:], rates[n:]
         if dot_states:
-            place = sparse.coo_array(
-                (
-                    np.ones(len(dot_states)),
-                    (np.arange(len(dot_states)), np.array(dot_states, dtype=np.int64)),
-                ),
-                shape=(len(dot_states), n),
-            ).tocsr()
-            full = V @ place
+            full = V @ _selection(dot_states, n)
             E = (E - full[:n]).tocsr()
-            base = cls(E, X[:n], U[:n], C, D, rates[:n], H, tuple(states), tuple(inputs), tuple(outputs))
-            if full[n:].nnz:  # outputs that need dx/dt: put the solved rates in
-                inverse = base._solve_E
-                through = full[n:]
-                C = C + through @ inverse(X[:n])
-                D = D + through @ inverse(U[:n])
-                H = H + through @ inverse(rates[:n])
+            solve = cls(E, X[:n], U[:n], C, D, rates[:n], H, *names)._solve_E
+            through = full[n:]
+            if through.nnz:  # outputs that need dx/dt: put the solved rates in
+                C, D, H = (_sum(M, through, solve(N[:n])) for M, N in ((C, X), (D, U), (H, rates)))
             else:
-                base._solve_E(sparse.csr_array((n, 1)))
-        return cls(
-            *(sparse.csr_array(M) for M in (E, X[:n], U[:n], C, D, rates[:n], H)),
-            states=tuple(states),
-            inputs=tuple(inputs),
-            outputs=tuple(outputs),
-        )
+                solve(sparse.csr_array((n, 1)))
+        E, A, B, C, D, F, H = (sparse.csr_array(M) for M in (E, X[:n], U[:n], C, D, rates[:n], H))
+        return cls(E, A, B, C, D, F, H, *names)
 
     def _solve_E(self, right: Any) -> Any:
         from scipy import sparse
-        from scipy.sparse.linalg import splu
 
         try:
-            lu = splu(sparse.csc_array(self.E))
-            diagonal = np.abs(lu.U.diagonal())
-            if diagonal.min() <= 1e-13 * diagonal.max():
-                raise RuntimeError("singular")
-        except RuntimeError:
+            return sparse.csr_array(factorised(self.E)(right))
+        except Singular:
+            involved = np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8]
             raise SolveError(
                 "E is singular: the dependent storages leave dx/dt undetermined; states involved: "
-                + ", ".join(
-                    self.states[i] for i in np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8]
-                )
+                + ", ".join(self.states[int(i)] for i in involved)
             ) from None
-        return sparse.csr_array(lu.solve(sparse.csc_array(right).toarray()))
 
     @property
     def is_explicit(self) -> bool:
@@ -140,7 +118,8 @@ class StateSpace:
         D = self.D + self.C @ F
         B = B + A @ F
         H = sparse.csr_array(self.H)
-        if H.nnz and abs(H).max() > 1e-12 * (1 + abs(D).max()):
+        H.eliminate_zeros()
+        if H.nnz:
             row, column = (int(k[0]) for k in H.nonzero())
             raise SolveError(
                 f"output '{self.outputs[row]}' depends on the rate of input '{self.inputs[column]}' "
@@ -196,35 +175,29 @@ class StateSpace:
             s = 1j * w
             right = B + s * F
             if small:
-                x = np.linalg.solve(s * E - A, right)
+                x = _at_frequency(lambda M=s * E - A, b=right: np.linalg.solve(M, b), w)
                 result[k] = C @ x + D + s * H
             else:
-                x = splu(sparse.csc_array(s * E - A)).solve(right.toarray())
+                M = sparse.csc_array(s * E - A)
+                x = _at_frequency(lambda M=M, b=right.toarray(): splu(M).solve(b), w)
                 result[k] = C @ x + (D + s * H).toarray()
         return result
 
-    def zeros(self, output: str | None = None, input: str | None = None) -> NDArray[np.complex128]:
-        """Transmission zeros of one channel (or of the whole square system)."""
-        from scipy.linalg import eigvals
+    def zeros(self, output: str | None = None, input: str | None = None) -> NDArray[np.complex128]:  # noqa: A002
+        """Transmission zeros of one channel (or of the whole square system), in rad/s, sorted by magnitude."""
+        from bondloop.program.zeros import transmission_zeros
 
         system = self.explicit()
-        rows = range(len(self.outputs)) if output is None else [_index("output", output, self.outputs)]
-        cols = range(len(self.inputs)) if input is None else [_index("input", input, self.inputs)]
-        A, B = system.A.toarray(), system.B.toarray()[:, list(cols)]
-        C, D = system.C.toarray()[list(rows)], system.D.toarray()[np.ix_(list(rows), list(cols))]
-        n, m = A.shape[0], B.shape[1]
-        if C.shape[0] != m:
+        rows = list(range(len(self.outputs))) if output is None else [_index("output", output, self.outputs)]
+        cols = list(range(len(self.inputs))) if input is None else [_index("input", input, self.inputs)]
+        if len(rows) != len(cols):
             raise InputError("zeros need as many outputs as inputs; name one output and one input")
-        pencil = np.block([[A, B], [C, D]])
-        scale = max(1.0, float(np.abs(A).max(initial=0.0)))
-        weight = np.zeros_like(pencil)
-        weight[:n, :n] = np.eye(n)
-        values = eigvals(pencil, weight)
-        values = values[np.isfinite(values)]
-        values = values[np.abs(values) < 1e6 * scale]
-        return np.asarray(values[np.argsort(np.abs(values))], dtype=complex)
+        A, B, C, D = (M.toarray() for M in (system.A, system.B, system.C, system.D))
+        return transmission_zeros(A, B[:, cols], C[rows], D[np.ix_(rows, cols)])
 
-    def transfer_function(self, output: str, input: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def transfer_function(
+        self, output: str, input: str  # noqa: A002
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerator and denominator polynomials, highest power first, from zeros, poles and gain."""
         explicit = self.explicit()
         zeros = self.zeros(output, input)
@@ -264,6 +237,34 @@ class StateSpace:
         from bondloop.program.from_matrices import system_from_state_space
 
         return system_from_state_space(self, name)
+
+
+def _selection(columns: Sequence[int], width: int) -> Any:
+    """Sparse matrix with a one in the given column of each row."""
+    from scipy import sparse
+
+    rows = len(columns)
+    place = (np.arange(rows), np.array(columns, dtype=np.int64))
+    return sparse.coo_array((np.ones(rows), place), shape=(rows, width)).tocsr()
+
+
+def _sum(M: Any, through: Any, solved: Any) -> Any:
+    """``M + through @ solved``, with what cancels to rounding made zero."""
+    total = (M + through @ solved).tocoo()
+    size = (abs(M) + abs(through) @ abs(solved)).tocsr()
+    scale = np.asarray(size[total.row, total.col]).ravel()
+    total.data[np.abs(total.data) <= 1e-14 * scale] = 0.0
+    total.eliminate_zeros()
+    return total.tocsr()
+
+
+def _at_frequency(solve: Callable[[], Any], w: float) -> Any:
+    try:
+        return solve()
+    except (np.linalg.LinAlgError, RuntimeError):
+        raise SolveError(
+            f"the frequency response at {w:g} rad/s is infinite: a pole lies there; leave this frequency out"
+        ) from None
 
 
 def _index(kind: str, name: str, known: Sequence[str]) -> int:

@@ -6,7 +6,10 @@ SymPy is imported here only when a function is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from bondloop.errors import InputError
@@ -31,7 +34,7 @@ class Symbols:
         return symbol
 
 
-def to_sympy(expr: Expr, symbol: Callable[[Var], Any]) -> Any:
+def to_sympy(expr: Expr, symbol: Callable[[Var], Any]) -> Any:  # noqa: PLR0911 - one case per operation
     """Return a SymPy expression.
 
     >>> x = Var("x")
@@ -63,7 +66,9 @@ def to_sympy(expr: Expr, symbol: Callable[[Var], Any]) -> Any:
         return {"lt": sp.Lt, "le": sp.Le, "gt": sp.Gt, "ge": sp.Ge, "eq": sp.Eq, "ne": sp.Ne}[name](*a)
     if name in ("and", "or", "not"):
         return {"and": sp.And, "or": sp.Or, "not": sp.Not}[name](*(_condition(x) for x in a))
-    special = {"fabs": sp.Abs, "fmin": sp.Min, "fmax": sp.Max, "cbrt": sp.cbrt}
+    if name == "cbrt":  # the real root; SymPy's own is complex for negative numbers
+        return sp.sign(a[0]) * sp.Abs(a[0]) ** sp.Rational(1, 3)
+    special = {"fabs": sp.Abs, "fmin": sp.Min, "fmax": sp.Max}
     return (special.get(name) or getattr(sp, name))(*a)
 
 
@@ -89,7 +94,6 @@ _FUNCTIONS = {
     "Abs": "fabs",
     "sign": "sign",
     "floor": "floor",
-    "Heaviside": "",
 }
 _RELATIONS = {
     "StrictLessThan": "lt",
@@ -114,75 +118,99 @@ def from_sympy(expr: Any, variable: Callable[[Any], Expr], where: str = "") -> E
     """
     import sympy as sp
 
-    def convert(e: Any) -> Expr:
+    return _Reader(variable, where).read(sp.sympify(expr))
+
+
+class _Reader:
+    """Reads SymPy expressions, by kind."""
+
+    def __init__(self, variable: Callable[[Any], Expr], where: str) -> None:
+        self.variable, self.where = variable, where
+
+    def read(self, e: Any) -> Expr:
         if e.is_Symbol:
-            return variable(e)
+            return self.variable(e)
         if e.is_number:
-            value = complex(e)
-            if value.imag or value != value:
-                raise InputError(f"{where}: the law contains {e}, which is not a real number")
-            return Const(value.real)
-        if e is sp.true or e is sp.false:
+            return self.number(e)
+        name = type(e).__name__
+        if name in ("BooleanTrue", "BooleanFalse"):
             return Const(float(bool(e)))
         if e.is_Add:
-            terms = [convert(a) for a in e.as_ordered_terms()]
-            total = terms[0]
-            for t in terms[1:]:
-                total = total + t
-            return total
+            return self.folded(e.as_ordered_terms(), operator.add)
         if e.is_Mul:
-            numerator, denominator = sp.fraction(e)
-            if denominator != 1:
-                return convert(numerator) / convert(denominator)
-            factors = [convert(a) for a in e.as_ordered_factors()]
-            product = factors[0]
-            for f in factors[1:]:
-                product = product * f
-            return product
+            return self.product(e)
         if e.is_Pow:
-            base, exponent = e.args
-            if exponent == sp.Rational(1, 2):
-                return function("sqrt", convert(base))
-            if exponent == sp.Rational(1, 3):
-                return function("cbrt", convert(base))
-            if exponent.is_number and exponent.is_negative:
-                return 1 / convert(base ** (-exponent))
-            return convert(base) ** convert(exponent)
-        name = type(e).__name__
-        if name in _RELATIONS:
-            return Op(_RELATIONS[name], tuple(convert(a) for a in e.args))
-        if name in ("Max", "Min"):
-            result = convert(e.args[0])
-            for a in e.args[1:]:
-                result = function("fmax" if name == "Max" else "fmin", result, convert(a))
-            return result
-        if name in ("And", "Or"):
-            result = convert(e.args[0])
-            for a in e.args[1:]:
-                result = Op(name.lower(), (result, convert(a)))
-            return result
-        if name == "Not":
-            return Op("not", (convert(e.args[0]),))
+            return self.power(*e.args)
         if name == "Piecewise":
-            result = None
-            for value, condition in reversed(e.args):
-                if result is None and condition in (True, sp.true):
-                    result = convert(value)
-                elif result is None:
-                    raise InputError(
-                        f"{where}: the Piecewise law covers only part of the line; end it with (value, True)"
-                    )
-                else:
-                    result = select(convert(condition), convert(value), result)
-            assert result is not None
-            return result
-        if name == "Heaviside":
-            return select(convert(e.args[0]) > 0, 1, 0)
-        if name in _FUNCTIONS:
-            return function(_FUNCTIONS[name], *(convert(a) for a in e.args))
-        raise InputError(
-            f"{where}: the law uses '{name}', which bondloop cannot write as code; "
-            f"use arithmetic and {', '.join(sorted(_FUNCTIONS))}, Min, Max, Piecewise"
-        )
+            return self.piecewise(e)
+        return self.named(name, e.args)
 
-    return convert(sp.sympify(expr))
+    def number(self, e: Any) -> Expr:
+        try:
+            value = complex(e)
+        except TypeError:
+            value = complex("nan")
+        if value.imag or not math.isfinite(value.real):
+            raise InputError(f"{self.where}: the law contains {e}, which is not a finite real number")
+        return Const(value.real)
+
+    def folded(self, args: Iterable[Any], combine: Callable[[Expr, Expr], Expr]) -> Expr:
+        return functools.reduce(combine, [self.read(a) for a in args])
+
+    def product(self, e: Any) -> Expr:
+        import sympy as sp
+
+        numerator, denominator = sp.fraction(e)
+        if denominator != 1:
+            return self.read(numerator) / self.read(denominator)
+        return self.folded(e.as_ordered_factors(), operator.mul)
+
+    def power(self, base: Any, exponent: Any) -> Expr:
+        import sympy as sp
+
+        if exponent == sp.Rational(1, 2):
+            return function("sqrt", self.read(base))
+        if exponent == sp.Rational(1, 3):
+            return function("cbrt", self.read(base))
+        if exponent.is_number and exponent.is_negative:
+            return 1 / self.read(base ** (-exponent))
+        return self.read(base) ** self.read(exponent)
+
+    def piecewise(self, e: Any) -> Expr:
+        *pieces, (value, condition) = e.args
+        if condition != True:  # noqa: E712 - SymPy's true is not Python's
+            raise InputError(
+                f"{self.where}: the Piecewise law covers only part of the line; end it with (value, True)"
+            )
+        result = self.read(value)
+        for value, condition in reversed(pieces):
+            result = select(self.read(condition), self.read(value), result)
+        return result
+
+    def named(self, name: str, args: tuple[Any, ...]) -> Expr:
+        if name in _RELATIONS:
+            return Op(_RELATIONS[name], tuple(self.read(a) for a in args))
+        if name in ("Max", "Min"):
+            which = "fmax" if name == "Max" else "fmin"
+            return self.folded(args, lambda a, b: function(which, a, b))
+        if name in ("And", "Or"):
+            return self.folded(args, lambda a, b: Op(name.lower(), (a, b)))
+        if name == "Not":
+            return Op("not", (self.read(args[0]),))
+        if name == "Heaviside":
+            x = self.read(args[0])
+            at_zero = self.read(args[1]) if len(args) > 1 else Const(0.5)
+            return select(x > 0, 1, select(Op("eq", (x, Const(0.0))), at_zero, 0))
+        if name == "atanh":
+            x = self.read(args[0])
+            return 0.5 * function("log", (1 + x) / (1 - x))
+        if name == "asinh":  # odd, and accurate for large negative arguments too
+            x = self.read(args[0])
+            size = abs(x)
+            return function("sign", x) * function("log", size + function("sqrt", 1 + size * size))
+        if name in _FUNCTIONS:
+            return function(_FUNCTIONS[name], *(self.read(a) for a in args))
+        raise InputError(
+            f"{self.where}: the law uses '{name}', which bondloop cannot write as code; "
+            f"use arithmetic and {', '.join(sorted(_FUNCTIONS))}, Heaviside, Min, Max, Piecewise"
+        )

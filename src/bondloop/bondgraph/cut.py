@@ -1,0 +1,179 @@
+"""Cutting a model into a numerical and a physical half, and joining them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph.elements import SS
+from bondloop.bondgraph.flatten import flatten
+from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
+from bondloop.errors import ModelError
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.model import Model
+
+__all__ = ["INTERFACE", "cut", "interfaces", "rejoin"]
+
+INTERFACE = "interface"
+"""Name of the source-sensors that stand at the cut in both halves."""
+
+
+def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tuple[Model, Model]:
+    """Cut a model at named bonds.
+
+    Both halves are ordinary models, copies of the original with the other half's parts removed. At each cut
+    stands a source-sensor ``interface`` (``interface[0]``, ... for several): it imposes what the other half
+    would impose and senses what the other half would feel.
+
+    Parameters
+    ----------
+    model
+        The model.
+    bonds
+        Each written as ``"m2.right >> m3.left"``.
+    physical
+        Path of any part that is to be physical; by default the half at the head of the first bond.
+
+    Returns
+    -------
+    numerical, physical
+    """
+    if not bonds:
+        raise ModelError("a cut needs at least one bond, such as 'm2.right >> m3.left'")
+    marked = [model.bond_at(text) for text in bonds]
+    if len(set(marked)) != len(marked):
+        raise ModelError("the same bond is named twice in the cut")
+    flatten(model)  # faults of the whole are reported before those of the halves
+    seed = marked[0].head if physical is None else model.find(physical)
+    if not hasattr(seed, "_bonds"):
+        inside = [p for path, p in model.walk() if path.startswith(f"{physical}.") and hasattr(p, "_bonds")]
+        seed = inside[0]
+    reached = _reachable(seed, set(marked))
+    for text, b in zip(bonds, marked, strict=True):
+        if (b.tail in reached) == (b.head in reached):
+            where = "both its ends are on the physical side" if b.tail in reached else "it does not touch the physical side"
+            raise ModelError(
+                f"the cut does not separate the model at '{text}': {where}, which holds "
+                f"{_some(reached)}; name every bond between the two halves"
+            )
+    halves = []
+    for keep_physical in (False, True):
+        half = model.copy()
+        object.__setattr__(half, "_name", f"{model._name or 'model'}_{'physical' if keep_physical else 'numerical'}")
+        twins = {path: part for path, part in half.walk()}
+        cuts = [_twin(b, model, twins) for b in marked]
+        ends = []
+        for b in cuts:
+            tail_stays = (_original(b.tail, twins, model) in reached) == keep_physical
+            ends.append((b, tail_stays))
+        gone = [p for path, p in twins.items() if hasattr(p, "_bonds") and (model.find(path) in reached) != keep_physical]
+        sensors = [SS() for _ in ends]
+        for (b, tail_stays), sensor in zip(ends, sensors, strict=True):
+            stay, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
+            half._unbond(b)
+            end = stay if index is None else Terminal(stay, index)
+            if tail_stays:
+                bond(end, sensor, stroke=b.stroke)
+            else:
+                bond(sensor, end, stroke=b.stroke)
+        _remove(half, gone)
+        _place(half, sensors)
+        halves.append(half)
+    return halves[0], halves[1]
+
+
+def _place(half: Model, sensors: list[SS]) -> None:
+    for s in sensors:  # bonding has named them after their kind; here they get their own name
+        if s._owner is not None:
+            s._owner.__dict__.pop(s._name or "", None)
+            del s._owner._parts[s._name or ""]
+            s._owner = None
+    setattr(half, INTERFACE, sensors[0] if len(sensors) == 1 else sensors)
+
+
+def interfaces(model: Model) -> list[SS]:
+    """The source-sensors at the cut of a half, in order."""
+    found = getattr(model, INTERFACE, None) if INTERFACE in model.__dict__ else None
+    if isinstance(found, SS):
+        return [found]
+    if isinstance(found, (list, tuple)) and all(isinstance(s, SS) for s in found):
+        return list(found)
+    raise ModelError(f"{model.path} has no part '{INTERFACE}'; make the halves with model.cut(...)")
+
+
+def rejoin(numerical: Model, physical: Model) -> Model:
+    """Join two halves at their interfaces; the result behaves as the original did."""
+    from bondloop.bondgraph.model import Model
+
+    left, right = interfaces(numerical), interfaces(physical)
+    if len(left) != len(right):
+        raise ModelError(f"the halves do not fit: {len(left)} interfaces in one, {len(right)} in the other")
+    whole = Model("rejoined")
+    whole.numerical, whole.physical = numerical.copy(), physical.copy()
+    pairs = []
+    for half in (whole.numerical, whole.physical):
+        ports = []
+        for i, sensor in enumerate(interfaces(half)):
+            name = INTERFACE if len(left) == 1 else f"{INTERFACE}[{i}]"
+            port = Port(size=sensor.size or 1)
+            half.swap(name, port)
+            ports.append(port)
+        pairs.append(ports)
+    for a, b in zip(*pairs, strict=True):
+        if a._bonds[0].head is a:
+            bond(a, b)
+        else:
+            bond(b, a)
+    return whole
+
+
+def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:
+    found = {seed}
+    work = [seed]
+    while work:
+        part = work.pop()
+        for b in part._bonds:
+            if b in cuts:
+                continue
+            other = b.head if b.tail is part else b.tail
+            if other not in found:
+                found.add(other)
+                work.append(other)
+    return found
+
+
+def _twin(b: Bond, model: Model, twins: dict[str, Part]) -> Bond:
+    tail, head = twins[b.tail.path], twins[b.head.path]
+    for candidate in tail._bonds:
+        if candidate.tail is tail and candidate.head is head and (candidate.tail_index, candidate.head_index) == (b.tail_index, b.head_index):
+            return candidate
+    raise ModelError(f"internal: bond {b} was lost in a copy of {model.path}")
+
+
+def _original(part: Part, twins: dict[str, Part], model: Model) -> Part:
+    for path, twin in twins.items():
+        if twin is part:
+            return model.find(path)
+    raise ModelError("internal: a part was lost in a copy")
+
+
+def _remove(half: Model, gone: list[Part]) -> None:
+    """Remove parts, and models that are left without elements."""
+    for part in gone:
+        for b in list(part._bonds):
+            half._unbond(b)
+        owner = part._owner
+        assert owner is not None
+        del owner._parts[part._name or ""]
+        owner.__dict__.pop((part._name or "").partition("[")[0], None)
+        while owner is not half and not owner._parts and owner._owner is not None:
+            above = owner._owner
+            del above._parts[owner._name or ""]
+            above.__dict__.pop((owner._name or "").partition("[")[0], None)
+            owner = above
+
+
+def _some(parts: set[Part]) -> str:
+    names = sorted(p.path for p in parts if not isinstance(p, Port))
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")

@@ -1,0 +1,101 @@
+"""Linear solves that refuse a singular matrix, whatever the units of its rows and columns.
+
+A matrix that mixes newtons with micrometres per second is badly scaled but not singular. Rows and columns are
+therefore brought to the same size before a pivot is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Singular", "factorised", "solve_small"]
+
+SINGULAR = 1e-14
+"""Reciprocal condition (after scaling) below which a matrix counts as singular."""
+
+
+class Singular(ArithmeticError):
+    """The matrix is singular to working precision."""
+
+
+def solve_small(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
+    """Solve a small dense system.
+
+    >>> solve_small([[2.0, 0.0], [0.0, 1e-30]], [2.0, 1e-30])
+    [1.0, 1.0]
+    """
+    if len(right) == 1:
+        (pivot,) = matrix[0]
+        # Entries are of the form 1 - slope: what is left of the one must be more than rounding.
+        if not abs(pivot) > SINGULAR:
+            raise Singular
+        return [right[0] / pivot]
+    M, b = np.array(matrix, dtype=float), np.array(right, dtype=float)
+    if not np.isfinite(M).all():
+        raise Singular
+    M, rows, columns = _scaled(M)
+    from scipy.linalg import lapack
+
+    lu, pivots, info = lapack.dgetrf(M)
+    if info != 0 or lapack.dgecon(lu, np.abs(M).sum(axis=0).max())[0] < SINGULAR:
+        raise Singular
+    x, _ = lapack.dgetrs(lu, pivots, b * rows)
+    return [float(v) for v in x * columns]
+
+
+def _scaled(M: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Bring the largest entry of every row and column to one: ``diag(rows) @ M @ diag(columns)``."""
+    rows, columns = np.ones(M.shape[0]), np.ones(M.shape[1])
+    for _ in range(4):  # geometric scaling settles in a few rounds
+        size = np.abs(M).max(axis=1)
+        if not size.all():
+            raise Singular
+        rows /= np.sqrt(size)
+        M = M / np.sqrt(size)[:, None]
+        size = np.abs(M).max(axis=0)
+        if not size.all():
+            raise Singular
+        columns /= np.sqrt(size)
+        M = M / np.sqrt(size)[None, :]
+    return M, rows, columns
+
+
+def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
+    """Factorise a sparse matrix; return a function that solves for a dense or sparse right-hand side."""
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    M = sparse.csc_array(matrix, dtype=float)
+    n = M.shape[0]
+    if not n:
+        return lambda right: np.zeros(right.shape)
+    if not np.isfinite(M.data).all():
+        raise Singular
+    rows, columns = np.ones(n), np.ones(n)
+    for _ in range(4):
+        for axis, scale in ((1, rows), (0, columns)):
+            size = np.sqrt(np.asarray(abs(M).max(axis=axis).todense()).ravel())
+            if not size.all():
+                raise Singular
+            scale /= size
+            D = sparse.diags_array(1 / size)
+            M = sparse.csc_array(D @ M if axis == 1 else M @ D)
+    try:
+        lu = splu(M)
+    except RuntimeError:  # SciPy's word for an exactly singular matrix
+        raise Singular from None
+    diagonal = np.abs(lu.U.diagonal())
+    if diagonal.min() <= SINGULAR * diagonal.max():
+        raise Singular
+
+    def solve(right: Any) -> NDArray[np.float64]:
+        dense = right.toarray() if sparse.issparse(right) else np.asarray(right, dtype=float)
+        scaled = dense * (rows[:, None] if dense.ndim == 2 else rows)
+        x: NDArray[np.float64] = lu.solve(scaled)
+        return x * (columns[:, None] if dense.ndim == 2 else columns)
+
+    return solve
