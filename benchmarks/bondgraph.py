@@ -5,7 +5,9 @@ Run: python benchmarks/bondgraph.py (--without-peers leaves out BondGraphTools, 
 """
 
 import argparse
+import contextlib
 import gc
+import io
 import math
 import os
 import statistics
@@ -79,7 +81,8 @@ def peer_chain(bgt: Any, n: int) -> Any:
 def find_peer() -> tuple[Any, str]:
     """Return BondGraphTools, or None and why there is none."""
     try:
-        import BondGraphTools
+        with contextlib.redirect_stdout(io.StringIO()):  # it warns of a solver that is not used here
+            import BondGraphTools
     except ImportError as error:
         return None, f"not installed ({error.name}): pip install 'bondloop[benchmark]'"
     return BondGraphTools, f"BondGraphTools {version('BondGraphTools')}"

@@ -2,8 +2,8 @@
 
 Problem: do the equations that follow from the bond graph agree with Lagrange's, and is energy kept?
 Two bobs (discs) hang on light rods. Modulated transformers turn each rod's angular velocity into velocities
-along x and y; their moduli follow the angle, the integral of a detected flow. Two angular momenta are free: the
-bobs' four other inertias depend on them. They are found to be in derivative causality, and solved.
+along x and y; their moduli follow the angle, the integral of a detected flow. Two angular momenta are free;
+the bobs' four other inertias depend on them. They are found to be in derivative causality, and solved.
 Run: python examples/double_pendulum.py out
 """
 

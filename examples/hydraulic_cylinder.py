@@ -85,7 +85,7 @@ def main(out: Path) -> dict[str, float]:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     upper, lower = figure.subplots(2, sharex=True)
     upper.plot(run.time * 1e3, run["v.flow"], color="#0b5394")
-    upper.axhline(speed, color="#5a5a5a", linewidth=0.8, linestyle="--", label="steady speed, closed form")
+    upper.axhline(expected_speed, color="#5a5a5a", lw=0.8, ls="--", label="steady speed, closed form")
     upper.legend(loc="lower right", frameon=False)
     upper.set_ylabel("velocity of the mass (m/s)")
     lower.plot(run.time * 1e3, run["chamber.effort"] / 1e5, color="#b03a0c")

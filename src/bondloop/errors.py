@@ -12,6 +12,7 @@ from collections.abc import Iterable
 __all__ = [
     "BondloopError",
     "CausalityError",
+    "CompileError",
     "InputError",
     "ModelError",
     "SolveError",
@@ -36,6 +37,10 @@ class CausalityError(ModelError):
 
 class SolveError(BondloopError):
     """An algebraic loop, a steady state or an inverse cannot be solved."""
+
+
+class CompileError(BondloopError):
+    """The machine's C compiler cannot be found, or refuses the generated code."""
 
 
 class InputError(BondloopError):

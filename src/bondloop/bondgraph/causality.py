@@ -3,7 +3,8 @@
 Sources first, then imposed strokes, then storages in integral causality, then resistors and what is left;
 after each choice everything that follows from it is propagated. Each bond is assigned once and each junction
 looked through a bounded number of times, so the cost is linear in the number of bonds (Karnopp, Margolis and
-Rosenberg; the procedure is known as SCAP).
+Rosenberg; the procedure is known as SCAP). Only a choice that leads to a conflict, which needs a ring of
+bonds, is taken back and made the other way.
 """
 
 from __future__ import annotations
@@ -52,18 +53,43 @@ class _Assignment:
         self.reason: dict[int, str] = {}
         self.strong = [-1] * len(flat.kind)
         self.open = [len(b) for b in flat.incident]
+        self.assigned: list[int] = []  # bonds in the order in which they were assigned
+        self.visited = 0  # how many of them have been looked through
 
     def run(self) -> Causality:
-        flat = self.flat
-        kinds, incident, to_head = flat.kind, flat.incident, self.to_head
+        flat, to_head = self.flat, self.to_head
+        kinds, incident = flat.kind, flat.incident
+        storages, others = self.fixed()
+        for bond, stroke in enumerate(flat.stroke):
+            if stroke is not None:
+                self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
+        for node in storages:
+            bond = incident[node][0]
+            if not to_head[bond]:
+                self.choose(bond, node, gives_effort=kinds[node] == C, reason="integral causality")
+        arbitrary: list[int] = []
+        for node in sorted(others, key=lambda n: kinds[n] == SS):
+            bond = incident[node][0]
+            if not to_head[bond]:
+                arbitrary.append(node)
+                self.choose(bond, node, gives_effort=self.prefers_effort(node), reason="chosen")
+        for bond in range(len(to_head)):
+            if not to_head[bond]:
+                self.attempt(bond, 1, "chosen")
+        derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
+        return Causality(to_head, self.strong, derivative, arbitrary)
+
+    def fixed(self) -> tuple[list[int], list[int]]:
+        """Assign what has no choice; return the nodes of storages, and of resistors and source-sensors."""
+        flat, incident = self.flat, self.flat.incident
         storages: list[int] = []
         others: list[int] = []
-        for node, kind in enumerate(kinds):
+        for node, kind in enumerate(flat.kind):
             if kind == SE:
                 self.impose(incident[node][0], node, gives_effort=True, reason="imposes the effort")
             elif kind == SF:
                 self.impose(incident[node][0], node, gives_effort=False, reason="imposes the flow")
-            elif kind == I or kind == C:
+            elif kind == I or kind == C:  # noqa: PLR1714, SIM109 - faster
                 storages.append(node)
             elif kind == R:
                 others.append(node)
@@ -71,34 +97,13 @@ class _Assignment:
                 # Nothing else to balance: the effort of a 1-junction, the flow of a 0-junction, is zero.
                 self.impose(incident[node][0], node, gives_effort=kind == ONE, reason="has a single bond")
             elif kind == SS:
-                imposes = flat.part[node].imposes  # type: ignore[attr-defined]
-                if imposes is None:
+                given = flat.part[node].imposes  # type: ignore[attr-defined]
+                if given is None:
                     others.append(node)
                 else:
-                    self.impose(
-                        incident[node][0],
-                        node,
-                        gives_effort=imposes == "effort",
-                        reason=f"imposes the {imposes}",
-                    )
-        for bond, stroke in enumerate(flat.stroke):
-            if stroke is not None:
-                self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
-        for node in storages:
-            bond = incident[node][0]
-            if not to_head[bond]:
-                self.impose(bond, node, gives_effort=kinds[node] == C, reason="integral causality")
-        arbitrary: list[int] = []
-        for node in sorted(others, key=lambda n: kinds[n] == SS):
-            bond = incident[node][0]
-            if not to_head[bond]:
-                arbitrary.append(node)
-                self.impose(bond, node, gives_effort=self.prefers_effort(node), reason="chosen")
-        for bond in range(len(to_head)):
-            if not to_head[bond]:
-                self.set(bond, 1, -1, "chosen")
-        derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
-        return Causality(to_head, self.strong, derivative, arbitrary)
+                    gives = given == "effort"
+                    self.impose(incident[node][0], node, gives_effort=gives, reason=f"imposes the {given}")
+        return storages, others
 
     def prefers_effort(self, node: int) -> bool:
         part = self.flat.part[node]
@@ -120,26 +125,64 @@ class _Assignment:
         direction = 1 if gives_effort == (self.flat.tail[bond] == node) else -1
         self.set(bond, direction, -1, f"{self.flat.path[node]} ({self.flat.part[node].symbol}) {reason}")
 
-    def set(self, bond: int, direction: int, cause: int, reason: str) -> None:
+    def choose(self, bond: int, node: int, *, gives_effort: bool, reason: str) -> None:
+        direction = 1 if gives_effort == (self.flat.tail[bond] == node) else -1
+        self.attempt(bond, direction, f"{self.flat.path[node]} ({self.flat.part[node].symbol}) {reason}")
+
+    def attempt(self, bond: int, direction: int, reason: str) -> None:
+        """Assign a bond one way; where that leads to a conflict, the other way.
+
+        In a graph with rings what follows from a choice is not always seen one bond ahead. A choice is
+        taken back with all that followed from it; the bonds before it are not looked at again.
+        """
+        mark = len(self.assigned)
+        try:
+            self.set(bond, direction, -1, reason)
+        except CausalityError as error:
+            self.take_back(mark)
+            try:
+                self.set(bond, -direction, -1, f"{reason} the other way")
+            except CausalityError:
+                raise error from None
+
+    def take_back(self, mark: int) -> None:
+        flat = self.flat
+        for index in range(len(self.assigned) - 1, mark - 1, -1):
+            bond = self.assigned[index]
+            for node in (flat.tail[bond], flat.head[bond]):
+                if index < self.visited:
+                    self.open[node] += 1
+                if self.strong[node] == bond:
+                    self.strong[node] = -1
+            self.to_head[bond] = 0
+            self.cause[bond] = -1
+            self.reason.pop(bond, None)
+        del self.assigned[mark:]
+        self.visited = mark
+
+    def set(self, bond: int, direction: int, cause: int, reason: str) -> None:  # noqa: C901, PLR0912, PLR0915
         """Assign a bond and everything that follows."""
         flat, to_head, strong, open_ = self.flat, self.to_head, self.strong, self.open
         kinds, tails, heads, incident = flat.kind, flat.tail, flat.head, flat.incident
+        work, causes = self.assigned, self.cause
         if to_head[bond]:
             if to_head[bond] != direction:
                 self.conflict(bond, cause, reason)
             return
         to_head[bond] = direction
-        self.cause[bond] = cause
+        causes[bond] = cause
         if reason:
             self.reason[bond] = reason
-        work = [bond]
-        while work:
-            b = work.pop()
+        work.append(bond)
+        while self.visited < len(work):
+            b = work[self.visited]
+            self.visited += 1
             d = to_head[b]
+            open_[heads[b]] -= 1
+            open_[tails[b]] -= 1
             for node, effort_in in ((heads[b], d > 0), (tails[b], d < 0)):
                 kind = kinds[node]
                 if kind <= ONE:
-                    open_[node] -= 1
                     if effort_in == (kind == ZERO):
                         # This bond imposes the junction's common variable; no other may.
                         if strong[node] >= 0:
@@ -152,7 +195,7 @@ class _Assignment:
                                     to_head[other] = (
                                         (-1 if out else 1) if kind == ZERO else (1 if out else -1)
                                     )
-                                    self.cause[other] = b
+                                    causes[other] = b
                                     work.append(other)
                     elif strong[node] < 0:
                         if open_[node] == 1:
@@ -162,19 +205,19 @@ class _Assignment:
                                     to_head[other] = (
                                         (1 if into else -1) if kind == ZERO else (-1 if into else 1)
                                     )
-                                    self.cause[other] = b
+                                    causes[other] = b
                                     work.append(other)
                                     break
                         elif open_[node] == 0:
                             self.starved(node)
-                elif kind == TF or kind == GY:
+                elif kind == TF or kind == GY:  # noqa: PLR1714, SIM109 - faster
                     first, second = incident[node]
                     other = second if b == first else first
                     other_in = effort_in if kind == GY else not effort_in
                     wanted = 1 if other_in == (heads[other] == node) else -1
                     if not to_head[other]:
                         to_head[other] = wanted
-                        self.cause[other] = b
+                        causes[other] = b
                         work.append(other)
                     elif to_head[other] != wanted:
                         self.conflict(other, b, "")
@@ -182,8 +225,8 @@ class _Assignment:
     # ---------------------------------------------------------------- explanations
 
     def trail(self, bond: int) -> str:
-        """The path along which a bond got its causality, first cause first."""
-        steps = []
+        """Return the path along which a bond got its causality, first cause first."""
+        steps: list[int] = []
         while bond >= 0 and len(steps) < 40:
             steps.append(bond)
             bond = self.cause[bond]
@@ -196,7 +239,8 @@ class _Assignment:
         what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
         raise CausalityError(
             f"two bonds impose the {what} of {name} {self.flat.path[node]}, only one may: "
-            f"({self.trail(first)}) and ({self.trail(second)}); remove one of the sources, or join them through a "
+            f"({self.trail(first)}) and ({self.trail(second)}); remove one of the sources, "
+            "or join them through a "
             + ("1-junction with a resistor or inertia" if zero else "0-junction with a resistor or spring")
         )
 

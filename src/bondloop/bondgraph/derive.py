@@ -278,10 +278,8 @@ class _Derivation:
         law = part.law
         assert law is not None
         parameters = {n: self._parameter(f"{path}.{n}", v) for n, v in law.parameters.items()}
-        return (
-            lambda x: law.forward(x, parameters, path),
-            lambda y, unknown: law.backward(y, parameters, path, unknown),
-        )
+        bound = law.bound(path, parameters, self._symbol)
+        return bound.forward, bound.backward
 
     def _start(self, node: int, state: Var) -> None:
         start = self.flat.part[node].start  # type: ignore[attr-defined]

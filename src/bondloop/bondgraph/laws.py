@@ -7,20 +7,18 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bondloop.bondgraph.inverse import inverse_of
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 import contextlib
 
-__all__ = ["Law", "check_number", "checked_coefficient"]
-
-_PROBES = (-3.7, -1.9, -1.0, -0.31, -0.02, 0.03, 0.27, 1.0, 2.3, 4.1)
-"""Where a candidate inverse is tried out."""
+__all__ = ["BoundLaw", "Law", "check_number", "checked_coefficient", "linear"]
 
 
 def check_number(value: Any, what: str) -> Any:
-    """Return a coefficient as a float, or unchanged if it is a SymPy expression; units are converted to SI."""
+    """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI."""
     if isinstance(value, str):
         return quantity(value)
     if hasattr(value, "free_symbols"):
@@ -63,6 +61,8 @@ def checked_coefficient(
 class Law:
     """``effect = law(cause, *parameters)``, written as a function of SymPy expressions.
 
+    Free SymPy symbols in a law are parameters of the model, as they are in coefficients.
+
     Parameters
     ----------
     law, inverse
@@ -81,6 +81,10 @@ class Law:
         parameters: Mapping[str, Any],
         kind: str,
     ) -> None:
+        if law is not None and not callable(law):
+            raise InputError(f"{kind}: expected a law as a function of SymPy expressions; found {law!r}")
+        if isinstance(inverse, str) and inverse != "newton":
+            raise InputError(f"{kind}: expected inverse='newton' or a function; found {inverse!r}")
         if law is None and not callable(inverse):
             raise InputError(f"{kind}: give a coefficient, a law, or an inverse")
         self.law, self.inverse = law, inverse
@@ -90,124 +94,95 @@ class Law:
                 self._check_signature(function, kind)
 
     def _check_signature(self, function: Callable[..., Any], kind: str) -> None:
-        names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        arguments = inspect.signature(function).parameters
+        if not arguments:
+            raise InputError(f"{kind}: the law must take at least one argument, its cause")
+        names = [p.name for p in arguments.values() if p.default is p.empty]
         wanted = [n for n in names[1:] if n not in self.parameters]
         for name in wanted:
             raise InputError(f"{kind}: the law takes a parameter '{name}' that has no value; give {name}=...")
-        known = list(inspect.signature(function).parameters)[1:]
+        known = list(arguments)[1:]
         for name in self.parameters:
             if name not in known:
                 raise InputError(unknown_name("parameter", name, known, where=f"{kind}'s law"))
 
-    def _call(self, function: Callable[..., Any], cause: Any, symbols: Mapping[str, Any]) -> Any:
+    def bound(self, where: str, parameters: Mapping[str, Expr], symbol: Callable[[Any], Expr]) -> BoundLaw:
+        """Return the law of one element: its path, its parameters, and how free symbols are looked up."""
+        return BoundLaw(self, where, parameters, symbol)
+
+
+class BoundLaw:
+    """The law of one element of a model."""
+
+    def __init__(
+        self, law: Law, where: str, parameters: Mapping[str, Expr], symbol: Callable[[Any], Expr]
+    ) -> None:
+        import sympy as sp
+
+        self.law, self.where, self.symbol = law, where, symbol
+        # Dummies: a parameter called x is not the argument x.
+        self.x, self.y = sp.Dummy("x", real=True), sp.Dummy("y", real=True)
+        self.dummies = {name: sp.Dummy(name, real=True) for name in parameters}
+        self.table = {self.dummies[name]: expr for name, expr in parameters.items()}
+
+    def forward(self, cause: Expr) -> Expr:
+        """Return the effect as an expression of the cause."""
+        if self.law.law is None:
+            assert callable(self.law.inverse)
+            return self._inverted(self.law.inverse, cause)
+        return self._expression(self.law.law, cause)
+
+    def backward(self, effect: Expr, unknown: Var) -> Expr:
+        """Return the cause as an expression of the effect; with ``"newton"`` a self-referring definition."""
+        if callable(self.law.inverse):
+            return self._expression(self.law.inverse, effect)
+        assert self.law.law is not None
+        if self.law.inverse == "newton":
+            return unknown + (effect - self._expression(self.law.law, unknown))
+        return self._inverted(self.law.law, effect)
+
+    def _formula(self, function: Callable[..., Any]) -> Any:
         import sympy as sp
 
         accepted = inspect.signature(function).parameters
-        return sp.sympify(function(cause, **{n: s for n, s in symbols.items() if n in accepted}))
+        keywords = {n: s for n, s in self.dummies.items() if n in accepted}
+        try:
+            return sp.sympify(function(self.x, **keywords))
+        except (TypeError, ValueError, AttributeError, sp.SympifyError) as error:
+            raise ModelError(
+                f"{self.where}: its law cannot be written as a formula ({error}); use SymPy's functions "
+                "(sympy.sin, sympy.Piecewise) instead of Python's math, if and float()"
+            ) from error
 
-    def forward(self, cause: Expr, parameters: Mapping[str, Expr], where: str) -> Expr:
-        """Return the effect as an expression of the cause."""
-        if self.law is None:
-            assert callable(self.inverse)
-            return self._inverted(self.inverse, cause, parameters, where)
-        return self._expression(self.law, cause, parameters, where)
-
-    def backward(self, effect: Expr, parameters: Mapping[str, Expr], where: str, unknown: Var) -> Expr:
-        """Return the cause as an expression of the effect; with ``"newton"`` a self-referring definition."""
-        if callable(self.inverse):
-            return self._expression(self.inverse, effect, parameters, where)
-        assert self.law is not None
-        if self.inverse == "newton":
-            return unknown + (effect - self._expression(self.law, unknown, parameters, where))
-        return self._inverted(self.law, effect, parameters, where)
-
-    def _expression(
-        self, function: Callable[..., Any], cause: Expr, parameters: Mapping[str, Expr], where: str
-    ) -> Expr:
-        import sympy as sp
-
-        x = sp.Symbol("x", real=True)
-        symbols = {name: sp.Symbol(name, real=True) for name in parameters}
-        table = {x: cause, **{symbols[n]: e for n, e in parameters.items()}}
-
+    def _read(self, formula: Any, argument: Any, value: Expr) -> Expr:
         def variable(symbol: Any) -> Expr:
-            if symbol not in table:
-                raise ModelError(
-                    f"{where}: the law uses the symbol '{symbol}', which is neither its argument nor a parameter"
-                )
-            return table[symbol]
+            if symbol == argument:
+                return value
+            known = self.table.get(symbol)
+            return self.symbol(symbol) if known is None else known
 
-        return from_sympy(self._call(function, x, symbols), variable, where)
+        return from_sympy(formula, variable, self.where)
 
-    def _inverted(
-        self, function: Callable[..., Any], effect: Expr, parameters: Mapping[str, Expr], where: str
-    ) -> Expr:
-        import sympy as sp
+    def _expression(self, function: Callable[..., Any], cause: Expr) -> Expr:
+        return self._read(self._formula(function), self.x, cause)
 
-        x, y = sp.Symbol("x", real=True), sp.Symbol("y", real=True)
-        symbols = {name: sp.Symbol(name, real=True) for name in parameters}
-        formula = self._call(function, x, symbols)
-        found = _solve_for(formula, x, y, {symbols[n]: v for n, v in self.parameters.items() if n in symbols})
+    def _inverted(self, function: Callable[..., Any], effect: Expr) -> Expr:
+        formula = self._formula(function)
+        values = {self.dummies[n]: v for n, v in self.law.parameters.items()}
+        found = inverse_of(formula, self.x, self.y, values)
         if found is None:
             raise ModelError(
-                f"{where}: its law {formula} has no single inverse, but the causality needs one; "
-                "give inverse=..., or inverse='newton' for a monotonic law, or change the causality "
+                f"{self.where}: its law {_readable(formula)} has no single inverse, but the causality needs "
+                "one; give inverse=..., or inverse='newton' for a monotonic law, or change the causality "
                 "(a storage or resistor beside it, an imposed stroke)"
             )
-        table = {y: effect, **{symbols[n]: e for n, e in parameters.items()}}
-        return from_sympy(found, lambda s: table[s], where)
+        return self._read(found, self.y, effect)
 
 
-def _solve_for(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
-    """Return the one real solution x of formula = y, checked at several points; None if there is none."""
+def _readable(formula: Any) -> Any:
     import sympy as sp
 
-    candidates = []
-    with contextlib.suppress(NotImplementedError, ValueError, TypeError):
-        candidates += [(s, False) for s in sp.solve(formula - y, x)]
-    positive, size = sp.Symbol("x_", positive=True), sp.Symbol("y_", positive=True)
-    if sp.simplify(formula.subs(x, -x) + formula) == 0:  # odd: solve one half, mirror it
-        try:
-            half = sp.refine(formula.subs(x, positive))
-            candidates += [
-                (sp.sign(y) * s.subs(size, sp.Abs(y)), True) for s in sp.solve(half - size, positive)
-            ]
-        except (NotImplementedError, ValueError, TypeError):
-            pass
-    numbers = {s: v for s, v in values.items() if isinstance(v, float)}
-    for candidate, _ in candidates:
-        table: dict[Any, Var] = {}
-        expr = None
-        try:
-            expr = from_sympy(candidate.subs(numbers), lambda s: table.setdefault(s, Var(str(s))))
-        except InputError:
-            continue
-        if set(table) <= {y} and _agrees(expr, table.get(y), formula.subs(numbers), x):
-            return candidate
-        if not set(table) <= {y} and len(candidates) == 1:
-            return candidate  # parameters without values: a unique symbolic solution is accepted
-    return None
-
-
-def _agrees(expr: Expr, y: Var | None, formula: Any, x: Any) -> bool:
-    from bondloop.program.expr import evaluate
-
-    if y is None:
-        return False
-    tried = 0
-    for probe in _PROBES:
-        try:
-            effect = float(formula.subs(x, probe))
-        except (TypeError, ValueError):
-            continue
-        try:
-            back = evaluate(expr, {y: effect})
-        except (ZeroDivisionError, ValueError, OverflowError):
-            return False
-        if isinstance(back, complex) or not math.isclose(back, probe, rel_tol=1e-6, abs_tol=1e-9):
-            return False
-        tried += 1
-    return tried >= 4
+    return formula.subs({s: sp.Symbol(s.name) for s in formula.free_symbols})
 
 
 def linear(form: str, coefficient: Expr, cause: Expr) -> Expr:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,11 +44,14 @@ class Model(Part):
 
     _parts: dict[str, Part]
     _symbol_values: dict[str, float]
+    _counts: dict[str, int]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
+        """Make room for parts, so that a subclass need not call ``super().__init__()``."""
         self = super().__new__(cls)
         object.__setattr__(self, "_parts", {})
         object.__setattr__(self, "_symbol_values", {})
+        object.__setattr__(self, "_counts", {})
         return self
 
     def __init__(self, name: str | None = None) -> None:
@@ -59,16 +61,29 @@ class Model(Part):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Part) and name[0] != "_":
+            if f"{name}[0]" in self._parts:
+                raise ModelError(self._twice(name))
+            self._check_name(name)
             self._add(name, value)
         elif isinstance(value, (list, tuple)) and value and all(isinstance(v, Part) for v in value):
             if any(part.partition("[")[0] == name for part in self._parts):
                 raise ModelError(self._twice(name))
+            self._check_name(name)
             for i, part in enumerate(value):
                 self._add(f"{name}[{i}]", part)
         object.__setattr__(self, name, value)
 
     def _twice(self, name: str) -> str:
-        return f"the name '{name}' is used twice in {self.path}; choose another, or replace the part with swap('{name}', ...)"
+        return (
+            f"the name '{name}' is used twice in {self.path}; choose another, "
+            f"or replace the part with swap('{name}', ...)"
+        )
+
+    def _check_name(self, name: str) -> None:
+        if hasattr(Model, name):
+            raise ModelError(f"{self.path}: the name '{name}' is taken by Model.{name}; choose another")
+        if not name.isidentifier():
+            raise ModelError(f"{self.path}: a part's name must be a Python identifier; found '{name}'")
 
     def _add(self, name: str, part: Part) -> None:
         existing = self._parts.get(name)
@@ -79,6 +94,8 @@ class Model(Part):
         if part._owner is not None:
             if part._owner is self and _automatic(part):
                 del self._parts[part._name or ""]
+                if self.__dict__.get(part._name or "") is part:
+                    del self.__dict__[part._name or ""]
             else:
                 raise ModelError(f"{part.path} already has a name; a part can be assigned only once")
         if part is self:
@@ -94,10 +111,10 @@ class Model(Part):
     def _adopt(self, part: Part) -> None:
         """Take in a part that was only bonded, and name it after its kind."""
         kind = type(part).__name__
-        name, count = kind, 1
-        while name in self._parts:
+        count = self._counts.get(kind, 0) + 1
+        while (name := kind if count == 1 else f"{kind}{count}") in self._parts:
             count += 1
-            name = f"{kind}{count}"
+        self._counts[kind] = count
         self._add(name, part)
         if name not in self.__dict__:
             object.__setattr__(self, name, part)
@@ -181,13 +198,13 @@ class Model(Part):
     def insert(self, part: Part, between: str, name: str | None = None) -> Part:
         """Put a junction or two-port into a bond: ``insert(TF(modulus=2), "a >> b")``."""
         old = self.bond_at(between)
-        self._unbond(old)
         owner = old.tail._home() or self
         if name is not None:
             setattr(owner, name, part)
+        self._unbond(old)
         tail = old.tail if old.tail_index is None else Terminal(old.tail, old.tail_index)
         head = old.head if old.head_index is None else Terminal(old.head, old.head_index)
-        bond(tail, part)
+        bond(tail, part, stroke=old.stroke)
         bond(part, head)
         return part
 
@@ -196,6 +213,9 @@ class Model(Part):
         old = self.find(path)
         owner = old._owner
         assert owner is not None
+        if part._owner is not None:
+            raise ModelError(f"{part.path} is already part of a model; swap {path} for a new part")
+        pairs: list[tuple[Part, Part, list[Bond]]]
         if isinstance(old, Model):
             if not isinstance(part, Model):
                 raise ModelError(f"{path} is a model; it can be swapped only for a model with the same ports")
@@ -251,8 +271,30 @@ class Model(Part):
         b.head._bonds.remove(b)
 
     def copy(self) -> Self:
-        """Return an independent copy, to edit without touching the original."""
-        return copy.deepcopy(self)
+        """Return an independent copy, to edit without touching the original.
+
+        A copy of a part of a larger model stands alone: it has no owner, and its ports are open.
+        """
+        twins: dict[Part, Part] = {part: object.__new__(type(part)) for _, part in self.walk()}
+        new: Self = object.__new__(type(self))
+        twins[self] = new
+        bonds: dict[Bond, Bond] = {}
+        for b in self.bonds():
+            if b.head in twins:
+                bonds[b] = Bond(twins[b.tail], twins[b.head], b.tail_index, b.head_index, b.stroke)
+        for part, twin in twins.items():
+            for name, value in part.__dict__.items():
+                if name == "_bonds":
+                    twin.__dict__[name] = [bonds[b] for b in value if b in bonds]
+                elif name != "_owner":
+                    twin.__dict__[name] = _twin(value, twins)
+            if part is not self and part._owner is not None:
+                twin.__dict__["_owner"] = twins[part._owner]
+        return new
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        # Python's own deepcopy follows every bond, and a long chain is deeper than the stack.
+        return self.copy()
 
     # ---------------------------------------------------------------- readings
 
@@ -287,6 +329,19 @@ class Model(Part):
         nodes, edges = sketch(self)
         options.setdefault("title", self._name or "")
         return draw(nodes, edges, path, **options)
+
+
+def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:
+    """Return what stands for an attribute's value in a copy of the model."""
+    if isinstance(value, Part):
+        return twins.get(value, value)
+    if isinstance(value, Terminal):
+        return Terminal(twins.get(value.part, value.part), value.index)
+    if isinstance(value, dict):
+        return {key: _twin(v, twins) for key, v in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_twin(v, twins) for v in value)
+    return value
 
 
 def _automatic(part: Part) -> bool:

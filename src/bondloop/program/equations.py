@@ -109,12 +109,8 @@ def _state(system: System) -> Equations:
         for goal in ("rates", "outputs"):
             joined = symbolic.jacobian(goal, "states").row_join(symbolic.jacobian(goal, "inputs"))
             for i in range(joined.shape[0]):
-                right.append(
-                    sum(
-                        (joined[i, j] * v for j, v in enumerate(x) if joined[i, j] != 0),
-                        start=0 * joined[0, 0] if joined.shape[1] else 0,
-                    )
-                )
+                terms = (joined[i, j] * v for j, v in enumerate(x) if joined[i, j] != 0)
+                right.append(sum(terms, start=symbolic.zero))
     else:
         right = [*symbolic.rates, *symbolic.outputs]
     for statement in system.statements:

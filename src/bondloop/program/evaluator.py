@@ -9,7 +9,7 @@ from bondloop.errors import SolveError
 from bondloop.program.expr import FUNCTIONS, Expr, Op, Var, evaluate
 from bondloop.program.pycode import to_python
 from bondloop.program.schedule import Assign, Loop, Statement
-from bondloop.program.solving import Singular, solve_small
+from bondloop.program.solving import SingularError, solve_small
 
 __all__ = ["evaluator"]
 
@@ -117,7 +117,7 @@ def _size_text(expr: Expr, name: Callable[[Var], str], loop: Loop) -> str:
 def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
     try:
         return solve_small(matrix, right)
-    except Singular:
+    except SingularError:
         raise SolveError(singular_loop(names)) from None
 
 
@@ -137,7 +137,7 @@ def _check(
     size: Callable[[], list[float]],
     names: tuple[str, ...],
 ) -> None:
-    """A Newton iteration has converged when its last step was small, or what is left is rounding."""
+    """Raise unless the last Newton step was small, or what is left is rounding."""
     if all(abs(d) <= LOOP_TOLERANCE * abs(t) for t, d in zip(tears, steps, strict=True)):
         return
     for t, r, s in zip(tears, residual, size(), strict=True):

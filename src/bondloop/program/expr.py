@@ -17,6 +17,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bondloop.program.philox import normal, uniform
+
 Number = int | float
 
 __all__ = [
@@ -58,8 +60,10 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "sign": _sign,
     "fmin": min,
     "fmax": max,
+    "normal": normal,
+    "uniform": uniform,
 }
-"""Named functions, by their C99 names (``sign`` is ours), with their Python meaning."""
+"""Named functions, by their C99 names (``sign`` and the noise of Philox are ours), with their Python meaning."""
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 LOGIC = {"and", "or", "not"}

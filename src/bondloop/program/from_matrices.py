@@ -32,7 +32,7 @@ def system_from_matrices(
 
     from bondloop.program.system import System
 
-    A, B, C, D = (sparse.csr_array(np.atleast_2d(M) if not sparse.issparse(M) else M) for M in (A, B, C, D))
+    A, B, C, D = (sparse.csr_array(M if hasattr(M, "tocsr") else np.atleast_2d(M)) for M in (A, B, C, D))
     n, m, k = A.shape[0], B.shape[1], C.shape[0]
     if A.shape != (n, n) or B.shape[0] != n or C.shape[1] != n or D.shape != (k, m):
         raise InputError(

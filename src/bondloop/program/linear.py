@@ -15,10 +15,10 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
-from bondloop.program.expr import Expr, Op, Var, evaluate
 from bondloop.program.evaluator import singular_loop
+from bondloop.program.expr import Expr, Op, Var, evaluate
 from bondloop.program.schedule import tear
-from bondloop.program.solving import Singular, factorised
+from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class _Rows:
         self.j: list[int] = []
         self.v: list[float] = []
 
-    def add(self, row: int, expr: Expr) -> None:
+    def add(self, row: int, expr: Expr) -> None:  # noqa: PLR0912 - the hot path, spelt out
+        """Add the row of one expression."""
         columns, values = self.columns, self.values
         kind = type(expr)
         if kind is Op:
@@ -65,7 +66,7 @@ class _Rows:
                         else:
                             self._constant(expr, var)
                     return
-            elif name == "mul" or name == "div":
+            elif name == "mul" or name == "div":  # noqa: PLR1714 - faster
                 a, b = args
                 if type(a) is Var and type(b) is Var:
                     # An element's law: a parameter times, or a variable over a parameter.
@@ -74,7 +75,12 @@ class _Rows:
                         self._entry(row, cb, values[a])
                         return
                     if cb is None and ca is not None:
-                        self._entry(row, ca, values[b] if name == "mul" else 1.0 / values[b])
+                        if name == "mul":
+                            self._entry(row, ca, values[b])
+                        elif values[b]:
+                            self._entry(row, ca, 1.0 / values[b])
+                        else:
+                            raise SolveError(f"'{expr}' cannot be computed: {b.name} is zero")
                         return
         elif kind is Var:
             column = columns.get(expr)  # type: ignore[call-overload]
@@ -102,13 +108,17 @@ class _Rows:
 
         if not self.at_point and not is_linear(expr, self.values):
             raise NonlinearError(
-                f"the model is nonlinear: '{expr}'; use linearise(states=..., inputs=...) at an operating point"
+                f"the model is nonlinear: '{expr}'; "
+                "use linearise(states=..., inputs=...) at an operating point"
             )
         for var, d in partials(expr).items():
             column = self.columns.get(var)
             if column is None:
                 continue
-            self._entry(row, column, evaluate(d, self.values))
+            try:
+                self._entry(row, column, evaluate(d, self.values))
+            except (ZeroDivisionError, ValueError, OverflowError) as error:
+                raise SolveError(f"the slope of '{expr}' cannot be computed here: {error}") from error
 
     def matrix(self, rows: int) -> Any:
         from scipy import sparse
@@ -228,6 +238,6 @@ def _with_tears(Y: Any, tears: list[int], head: int, names: Sequence[Var]) -> An
     H = sparse.eye_array(len(tears), format="csc") - Z[:, head:]
     try:
         solution = sparse.csr_array(factorised(H)(Z[:, :head]))
-    except Singular:
+    except SingularError:
         raise SolveError(singular_loop([names[t].name for t in tears])) from None
     return Y[:, :head] + Y[:, head:] @ solution

@@ -60,15 +60,24 @@ def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
         for name, expr in system.output_exprs.items():
             outputs[f"d({name})/d({path})"] = tangent(expr, seeds)
     return System(
-        f"{system.name}_sensitivity", states, system.input_vars, outputs, system.parameters_by_var, definitions,
-        tears=tears, initial=system.initial_by_var, dots=dots, input_rates=system.input_rates,
+        f"{system.name}_sensitivity",
+        states,
+        system.input_vars,
+        outputs,
+        system.parameters_by_var,
+        definitions,
+        tears=tears,
+        initial=system.initial_by_var,
+        dots=dots,
+        input_rates=system.input_rates,
         dependent=system.dependent,
-        input_defaults={v: system.input_defaults.get(v.name, 0.0) for v in system.input_vars}, iterations=system.iterations,
-    )  # fmt: skip
+        input_defaults={v: system.input_defaults.get(v.name, 0.0) for v in system.input_vars},
+        iterations=system.iterations,
+    )
 
 
 def _affected(system: System, parameter: Var) -> set[Var]:
-    """Assigned variables that depend on a state or on the parameter."""
+    """Return the assigned variables that depend on a state or on the parameter."""
     users: dict[Var, list[Var]] = {}
     for target, expr in system.definitions.items():
         for v in variables(expr):

@@ -10,8 +10,9 @@ import numpy as np
 from bondloop.errors import InputError, SolveError, unknown_name
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Expr
     from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
 __all__ = ["Trajectory", "simulate"]
@@ -59,7 +60,7 @@ class Trajectory:
         return self.evaluate(list(self.system.output_exprs.values()))
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 - what to integrate, and how
     system: System,
     duration: float | tuple[float, float],
     inputs: Mapping[str, Any] | None = None,
@@ -82,8 +83,8 @@ def simulate(
         Length in seconds, or (start, end).
     inputs
         Each input by name: a number, a function of time, or a pair (times, values) that is interpolated.
-        Inputs left out keep the model's value, or zero. Where a rate of an input is needed (see ``system.notes``), give it under
-        ``"d/dt NAME"``; for numbers and pairs it is worked out.
+        Inputs left out keep the model's value, or zero. Where a rate of an input is needed (see
+        ``system.notes``), give it under ``"d/dt NAME"``; for numbers and pairs it is worked out.
     initial
         Initial states by name (others as the model says), or a full vector.
     values
@@ -112,17 +113,31 @@ def simulate(
         return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)
 
     instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
+    if instants.ndim != 1 or not len(instants) or np.any(np.diff(instants) <= 0):
+        raise InputError("times: expected instants in increasing order")
+    if instants[0] < start or instants[-1] > end:
+        raise InputError(f"times: {instants[0]} to {instants[-1]} s do not lie within {start} to {end} s")
     x0 = system.initial(initial)
-    result = solve_ivp(
-        rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step
-    )
-    if not result.success:
-        raise SolveError(
-            f"the simulation of {system.name} stopped at t = {result.t[-1] if len(result.t) else start:.6g} s: {result.message}"
+    if not len(x0):
+        states = np.zeros((len(instants), 0))
+    else:
+        solver: Any = solve_ivp
+        result = solver(
+            rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step
         )
+        if not result.success:
+            reached = result.t[-1] if len(result.t) else start
+            raise SolveError(
+                f"the simulation of {system.name} stopped at t = {reached:.6g} s: {result.message}"
+            )
+        states = result.y.T
+        if not np.isfinite(states).all():
+            raise SolveError(
+                f"the simulation of {system.name} gave numbers that are not finite; check its inputs"
+            )
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
-    return Trajectory(system, instants, result.y.T, u, r, parameters)
+    return Trajectory(system, instants, states, u, r, parameters)
 
 
 def _signal(given: Any, name: str) -> Callable[[float], float]:
@@ -139,9 +154,10 @@ def _signal(given: Any, name: str) -> Callable[[float], float]:
         value = float(given)
     except (TypeError, ValueError):
         raise InputError(
-            f"input '{name}': expected a number, a function of time or a pair (times, values); found {type(given).__name__}"
+            f"input '{name}': expected a number, a function of time or a pair (times, values); "
+            f"found {type(given).__name__}"
         ) from None
-    return lambda t: value
+    return lambda _: value
 
 
 def _rate(given: Mapping[str, Any], name: str, rate_name: str) -> Callable[[float], float]:
@@ -156,4 +172,4 @@ def _rate(given: Mapping[str, Any], name: str, rate_name: str) -> Callable[[floa
         return lambda s: float(
             slope[min(max(int(np.searchsorted(t, s, side="right")) - 1, 0), len(slope) - 1)]
         )
-    return lambda t: 0.0
+    return lambda _: 0.0

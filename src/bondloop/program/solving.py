@@ -7,18 +7,20 @@ therefore brought to the same size before a pivot is judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Singular", "factorised", "solve_small"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SingularError", "factorised", "solve_small"]
 
 SINGULAR = 1e-14
 """Reciprocal condition (after scaling) below which a matrix counts as singular."""
 
 
-class Singular(ArithmeticError):
+class SingularError(ArithmeticError):
     """The matrix is singular to working precision."""
 
 
@@ -32,17 +34,17 @@ def solve_small(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> li
         (pivot,) = matrix[0]
         # Entries are of the form 1 - slope: what is left of the one must be more than rounding.
         if not abs(pivot) > SINGULAR:
-            raise Singular
+            raise SingularError
         return [right[0] / pivot]
     M, b = np.array(matrix, dtype=float), np.array(right, dtype=float)
     if not np.isfinite(M).all():
-        raise Singular
+        raise SingularError
     M, rows, columns = _scaled(M)
     from scipy.linalg import lapack
 
     lu, pivots, info = lapack.dgetrf(M)
     if info != 0 or lapack.dgecon(lu, np.abs(M).sum(axis=0).max())[0] < SINGULAR:
-        raise Singular
+        raise SingularError
     x, _ = lapack.dgetrs(lu, pivots, b * rows)
     return [float(v) for v in x * columns]
 
@@ -53,12 +55,12 @@ def _scaled(M: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.flo
     for _ in range(4):  # geometric scaling settles in a few rounds
         size = np.abs(M).max(axis=1)
         if not size.all():
-            raise Singular
+            raise SingularError
         rows /= np.sqrt(size)
         M = M / np.sqrt(size)[:, None]
         size = np.abs(M).max(axis=0)
         if not size.all():
-            raise Singular
+            raise SingularError
         columns /= np.sqrt(size)
         M = M / np.sqrt(size)[None, :]
     return M, rows, columns
@@ -74,26 +76,30 @@ def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
     if not n:
         return lambda right: np.zeros(right.shape)
     if not np.isfinite(M.data).all():
-        raise Singular
+        raise SingularError
     rows, columns = np.ones(n), np.ones(n)
     for _ in range(4):
-        for axis, scale in ((1, rows), (0, columns)):
+        for axis in (1, 0):
             size = np.sqrt(np.asarray(abs(M).max(axis=axis).todense()).ravel())
             if not size.all():
-                raise Singular
-            scale /= size
+                raise SingularError
             D = sparse.diags_array(1 / size)
-            M = sparse.csc_array(D @ M if axis == 1 else M @ D)
+            if axis == 1:
+                rows /= size
+                M = sparse.csc_array(D @ M)
+            else:
+                columns /= size
+                M = sparse.csc_array(M @ D)
     try:
         lu = splu(M)
     except RuntimeError:  # SciPy's word for an exactly singular matrix
-        raise Singular from None
+        raise SingularError from None
     diagonal = np.abs(lu.U.diagonal())
     if diagonal.min() <= SINGULAR * diagonal.max():
-        raise Singular
+        raise SingularError
 
     def solve(right: Any) -> NDArray[np.float64]:
-        dense = right.toarray() if sparse.issparse(right) else np.asarray(right, dtype=float)
+        dense = right.toarray() if hasattr(right, "toarray") else np.asarray(right, dtype=float)
         scaled = dense * (rows[:, None] if dense.ndim == 2 else rows)
         x: NDArray[np.float64] = lu.solve(scaled)
         return x * (columns[:, None] if dense.ndim == 2 else columns)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.solving import Singular, factorised
+from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
     from bondloop.program.system import System
 
 __all__ = ["StateSpace"]
@@ -88,7 +89,7 @@ class StateSpace:
 
         try:
             return sparse.csr_array(factorised(self.E)(right))
-        except Singular:
+        except SingularError:
             involved = np.flatnonzero(np.diff(sparse.csr_array(self.E).indptr) != 1)[:8]
             raise SolveError(
                 "E is singular: the dependent storages leave dx/dt undetermined; states involved: "
@@ -144,7 +145,8 @@ class StateSpace:
         n = self.A.shape[0]
         if n > DENSE_LIMIT:
             raise InputError(
-                f"poles of {n} states would need a dense matrix; reduce the model or use scipy.sparse.linalg.eigs"
+                f"poles of {n} states would need a dense matrix; "
+                "reduce the model or use scipy.sparse.linalg.eigs"
             )
         values = np.linalg.eigvals(self.explicit().A.toarray()) if n else np.zeros(0, complex)
         return np.asarray(values[np.lexsort((values.imag, np.abs(values)))], dtype=complex)
@@ -175,16 +177,20 @@ class StateSpace:
             s = 1j * w
             right = B + s * F
             if small:
-                x = _at_frequency(lambda M=s * E - A, b=right: np.linalg.solve(M, b), w)
+                x = _at_frequency(np.linalg.solve, s * E - A, right, w)
                 result[k] = C @ x + D + s * H
             else:
                 M = sparse.csc_array(s * E - A)
-                x = _at_frequency(lambda M=M, b=right.toarray(): splu(M).solve(b), w)
+                x = _at_frequency(lambda m, b: splu(m).solve(b), M, right.toarray(), w)
                 result[k] = C @ x + (D + s * H).toarray()
         return result
 
-    def zeros(self, output: str | None = None, input: str | None = None) -> NDArray[np.complex128]:  # noqa: A002
-        """Transmission zeros of one channel (or of the whole square system), in rad/s, sorted by magnitude."""
+    def zeros(
+        self,
+        output: str | None = None,
+        input: str | None = None,  # noqa: A002
+    ) -> NDArray[np.complex128]:
+        """Transmission zeros of a channel (or of the whole square system), in rad/s, sorted by magnitude."""
         from bondloop.program.zeros import transmission_zeros
 
         system = self.explicit()
@@ -258,9 +264,9 @@ def _sum(M: Any, through: Any, solved: Any) -> Any:
     return total.tocsr()
 
 
-def _at_frequency(solve: Callable[[], Any], w: float) -> Any:
+def _at_frequency(solve: Callable[[Any, Any], Any], matrix: Any, right: Any, w: float) -> Any:
     try:
-        return solve()
+        return solve(matrix, right)
     except (np.linalg.LinAlgError, RuntimeError):
         raise SolveError(
             f"the frequency response at {w:g} rad/s is infinite: a pole lies there; leave this frequency out"

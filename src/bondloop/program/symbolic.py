@@ -69,6 +69,13 @@ class Symbolic:
         for assign in loop.body:
             self._expanded[assign.target] = self._expanded[assign.target].subs(solution)
 
+    @property
+    def zero(self) -> Any:
+        """SymPy's zero."""
+        import sympy as sp
+
+        return sp.Integer(0)
+
     def _value(self, var: Var) -> Any:
         return self._expanded[var] if var in self._expanded else self.symbol(var)
 
@@ -109,7 +116,8 @@ class Symbolic:
             }
             if of not in goals or wrt not in groups:
                 raise InputError(
-                    f"jacobian of {of!r} with respect to {wrt!r}: expected one of {list(goals)} and {list(groups)}"
+                    f"jacobian of {of!r} with respect to {wrt!r}: expected one of {list(goals)} "
+                    f"and {list(groups)}"
                 )
             columns = groups[wrt]
             rows = self._rows(goals[of], columns)
@@ -164,15 +172,15 @@ class Symbolic:
         solved: list[Row] = [{} for _ in loop.tears]
         for key in keys:
             column = _solve(matrix, [row.get(key, 0) for row in ends], loop.tears)
-            for i, value in enumerate(column):
+            for row, value in zip(solved, column, strict=True):
                 if value != 0:
-                    solved[i][key] = value
+                    row[key] = value
         for t, row in zip(loop.tears, solved, strict=True):
             memo[t] = row
         for assign in loop.body:
             memo[assign.target] = self._row(assign.expr, memo)
 
-    def transfer_function(self, output: str, input: str) -> Any:
+    def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """C (s I - A)^-1 B + D of one channel, cancelled."""
         import sympy as sp
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from bondloop.program.statespace import StateSpace, named_vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
     from bondloop.program.equations import Equations
     from bondloop.program.simulate import Trajectory
     from bondloop.program.symbolic import Symbolic
@@ -63,7 +65,7 @@ class System:
         Newton steps of nonlinear loops.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one part of the definition above
         self,
         name: str,
         states: Mapping[Var, Expr],
@@ -176,25 +178,23 @@ class System:
         if self.dependent:
             on = ", ".join(v.name for v in self.dots) or "inputs only"
             notes.append(
-                f"derivative causality: {', '.join(self.dependent)} follow the other storages (their rates enter through {on})"
+                f"derivative causality: {', '.join(self.dependent)} follow the other storages "
+                f"(their rates enter through {on})"
             )
         for statement in self.statements:
             if isinstance(statement, Loop):
-                kind = (
-                    "linear, solved directly"
-                    if statement.linear
-                    else f"nonlinear, {statement.iterations} Newton steps"
-                )
-                around = ", ".join(a.target.name for a in statement.body[:6]) + (
-                    ", ..." if len(statement.body) > 6 else ""
-                )
-                notes.append(
-                    f"algebraic loop: {', '.join(t.name for t in statement.tears)} ({kind}; through {around})"
-                )
-        for u in self.input_rates:
-            notes.append(
-                f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
-            )
+                kind = "linear, solved directly"
+                if not statement.linear:
+                    kind = f"nonlinear, {statement.iterations} Newton steps"
+                around = ", ".join(a.target.name for a in statement.body[:6])
+                around += ", ..." if len(statement.body) > 6 else ""
+                through = f"; through {around}" if around else ""
+                names = ", ".join(t.name for t in statement.tears)
+                notes.append(f"algebraic loop: {names} ({kind}{through})")
+        notes += [
+            f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
+            for u in self.input_rates
+        ]
         return notes
 
     # ------------------------------------------------------------------ values
@@ -207,7 +207,12 @@ class System:
             for key, value in given.items():
                 if key not in by_name:
                     raise InputError(unknown_name("parameter", key, by_name, where=self.name))
-                result[by_name[key]] = float(value)
+                number = float(value)
+                if not math.isfinite(number):
+                    raise InputError(
+                        f"parameter '{key}' of {self.name}: expected a finite number; found {number}"
+                    )
+                result[by_name[key]] = number
         missing = [v.name for v, value in result.items() if value is None]
         if missing:
             raise InputError(
@@ -217,7 +222,7 @@ class System:
         return result  # type: ignore[return-value]
 
     def initial(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
-        """Initial state vector: the model's own, with some replaced by name."""
+        """Return the initial state vector: the model's own, with some replaced by name."""
         own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
         if isinstance(given, Mapping):
             for key, value in given.items():
@@ -329,7 +334,7 @@ class System:
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
         return self.numeric(values) if self.is_linear else self.linearise(self.initial(), values=values)
 
-    def transfer_function(self, output: str, input: str) -> Any:
+    def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
         return self.symbolic.transfer_function(output, input)
 

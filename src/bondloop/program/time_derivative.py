@@ -49,8 +49,8 @@ def add_rates(
         for v in variables(definitions[var]):
             if v in unsolvable:
                 raise SolveError(
-                    f"the storages {unsolvable[v].name} and {var.name} depend on each other's rates: the model "
-                    "has index above one; add a small compliance or inertia between them"
+                    f"the storages {unsolvable[v].name} and {var.name} depend on each other's rates: "
+                    "the model has index above one; add a small compliance or inertia between them"
                 )
             if v in seen or v in parameters:
                 continue

@@ -23,7 +23,8 @@ def transmission_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np
     from scipy.linalg import matrix_balance
 
     if A.shape[0]:
-        A, (scale, _) = matrix_balance(A, permute=False, separate=True)
+        balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+        A = np.asarray(balanced, dtype=float)
         B, C = B / scale[:, None], C * scale
     # Units of inputs and outputs do not move zeros; bring them to the size of A.
     size = max(float(np.abs(A).max(initial=0.0)), 1e-300)

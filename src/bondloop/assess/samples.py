@@ -1,0 +1,43 @@
+"""What the measures ask of the signals they are given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def same_length(**signals: ArrayLike) -> list[NDArray[np.float64]]:
+    """Return the named signals as float64 rows of one length, or say which one does not fit.
+
+    Examples
+    --------
+    >>> same_length(desired=[1, 2], actual=[1, 2, 3])
+    Traceback (most recent call last):
+    bondloop.errors.InputError: signals of one length are needed; found desired (2,), actual (3,)
+    """
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in signals.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) > 1 or any(array.ndim != 1 for array in arrays.values()):
+        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise InputError(f"signals of one length are needed; found {found}")
+    if next(iter(shapes)) == (0,):
+        raise InputError(f"{', '.join(arrays)}: no samples")
+    return list(arrays.values())
+
+
+def positive(what: str, value: float) -> float:
+    """Return a positive, finite number, or say what was given."""
+    if not (np.isfinite(value) and value > 0):
+        raise InputError(f"{what} must be positive and finite; found {value!r}")
+    return float(value)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return part / whole; NaN where the whole is zero, for there is nothing to compare with."""
+    return float(part / whole) if whole != 0 else float("nan")

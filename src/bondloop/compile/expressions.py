@@ -1,0 +1,219 @@
+"""Expressions as source text, the same arithmetic in the same order in every language.
+
+Both languages write sums from left to right, powers with a small whole exponent as repeated products
+``((x*x)*x)*...``, and choose lazily; what they compute is therefore the same to the last bit, as far as their
+mathematical libraries are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bondloop.errors import ModelError
+from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
+
+__all__ = ["CText", "LARGEST_POWER", "PythonText", "Text", "power"]
+
+LARGEST_POWER = 8
+"""Largest whole exponent that is written as a product."""
+
+_LONG_SUM = 60
+"""Python's compiler nests a sum term by term, and runs out of stack at some thousands."""
+
+_ADD, _NEG, _MUL, _ATOM = 1, 2, 3, 4
+
+
+def power(op: Op) -> int | None:
+    """Return the exponent of a power that is written as a product, else None.
+
+    >>> x = Var("x")
+    >>> power(x**3), power(x**0.5), power(x**9)
+    (3, None, None)
+    """
+    exponent = op.args[1]
+    if isinstance(exponent, Const) and exponent.value in range(2, LARGEST_POWER + 1):
+        return int(exponent.value)
+    return None
+
+
+@dataclass
+class Text:
+    """A writer of expressions in one language.
+
+    Attributes
+    ----------
+    name
+        The text of a variable.
+    used
+        Names of the helper functions that the text calls.
+    """
+
+    name: Callable[[Var], str]
+    used: set[str] = field(default_factory=set)
+
+    def __call__(self, expr: Expr) -> str:
+        """Return an expression as text."""
+        return self._write(expr)[0]
+
+    def _write(self, expr: Expr) -> tuple[str, int]:
+        if isinstance(expr, Var):
+            return self.name(expr), _ATOM
+        if isinstance(expr, Const):
+            text = self.number(expr.value)
+            return text, _NEG if text.startswith("-") else _ATOM
+        assert isinstance(expr, Op)
+        if expr.name == "add":
+            return self._sum(expr)
+        if expr.name == "neg":
+            return f"-{self._at_least(_MUL, expr.args[0])}", _NEG
+        if expr.name == "mul":
+            return f"{self._at_least(_MUL, expr.args[0])}*{self._at_least(_ATOM, expr.args[1])}", _MUL
+        if expr.name == "div":
+            return self._quotient(expr)
+        if expr.name == "pow":
+            return self._power(expr)
+        if expr.name == "select":
+            return self._select(expr), _ATOM
+        if expr.name in COMPARISONS or expr.name in LOGIC:
+            return self._truth_value(self.condition(expr)), _ATOM
+        if expr.name in FUNCTIONS:
+            return self._call(expr.name, *expr.args), _ATOM
+        raise ModelError(f"'{expr.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}")
+
+    def _at_least(self, level: int, expr: Expr) -> str:
+        text, found = self._write(expr)
+        return text if found >= level else f"({text})"
+
+    def _sum(self, expr: Op) -> tuple[str, int]:
+        text = self._at_least(_ADD, expr.args[0])
+        for a in expr.args[1:]:
+            if isinstance(a, Op) and a.name == "neg":
+                text += f" - {self._at_least(_MUL, a.args[0])}"
+            elif isinstance(a, Const) and a.value < 0:
+                text += f" - {self.number(-a.value)}"
+            else:
+                text += f" + {self._at_least(_NEG, a)}"
+        return text, _ADD
+
+    def _quotient(self, expr: Op) -> tuple[str, int]:
+        return f"{self._at_least(_MUL, expr.args[0])}/{self._at_least(_ATOM, expr.args[1])}", _MUL
+
+    def _power(self, expr: Op) -> tuple[str, int]:
+        base, n = expr.args[0], power(expr)
+        if n is None:
+            return self._call("pow", *expr.args), _ATOM
+        if isinstance(base, Var):
+            return f"({'*'.join([self.name(base)] * n)})", _ATOM
+        return self._call(f"power{n}", base), _ATOM
+
+    def _call(self, function: str, *args: Expr) -> str:
+        self.used.add(function)
+        return f"{self.function(function)}({', '.join(self(a) for a in args)})"
+
+    def condition(self, expr: Expr) -> str:
+        """Return the truth of an expression: not zero; NaN is true."""
+        if isinstance(expr, Op):
+            if expr.name in COMPARISONS:
+                a, b = (self._at_least(_ADD, a) for a in expr.args)
+                return f"({a} {COMPARISONS[expr.name]} {b})"
+            if expr.name in LOGIC:
+                return self._logic(expr.name, [self.condition(a) for a in expr.args])
+        return f"({self._at_least(_ADD, expr)} != 0.0)"
+
+    # What the languages write differently.
+
+    def number(self, value: float) -> str:
+        """Return a number, with all its digits."""
+        raise NotImplementedError
+
+    def function(self, name: str) -> str:
+        """Return the name under which a function is called."""
+        raise NotImplementedError
+
+    def _truth_value(self, condition: str) -> str:
+        raise NotImplementedError
+
+    def _select(self, expr: Op) -> str:
+        raise NotImplementedError
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        raise NotImplementedError
+
+
+@dataclass
+class CText(Text):
+    """Expressions in C99; functions that are not of ``math.h`` carry the model's name.
+
+    >>> x = Var("x")
+    >>> print(CText(lambda v: v.name, prefix="demo")(2 * x**3 - abs(x) / (1 + x)))
+    2.0*(x*x*x) - fabs(x)/(1.0 + x)
+    """
+
+    prefix: str = ""
+
+    def number(self, value: float) -> str:
+        """Return a number as a C constant."""
+        if math.isfinite(value):
+            return repr(value)
+        return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+    def function(self, name: str) -> str:
+        """Return a function of ``math.h``, or one of ours."""
+        return f"{self.prefix}_{name}" if name in OWN or name.startswith("power") else name
+
+    def _truth_value(self, condition: str) -> str:
+        return f"(double){condition}"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        return f"({self.condition(test)} ? {self(yes)} : {self(no)})"
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        return f"(!{args[0]})" if name == "not" else f"({(' && ' if name == 'and' else ' || ').join(args)})"
+
+
+OWN = ("sign", "fmin", "fmax", "uniform", "normal")
+"""Functions that C lacks or leaves open (which of two zeros is the smaller), so that we write them out."""
+
+
+@dataclass
+class PythonText(Text):
+    """Expressions in Python over floats.
+
+    ``careful`` writes quotients and functions as calls that give infinities and NaN, as C does, where Python
+    would raise an exception.
+    """
+
+    careful: bool = False
+
+    def number(self, value: float) -> str:
+        """Return a number as a Python constant."""
+        if math.isfinite(value):
+            return repr(value)
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+
+    def function(self, name: str) -> str:
+        """Return the name of a function in the generated module."""
+        return f"careful_{name}" if self.careful else name
+
+    def _quotient(self, expr: Op) -> tuple[str, int]:
+        if self.careful:
+            return f"careful_div({self(expr.args[0])}, {self(expr.args[1])})", _ATOM
+        return super()._quotient(expr)
+
+    def _sum(self, expr: Op) -> tuple[str, int]:
+        if len(expr.args) > _LONG_SUM:
+            return f"total(({', '.join(self(a) for a in expr.args)}))", _ATOM
+        return super()._sum(expr)
+
+    def _truth_value(self, condition: str) -> str:
+        return f"(1.0 if {condition} else 0.0)"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        return f"({self(yes)} if {self.condition(test)} else {self(no)})"
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        return f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(args)})"

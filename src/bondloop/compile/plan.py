@@ -1,0 +1,245 @@
+"""What the writers of every language need to know of a tick before they write it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bondloop.compile.names import Names
+from bondloop.errors import InputError, ModelError
+from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.schedule import Assign, Loop
+from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BEYOND", "NOT_A_NUMBER", "SINGULAR", "UNCONVERGED", "Line", "Plan", "Sparse", "sparse", "unrolled"]
+
+BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED = 1, 2, 4, 8
+"""Bits of the status of a run: a channel beyond its bound, one that is NaN, a loop without a unique solution,
+and a loop whose last Newton step left more than `LOOP_TOLERANCE`."""
+
+LOOP_TOLERANCE = 1e-8
+"""Largest relative disagreement in a nonlinear loop after its last Newton step."""
+
+STEP_TOLERANCE = 1e-15
+"""A Newton step that changes every unknown by less than this, relatively, is the last one."""
+
+TINY_PRODUCT = 48
+"""Most entries of a matrix that are written out one by one."""
+
+SPARSE = 0.3
+"""Share of entries that are not zero up to which zeros are left out."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The memory of one delay: where it lies in the state, and what it is called."""
+
+    delay: Delay
+    name: str
+    at: str
+    at_index: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Sparse:
+    """The entries of a matrix that are not zero, row by row."""
+
+    starts: list[int]
+    columns: list[int]
+    values: list[float]
+
+
+class Plan:
+    """Names, the layout of the state, and which variables outlive the block that computes them.
+
+    The state is one array of doubles: the states, the positions of the delay lines, then the lines.
+    """
+
+    def __init__(self, tick: Tick) -> None:
+        _check_names(tick)
+        self.tick = tick
+        self.names = Names(tick.name)
+        self.names.assign(tick.time, "t")
+        self.names.assign(tick.count, "k")
+        self.states = list(tick.states)
+        self.parameters = list(tick.parameters)
+        self.names.all([*self.states, *self.parameters, *tick.inputs])
+        delays = tick.delays
+        self.scalars = max(1, len(self.states) + len(delays))
+        self.lines: list[Line] = []
+        self.size = self.scalars
+        for i, delay in enumerate(delays):
+            name = self.names(delay.target)
+            line = self.names.fresh(f"{name}_line")
+            at = self.names.fresh(f"{name}_line_at")
+            self.lines.append(Line(delay, line, at, len(self.states) + i, self.size))
+            self.size += delay.length
+        self._line_of = {id(line.delay): line for line in self.lines}
+        self.hoisted = _hoisted(tick)
+        changed = {v for step in _all_steps(tick.steps) for v in _changed(step)}
+        recorded = [v for c in tick.channels for v in variables(c.value)]
+        self.kept = {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
+
+    def line(self, delay: Delay) -> Line:
+        """Return the memory of a delay."""
+        return self._line_of[id(delay)]
+
+    def initial(self) -> NDArray[Any]:
+        """Return the state before the first tick."""
+        import numpy as np
+
+        state = np.zeros(self.size)
+        state[: len(self.states)] = list(self.tick.states.values())
+        for line in self.lines:
+            state[line.offset : line.offset + line.delay.length] = line.delay.initial
+        return state
+
+    def bound(self, channel: str) -> float | None:
+        """Return the bound of a channel, if it has one."""
+        return self.tick.bounds.get(channel)
+
+
+def _check_names(tick: Tick) -> None:
+    groups = {
+        "state": [v.name for v in tick.states],
+        "input": [v.name for v in tick.inputs],
+        "parameter": [v.name for v in tick.parameters],
+        "channel": [c.name for c in tick.channels],
+    }
+    for kind, names in groups.items():
+        twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+        if twice:
+            raise ModelError(f"tick '{tick.name}' has more than one {kind} named {', '.join(twice)}; rename one of them")
+    if len({id(d) for d in tick.delays}) < len(tick.delays):
+        raise ModelError(f"tick '{tick.name}' executes one delay line in two places; give each place its own")
+    if not (math.isfinite(tick.period) and tick.period > 0):
+        raise InputError(f"tick '{tick.name}' has a period of {tick.period} s; it must be positive")
+    for name, bound in tick.bounds.items():
+        if not bound >= 0:
+            raise InputError(f"the bound of '{name}' is {bound}; it must be a number from 0 up")
+    for v, value in tick.states.items():
+        if not math.isfinite(value):
+            raise InputError(f"state {v.name} begins at {value}; it must be finite")
+
+
+def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        if isinstance(step, Repeat):
+            yield from _all_steps(step.body)
+
+
+def _changed(step: Step) -> list[Var]:
+    return [v for v, _ in step.pairs] if isinstance(step, Update) else []
+
+
+def _hoisted(tick: Tick) -> list[Var]:
+    """Variables computed in one block and needed outside it, or computed more than once."""
+    home: dict[Var, tuple[int, ...]] = {}
+    found: dict[Var, None] = {}
+
+    def define(v: Var, block: tuple[int, ...]) -> None:
+        if v in home and v not in outside:
+            found[v] = None
+        home[v] = block
+
+    def use(expr: Expr, block: tuple[int, ...]) -> None:
+        for v in variables(expr):
+            if v in home and block[: len(home[v])] != home[v]:
+                found[v] = None
+
+    def walk(steps: Sequence[Step], block: tuple[int, ...]) -> None:
+        for i, step in enumerate(steps):
+            inner = (*block, i)
+            if isinstance(step, Repeat):
+                define(step.counter, inner)
+                walk(step.body, inner)
+                continue
+            for expr in _read(step):
+                use(expr, block)
+            for v in _written(step):
+                define(v, block)
+            if isinstance(step, Loop):
+                for a in step.tangents:
+                    define(a.target, inner)
+
+    outside: set[Var] = {tick.time, tick.count, *tick.inputs, *tick.states, *tick.parameters}
+    walk(tick.steps, ())
+    for channel in tick.channels:
+        use(channel.value, ())
+    return [v for v in found if v not in outside]
+
+
+def _written(step: Step) -> list[Var]:
+    if isinstance(step, (Assign, Delay)):
+        return [step.target]
+    if isinstance(step, Loop):
+        return [*step.tears, *(a.target for a in step.body)]
+    return list(step.targets) if isinstance(step, Product) else []
+
+
+def _read(step: Step) -> list[Expr]:
+    if isinstance(step, Assign):
+        return [step.expr]
+    if isinstance(step, Delay):
+        return [step.source]
+    if isinstance(step, Product):
+        return list(step.sources)
+    if isinstance(step, Update):
+        return [e for _, e in step.pairs]
+    if isinstance(step, Loop):
+        return [*(a.expr for a in step.body), *step.definitions]
+    return []
+
+
+def entries(step: Product) -> list[tuple[int, int, float]]:
+    """Return the entries of a matrix that are not zero as (row, column, value), row by row."""
+    matrix = step.matrix
+    if hasattr(matrix, "tocoo"):
+        coordinates = matrix.tocoo()
+        found = zip(coordinates.row.tolist(), coordinates.col.tolist(), coordinates.data.tolist(), strict=True)
+        return sorted((i, j, float(value)) for i, j, value in found if value != 0.0)
+    rows, columns = matrix.nonzero()
+    return [(i, j, float(matrix[i, j])) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+
+
+def sparse(step: Product) -> Sparse | None:
+    """Return the nonzero entries of a matrix that has few of them, else None."""
+    found = entries(step)
+    if len(found) > SPARSE * math.prod(step.matrix.shape):
+        return None
+    counts = [0] * len(step.targets)
+    for i, _, _ in found:
+        counts[i] += 1
+    starts = [0, *itertools.accumulate(counts)]
+    return Sparse(starts, [j for _, j, _ in found], [value for _, _, value in found])
+
+
+def unrolled(step: Product, names: Names) -> list[Assign] | None:
+    """Return a product with a small matrix as assignments, zeros left out; None for a large one."""
+    found = entries(step)
+    if len(found) > TINY_PRODUCT:
+        return None
+    assigns: list[Assign] = []
+    sources: list[Expr] = []
+    for source in step.sources:
+        if isinstance(source, Op) or source in step.targets:
+            temporary = Var("source")
+            names(temporary)
+            assigns.append(Assign(temporary, source))
+            sources.append(temporary)
+        else:
+            sources.append(source)
+    rows: list[list[Expr]] = [[] for _ in step.targets]
+    for i, j, value in found:
+        rows[i].append(sources[j] if value == 1.0 else Op("mul", (Const(value), sources[j])))
+    for target, terms in zip(step.targets, rows, strict=True):
+        assigns.append(Assign(target, Op("add", tuple(terms)) if len(terms) > 1 else [*terms, Const(0.0)][0]))
+    return assigns

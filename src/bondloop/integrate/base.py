@@ -1,0 +1,79 @@
+"""What every time-stepping scheme offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from bondloop.errors import InputError
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.system import System
+from bondloop.program.tick import Step, instantiate
+
+__all__ = ["Discretised", "InputsAt", "Integrator", "check_period"]
+
+InputsAt = Callable[[float], Mapping[Var, Expr]]
+"""Gives the inputs of a system at a fraction of the step: 0 at its beginning, 1 at its end."""
+
+
+@dataclass
+class Discretised:
+    """One step of a system.
+
+    Attributes
+    ----------
+    first
+        Steps that evaluate the system at the beginning of the step.
+    table
+        What every variable of the system is after ``first``: outputs are read from here.
+    rest
+        Steps that carry the states to the end of the step; they end with an update of the states.
+    """
+
+    first: list[Step] = field(default_factory=list)
+    table: dict[Var, Expr] = field(default_factory=dict)
+    rest: list[Step] = field(default_factory=list)
+
+
+class Integrator(ABC):
+    """A time-stepping scheme: turns a continuous system into steps of a tick."""
+
+    order: ClassVar[int]
+    """Order of accuracy."""
+
+    @abstractmethod
+    def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step.
+
+        Parameters
+        ----------
+        system
+            What to integrate; its state variables become states of the tick.
+        period
+            Step in seconds.
+        inputs
+            The inputs at fractions of the step.
+        goals
+            Expressions besides the rates that are needed at the beginning of the step.
+        """
+
+    def describe(self) -> dict[str, Any]:
+        """Description for run files."""
+        return {"integrator": type(self).__name__}
+
+    @staticmethod
+    def at_start(system: System, inputs: InputsAt, goals: list[Expr]) -> tuple[list[Step], dict[Var, Expr]]:
+        """Evaluate rates and goals at the beginning of the step."""
+        given: dict[Var, Expr] = {v: v for v in system.state_vars}
+        given.update(inputs(0.0))
+        steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
+        return list(steps), table
+
+
+def check_period(period: float) -> Const:
+    """Return the step as a constant, or say what is wrong with it."""
+    if not 0 < period < 1e6:
+        raise InputError(f"the time step must be positive; found {period} s")
+    return Const(period)

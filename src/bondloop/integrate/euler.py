@@ -1,0 +1,29 @@
+"""Forward Euler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.program.expr import Expr, substitute
+from bondloop.program.system import System
+from bondloop.program.tick import Update
+
+__all__ = ["ForwardEuler"]
+
+
+@dataclass(frozen=True)
+class ForwardEuler(Integrator):
+    """Forward Euler, x(t+h) = x + h f(x): first order, explicit; for comparison, not for oscillators."""
+
+    order: ClassVar[int] = 1
+
+    def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        h = check_period(period)
+        first, table = self.at_start(system, inputs, goals)
+        pairs = [
+            (x, x + h * substitute(rate, table))
+            for x, rate in zip(system.state_vars, system.rate_exprs, strict=True)
+        ]
+        return Discretised(first, table, [Update(tuple(pairs))])

@@ -1,0 +1,47 @@
+"""The classical Runge-Kutta scheme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.schedule import Assign
+from bondloop.program.system import System
+from bondloop.program.tick import Step, Update, instantiate
+
+__all__ = ["RK4"]
+
+
+@dataclass(frozen=True)
+class RK4(Integrator):
+    """Runge-Kutta of fourth order; stable for undamped oscillators up to omega h = 2 sqrt(2)."""
+
+    order: ClassVar[int] = 4
+
+    def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        check_period(period)
+        first, table = self.at_start(system, inputs, goals)
+        states, rate_exprs = system.state_vars, system.rate_exprs
+        program = system.schedule(list(rate_exprs))
+        slopes = [[substitute(r, table) for r in rate_exprs]]
+        rest: list[Step] = []
+        for stage, fraction in ((2, 0.5), (3, 0.5), (4, 1.0)):
+            suffix = f"@{stage}"
+            given: dict[Var, Expr] = {}
+            for x, k in zip(states, slopes[-1], strict=True):
+                moved = Var(x.name + suffix)
+                rest.append(Assign(moved, x + Const(fraction * period) * k))
+                given[x] = moved
+            given.update(inputs(fraction))
+            steps, inner = instantiate(program, given, suffix)
+            rest += steps
+            slopes.append([substitute(r, inner) for r in rate_exprs])
+        sixth = Const(period / 6)
+        pairs = []
+        for i, x in enumerate(states):
+            k1, k2, k3, k4 = (k[i] for k in slopes)
+            pairs.append((x, x + sixth * (k1 + 2 * (k2 + k3) + k4)))
+        rest.append(Update(tuple(pairs)))
+        return Discretised(first, table, rest)

@@ -1,0 +1,228 @@
+"""A run: time, channels with their units, and the full description of the test that made them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.records.faults import refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Record"]
+
+UNEVEN = 0.01
+"""How far, in sample periods, a time may stand from an even grid before the record has no one period."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """What one run left behind.
+
+    Parameters
+    ----------
+    time
+        Sample times [s], finite and increasing, shape (n,).
+    channels
+        Signals by path name, each of shape (n,). NaN and infinities are kept: a diverged run is a record too.
+    units
+        Unit of each channel as text (``"m/s"``); a channel without one is dimensionless.
+    description
+        The full description of the test, enough to run it again: anything JSON can say. NumPy numbers and
+        arrays become numbers and lists.
+    attributes
+        ``status`` (``"completed"``, ``"diverged"`` or ``"stopped"``), ``message``, ``seeds``, ``versions``,
+        ``created`` (ISO time), ``backend``, ``wall_seconds`` and what else is known of the run; JSON as well.
+
+    Notes
+    -----
+    Arrays are kept as read-only views: a record does not change after the run. Nothing is copied.
+
+    Examples
+    --------
+    >>> time = np.arange(5) * 0.25
+    >>> run = Record(time, {"m3.v.flow": np.sin(time)}, {"m3.v.flow": "m/s"})
+    >>> run.sample_period, len(run), run.units["m3.v.flow"]
+    (0.25, 5, 'm/s')
+    >>> run["m3.v.flo"]
+    Traceback (most recent call last):
+    bondloop.errors.InputError: unknown channel 'm3.v.flo' of the record; did you mean 'm3.v.flow'? ...
+    >>> len(run.between(0.25, 0.75))
+    3
+    """
+
+    time: NDArray[np.float64]
+    channels: Mapping[str, NDArray[np.float64]]
+    units: Mapping[str, str] = field(default_factory=dict)
+    description: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        faults: list[str] = []
+        time = _samples("time", self.time, None, faults)
+        if time is not None:
+            if not np.isfinite(time).all():
+                faults.append("time has values that are not finite")
+            elif (np.diff(time) <= 0).any():
+                at = int(np.argmax(np.diff(time) <= 0)) + 1
+                faults.append(
+                    f"time does not increase at sample {at} ({time[at - 1]:g} s, then {time[at]:g} s)"
+                )
+        size = None if time is None else time.size
+        channels: dict[str, NDArray[np.float64]] = {}
+        for name, values in self.channels.items():
+            faults += _name_faults(name)
+            array = _samples(f"channel '{name}'", values, size, faults)
+            if array is not None:
+                channels[name] = array
+        units = dict.fromkeys(self.channels, "") | {name: str(unit) for name, unit in self.units.items()}
+        for name, unit in units.items():
+            if name not in self.channels:
+                faults.append(unknown_name("channel", name, self.channels, where="units"))
+            elif not _printable(unit) or "[" in unit or "]" in unit:
+                faults.append(f"unit {unit!r} of channel '{name}' has brackets or unprintable characters")
+        refuse("record", faults)
+        object.__setattr__(self, "time", time)
+        object.__setattr__(self, "channels", channels)
+        object.__setattr__(self, "units", units)
+        object.__setattr__(self, "description", _plain("description", self.description))
+        object.__setattr__(self, "attributes", _plain("attributes", self.attributes))
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        if name not in self.channels:
+            raise InputError(unknown_name("channel", name, self.channels, where="the record"))
+        return self.channels[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.channels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.channels)
+
+    def __len__(self) -> int:
+        return self.time.size
+
+    def __repr__(self) -> str:
+        plural = "" if len(self.channels) == 1 else "s"
+        span = f", {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
+        status = self.attributes.get("status")
+        ending = f", {status}" if status else ""
+        return f"<Record: {len(self)} samples, {len(self.channels)} channel{plural}{span}{ending}>"
+
+    @property
+    def sample_period(self) -> float:
+        """Seconds between samples; an `InputError` if there are fewer than two or they are uneven."""
+        if len(self) < 2:
+            raise InputError(f"a record of {len(self)} samples has no sample period; at least 2 are needed")
+        period = float(self.time[-1] - self.time[0]) / (len(self) - 1)
+        stray = np.abs(self.time - self.time[0] - period * np.arange(len(self)))
+        if stray.max() > UNEVEN * period:
+            at = int(np.argmax(stray))
+            raise InputError(
+                f"the samples are uneven: t = {self.time[at]:g} s stands {stray[at]:.3g} s off a grid of "
+                f"{period:g} s; resample the record first"
+            )
+        return period
+
+    def between(self, start: float, end: float) -> Record:
+        """Return the part with start <= time <= end; the arrays are views."""
+        first, last = np.searchsorted(self.time, start, "left"), np.searchsorted(self.time, end, "right")
+        part = slice(int(first), int(last))
+        channels = {name: values[part] for name, values in self.channels.items()}
+        return replace(self, time=self.time[part], channels=channels)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run as one HDF5 file; an interrupted save leaves what stood at `path` as it was."""
+        from bondloop.records.hdf5 import write_run
+
+        write_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], channels: list[str] | None = None) -> Record:
+        """Read a run file, or only some of its channels; a bad file reports all its faults at once."""
+        from bondloop.records.hdf5 import read_run
+
+        return read_run(path, channels)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write time and channels as text: one header line with names and units, every digit kept."""
+        from bondloop.records.csv_text import write_csv
+
+        write_csv(self, path)
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str]) -> Record:
+        """Read a table whose first column is time and whose header has ``name [unit]`` in each cell."""
+        from bondloop.records.csv_text import read_csv
+
+        return read_csv(path)
+
+    def to_mat(self, path: str | os.PathLike[str]) -> None:
+        """Write a MATLAB file, with the table ``channel_names`` from MATLAB names to path names and units."""
+        from bondloop.records.mat import write_mat
+
+        write_mat(self, path)
+
+    def to_xarray(self) -> Any:
+        """Return an ``xarray.Dataset`` over ``time``; needs ``pip install 'bondloop[xarray]'``."""
+        from bondloop.records.xarray_view import to_dataset
+
+        return to_dataset(self)
+
+
+def _samples(what: str, values: Any, size: int | None, faults: list[str]) -> NDArray[np.float64] | None:
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "fiub":
+            faults.append(f"{what} holds {given.dtype} values; real numbers are needed")
+            return None
+        array = np.ascontiguousarray(given, dtype=np.float64).view()
+    except (TypeError, ValueError) as error:
+        faults.append(f"{what} is no array of numbers ({error})")
+        return None
+    if given.ndim != 1:
+        faults.append(f"{what} has shape {given.shape}; one dimension is needed")
+        return None
+    if size is not None and array.size != size:
+        faults.append(f"{what} has {array.size} samples; time has {size}")
+        return None
+    array.flags.writeable = False
+    return array
+
+
+def _name_faults(name: object) -> list[str]:
+    if not isinstance(name, str):
+        return [f"channel name {name!r} is no text"]
+    if name in {"", ".", ".."} or name != name.strip() or "/" in name or not _printable(name):
+        return [f"channel name {name!r} must be printable, without '/' and without space around it"]
+    return []
+
+
+def _printable(text: str) -> bool:
+    return all(character.isprintable() for character in text)
+
+
+def _plain(what: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a deep copy as JSON would bring it back, so that a saved run equals the one in memory."""
+    try:
+        copy = json.loads(json.dumps(value, default=_numpy_plain))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the {what} of a record must be what JSON can say: {error}") from error
+    if not isinstance(copy, dict):
+        raise InputError(f"the {what} of a record must be a mapping; found {type(value).__name__}")
+    return copy
+
+
+def _numpy_plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} {value!r} is not JSON")
