@@ -72,10 +72,10 @@ def main(out: Path) -> dict[str, float]:
     expected_frequency = np.sqrt(AREA**2 * BULK / (VOLUME * MASS)) / (2 * np.pi)
 
     # Steady speed with the valve open: A v = kv sqrt(ps - (w + b v) / A), a quadratic equation for v.
-    settled = valve.simulate(4, {"ps": SUPPLY})
-    speed = settled["v.flow"][-1]
+    rest = valve.steady_state({"ps": SUPPLY})
+    speed = rest["mass.momentum"] / MASS
     expected_speed = max(np.roots([(AREA / VALVE) ** 2, FRICTION / AREA, WEIGHT / AREA - SUPPLY]).real)
-    local = valve.linearise(settled.states[-1], {"ps": SUPPLY})
+    local = valve.linearise(rest, {"ps": SUPPLY})
     pole = local.poles()[-1]
     damping = -pole.real / abs(pole)
 

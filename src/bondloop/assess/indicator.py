@@ -41,7 +41,7 @@ def tracking_indicator(desired: ArrayLike, actual: ArrayLike) -> NDArray[np.floa
     --------
     >>> t = np.linspace(0, 1, 2001)
     >>> x, y = np.sin(2 * np.pi * t), 0.5 * np.sin(2 * np.pi * t - 0.3)
-    >>> round(float(tracking_indicator(x, y)[-1]) / (np.pi * 0.5 * np.sin(0.3)), 5)
+    >>> round(float(tracking_indicator(x, y)[-1]) / (np.pi * 0.5 * float(np.sin(0.3))), 5)
     1.0
     """
     x, y = same_length(desired=desired, actual=actual)

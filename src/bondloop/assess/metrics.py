@@ -215,7 +215,7 @@ def _squared(unit: str) -> str:
 
 
 def _shown(name: str, value: float, unit: str) -> tuple[str, str]:
-    """Return number and unit as a reader wants them: percent for errors, milli for small metres and seconds."""
+    """Return number and unit as read best: percent for errors, milli and micro for small quantities."""
     if not math.isfinite(value):
         return "undefined", ""
     if name.endswith("error") and not unit:

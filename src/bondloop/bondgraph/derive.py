@@ -248,10 +248,14 @@ class _Derivation:
         flat = self.flat
         bond, path = flat.incident[node][0], flat.path[node]
         gives = self._gives_effort(bond, node)
-        target, sensed = (
-            (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
-        )
-        self._define(target, self._input(f"{path}.{'effort' if gives else 'flow'}", path))
+        target, sensed = (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        name = f"{path}.{'effort' if gives else 'flow'}"
+        assert isinstance(target, Var)
+        if target.name == name:  # a variable of this bond alone is the input itself
+            self.input_names[name] = path
+            self.inputs[target] = 0.0
+        else:
+            self._define(target, self._input(name, path))
         self.sensed[f"{path}.{'flow' if gives else 'effort'}"] = sensed
 
     def _sided(self, bond: int, node: int) -> Expr:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
@@ -42,34 +41,172 @@ def write_c(tick: Tick) -> str:
     body = CBody(plan)
     lines = body.write()
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
-    text = "\n".join(
-        [
-            _comment(plan),
-            f"#include <math.h>\n{noise}",
-            _EXPORT,
-            _STATUS,
-            _structures(plan),
-            "\n".join(body.tables),
-            helpers(body.text.used, tick.name),
-            _tick(plan, lines),
-            _outside(plan),
-            _RUN,
-            _ONCE,
-        ]
+    fill = _Filler(plan, inlined=len(lines) <= _INLINED)
+    parts = [
+        _comment(plan),
+        f"#include <math.h>\n{noise}",
+        fill(_PREAMBLE),
+        _structures(plan),
+        *body.tables,
+        helpers(body.text.used, tick.name),
+        fill(_TICK) + "\n".join(f"    {line}" for line in lines) + "\n}\n",
+        _outside(plan),
+        fill(_RUN),
+        fill(_ONCE),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+class _Filler:
+    """Puts a tick's name and sizes into a template."""
+
+    def __init__(self, plan: Plan, inlined: bool) -> None:
+        tick = plan.tick
+        self.words = {
+            "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
+            "LINES_ARGUMENT": "(NAME_lines *)(state + N_SCALARS), " if plan.lines else "",
+            "TICK_KIND": "NAME_INLINE" if inlined else "static",
+            "N_SCALARS": str(plan.scalars),
+            "N_STATE": str(plan.size),
+            "N_INPUTS": str(len(tick.inputs)),
+            "N_PARAMETERS": str(max(1, len(plan.parameters))),
+            "N_CHANNELS": str(len(tick.channels)),
+            "N_ROW": str(max(1, len(tick.channels))),
+            "NAME_": f"{tick.name}_",
+        }
+
+    def __call__(self, template: str) -> str:
+        for word, value in self.words.items():
+            template = template.replace(word, value)
+        return template
+
+
+def _comment(plan: Plan) -> str:
+    tick = plan.tick
+    rows = [f"{tick.name}: one tick of {tick.period!r} s. Written by bondloop; changes here are lost.", ""]
+    rows += [f"state      {plan.names(v)} = {v.name}, at first {x!r}" for v, x in tick.states.items()]
+    rows += [f"line       {line.name} of {line.delay.length} ticks" for line in plan.lines]
+    rows += [f"parameter  {plan.names(v)} = {v.name}, {x!r}" for v, x in tick.parameters.items()]
+    rows += [f"in[{i}]      {plan.names(v)} = {v.name}" for i, v in enumerate(tick.inputs)]
+    for i, channel in enumerate(tick.channels):
+        unit = f", in {channel.unit}" if channel.unit else ""
+        bound = f", at most {tick.bounds[channel.name]!r} in magnitude" if channel.name in tick.bounds else ""
+        rows.append(f"channels[{i}] {channel.name}{unit}{bound}")
+    safe = (" ".join(row.replace("*/", "* /").replace("/*", "/ *").split("\n")) for row in rows)
+    return "/* " + "\n * ".join(safe).replace(" \n", "\n") + "\n */\n"
+
+
+def _structures(plan: Plan) -> str:
+    name = plan.tick.name
+    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines)]
+    text = _structure(f"{name}_state", scalars) + _structure(f"{name}_parameters", plan.names.all(plan.parameters))
+    if plan.lines:
+        text += _structure(f"{name}_lines", [f"{line.name}[{line.delay.length}]" for line in plan.lines])
+    return text
+
+
+def _structure(name: str, members: list[str]) -> str:
+    rows = "".join(f"    double {member};\n" for member in members or ["nothing"])
+    return f"typedef struct {{\n{rows}}} {name};\n\n"
+
+
+def _outside(plan: Plan) -> str:
+    """Return the check of the channels: the usual case is one test, the search for the culprit another."""
+    tick = plan.tick
+    tests = []
+    for i, channel in enumerate(tick.channels):
+        bound = tick.bounds.get(channel.name)
+        if bound is not None and math.isfinite(bound):
+            tests.append(f"!(fabs(channels[{i}]) <= {bound!r})")
+        else:
+            tests.append(f"channels[{i}] != channels[{i}]")
+    if not tests:
+        return f"#define {tick.name}_outside(channels) (-1)\n"
+    search = "".join(f"    if ({test})\n        return {i};\n" for i, test in enumerate(tests))
+    return (
+        "/* The first channel beyond its bound or not a number; -1 if there is none. */\n"
+        f"static inline long {tick.name}_outside(const double *channels)\n{{\n{search}    return -1;\n}}\n"
     )
-    if not plan.lines:
-        text = text.replace("LINES_PARAMETER", "").replace("LINES_ARGUMENT", "")
-    parts = {
-        "LINES_PARAMETER": "NAME_lines *lines, ",
-        "LINES_ARGUMENT": "(NAME_lines *)(state + SCALARS), ",
-        "INLINE": "NAME_INLINE" if len(lines) <= _INLINED else "static",
-        "SCALARS": str(plan.scalars),
-        "N_SIZE": str(plan.size),
-        "N_INPUTS": str(len(tick.inputs)),
-        "N_PARAMETERS": str(max(1, len(plan.parameters))),
-        "N_CHANNELS": str(len(tick.channels)),
-        "N_ROW": str(max(1, len(tick.channels))),
+
+
+_PREAMBLE = f"""\
+#if defined(_WIN32)
+#define NAME_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define NAME_EXPORT __attribute__((visibility("default")))
+#else
+#define NAME_EXPORT
+#endif
+#if defined(__GNUC__)
+#define NAME_INLINE static inline __attribute__((always_inline))
+#else
+#define NAME_INLINE static inline
+#endif
+
+/* Bits of a status: why a run stopped. */
+enum {{ NAME_BEYOND = {BEYOND}, NAME_NOT_A_NUMBER = {NOT_A_NUMBER}, NAME_SINGULAR = {SINGULAR}, \
+NAME_UNCONVERGED = {UNCONVERGED} }};
+
+/* Doubles in the state, the inputs of a tick, the parameters, the channels. */
+extern NAME_EXPORT const long NAME_counts[4];
+const long NAME_counts[4] = {{N_STATE, N_INPUTS, N_PARAMETERS, N_CHANNELS}};
+"""
+
+_TICK = """\
+TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERconst NAME_parameters *p, const double *in,
+    double t, double k, double *channels, int *status)
+{
+    (void)s, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
+"""
+
+_RUN = """\
+/* Executes ticks `first`, `first` + 1, ...; records those whose number `every` divides; stops at a fault.
+   The state holds the NAME_state and behind it the delay lines. */
+NAME_EXPORT int NAME_run(long steps, long first, double period, const double *inputs, double *state,
+    const double *parameters, double *record, long every, long *stopped_at, long *stopped_channel)
+{
+    NAME_state s = *(const NAME_state *)state;
+    const NAME_parameters p = *(const NAME_parameters *)parameters;
+    long wait = (every - first % every) % every;
+    int status = 0;
+    *stopped_at = -1;
+    *stopped_channel = -1;
+    for (long i = 0; i < steps; ++i) {
+        const double k = (double)(first + i);
+        double row[N_ROW];
+        NAME_tick(&s, LINES_ARGUMENT&p, inputs, k*period, k, row, &status);
+        inputs += N_INPUTS;
+        if (wait == 0) {
+            for (int j = 0; j < N_CHANNELS; ++j)
+                record[j] = row[j];
+            record += N_CHANNELS;
+            wait = every;
+        }
+        --wait;
+        const long channel = NAME_outside(row);
+        if (channel >= 0 || status) {
+            if (channel >= 0)
+                status |= row[channel] != row[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;
+            *stopped_at = first + i;
+            *stopped_channel = channel;
+            break;
+        }
     }
-    for word, value in parts.items():
-        text = text.replace(word, value)
-    return text.replace("NAME_", f"{tick.name}_")
+    *(NAME_state *)state = s;
+    return status;
+}
+"""
+
+_ONCE = """\
+/* Executes one tick in place, for a loop that is paced elsewhere; the channels are checked as in a run. */
+NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const double *in, double t, double k,
+    double *channels)
+{
+    int status = 0;
+    NAME_tick((NAME_state *)state, LINES_ARGUMENT(const NAME_parameters *)parameters, in, t, k, channels, &status);
+    const long channel = NAME_outside(channels);
+    if (channel >= 0)
+        status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;
+    return status;
+}
+"""

@@ -29,7 +29,8 @@ PLOSS TLOSS X_TLOSS HUGE MAXFLOAT
 """.split()
 _OURS = """
 s p t k i j n m x y in out row status line lines channels state states parameters inputs record steps first period
-every stopped_at stopped_channel sign uniform normal inf float range log_ undo
+every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate reversed undo total dense few
+solve solve1 record_rows place old value bound change matrix residual run min max None
 """.split()
 RESERVED = frozenset([*_C_KEYWORDS, *_C_MATHEMATICS, *_OURS, *keyword.kwlist, *keyword.softkwlist])
 
@@ -86,7 +87,7 @@ class Names:
     def fresh(self, path: str) -> str:
         """Return an identifier that nothing else has."""
         base = identifier(path)
-        if base.startswith(f"{self._model}_"):  # never the name of one of the model's own functions
+        if base.startswith((f"{self._model}_", "careful_", "MATRIX_", "power")):  # as generated functions are named
             base = f"v_{base}"
         name, i = base, 2
         while name in self._taken:

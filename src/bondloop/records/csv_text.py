@@ -49,11 +49,12 @@ def read_csv(path: str | os.PathLike[str]) -> Record:
         raise InputError(f"{path} is no text in UTF-8 ({error})") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines:
         raise InputError(f"{path} is empty; a header line with names was expected")
-    delimiter = max(",;\t", key=lines[0].count)
-    names, units = _header(next(csv.reader([lines[0]], delimiter=delimiter)), str(path))
+    header = lines[0][1]
+    delimiter = max(",;\t", key=re.sub(r'"[^"]*"', "", header).count)
+    names, units = _header(next(csv.reader([header], delimiter=delimiter)), str(path))
     table = _table(lines[1:], delimiter, len(names), str(path))
     try:
         factor = quantity(f"1 {units[0]}") if units[0] else 1.0
@@ -85,18 +86,19 @@ def _header(cells: list[str], path: str) -> tuple[list[str], list[str]]:
     return names, units
 
 
-def _table(lines: list[str], delimiter: str, width: int, path: str) -> NDArray[np.float64]:
+def _table(lines: list[tuple[int, str]], delimiter: str, width: int, path: str) -> NDArray[np.float64]:
     """Return the numbers, one row a column of the file."""
     if not lines:
         return np.empty((width, 0))
     try:  # the fast way takes only well-formed numbers
-        table = np.loadtxt(lines, delimiter=delimiter, ndmin=2, comments=None)
+        table = np.loadtxt([line for _, line in lines], delimiter=delimiter, ndmin=2, comments=None)
         if table.shape[1] == width:
             return np.ascontiguousarray(table.T)
     except ValueError:
         pass
     faults, rows = [], []
-    for number, cells in enumerate(csv.reader(lines, delimiter=delimiter), 2):
+    for number, line in lines:
+        cells = next(csv.reader([line], delimiter=delimiter))
         if len(cells) != width:
             faults.append(f"line {number} has {len(cells)} cells; the header has {width}")
             continue

@@ -1,0 +1,155 @@
+"""Functions that generated Python calls: those of C, with C's results where Python would raise an exception."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.compile.expressions import LARGEST_POWER
+from bondloop.compile.plan import SINGULAR, Sparse
+from bondloop.program.philox import normal, uniform
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["scope"]
+
+
+def _sign(x: float) -> float:
+    return float((x > 0.0) - (x < 0.0))
+
+
+def _fmin(x: float, y: float) -> float:
+    return x if x < y or y != y else y  # noqa: PLR0124 - NaN
+
+
+def _fmax(x: float, y: float) -> float:
+    return x if x > y or y != y else y  # noqa: PLR0124 - NaN
+
+
+def _floor(x: float) -> float:
+    return float(math.floor(x)) or x * 0.0  # keeps the sign of a zero
+
+
+def _divide(x: float, y: float) -> float:
+    return x / y
+
+
+def _power(n: int) -> Callable[[float], float]:
+    def product(x: float) -> float:
+        result = x
+        for _ in range(n - 1):
+            result *= x
+        return result
+
+    return product
+
+
+def _total(terms: Sequence[float]) -> float:
+    result = terms[0]
+    for term in terms[1:]:
+        result = result + term
+    return result
+
+
+def _careful(function: Callable[..., float], name: str) -> Callable[..., float]:
+    """Give the value that IEEE 754 and C99 give at poles and outside domains."""
+    import numpy as np
+
+    ufunc = getattr(np, _UFUNCS.get(name, name))
+
+    def guarded(*args: float) -> float:
+        try:
+            return function(*args)
+        except (ZeroDivisionError, ValueError, OverflowError):
+            with np.errstate(all="ignore"):
+                return float(ufunc(*args))
+
+    return guarded
+
+
+_UFUNCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power", "div": "divide"}
+
+_PLAIN: dict[str, Callable[..., float]] = {
+    "sign": _sign,
+    "fmin": _fmin,
+    "fmax": _fmax,
+    "fabs": math.fabs,
+    "normal": normal,
+    "uniform": uniform,
+    **{f"power{n}": _power(n) for n in range(2, LARGEST_POWER + 1)},
+}
+"""Functions that never raise an exception."""
+
+_RAISING: dict[str, Callable[..., float]] = {
+    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
+    **{name: getattr(math, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt", "cbrt", "pow")},
+    "floor": _floor,
+    "div": _divide,
+}
+
+
+def _solve1(a: float, b: float, status: list[int]) -> float:
+    if a == 0.0:
+        status[0] |= SINGULAR
+        return math.nan
+    return b / a
+
+
+def _solve(a: list[list[float]], b: list[float], status: list[int]) -> list[float]:
+    """Eliminate with partial pivoting, in the order of the C helper."""
+    n = len(b)
+    for c in range(n):
+        best = c
+        for i in range(c + 1, n):
+            if abs(a[i][c]) > abs(a[best][c]):
+                best = i
+        if not abs(a[best][c]) > 0.0:
+            status[0] |= SINGULAR
+            return [math.nan] * n
+        a[c], a[best] = a[best], a[c]
+        b[c], b[best] = b[best], b[c]
+        for i in range(c + 1, n):
+            ratio = a[i][c] / a[c][c]
+            for j in range(c + 1, n):
+                a[i][j] -= ratio * a[c][j]
+            b[i] -= ratio * b[c]
+    for i in range(n - 1, -1, -1):
+        rest = b[i]
+        for j in range(i + 1, n):
+            rest -= a[i][j] * b[j]
+        b[i] = rest / a[i][i]
+    return b
+
+
+def _dense(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
+    import numpy as np
+
+    result = np.zeros(columns.shape[1])
+    with np.errstate(all="ignore"):
+        for column, value in zip(columns, x, strict=True):
+            result += column * value
+    values: list[float] = result.tolist()
+    return values
+
+
+def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
+    result = []
+    for i in range(len(matrix.starts) - 1):
+        total = 0.0
+        for j in range(matrix.starts[i], matrix.starts[i + 1]):
+            total += matrix.values[j] * x[matrix.columns[j]]
+        result.append(total)
+    return result
+
+
+def scope() -> dict[str, Any]:
+    """Return the names that a generated function can use."""
+    names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": _total}
+    names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "few": _few}
+    for name, function in _PLAIN.items():
+        names[name] = names[f"careful_{name}"] = function
+    for name, function in _RAISING.items():
+        names[name], names[f"careful_{name}"] = function, _careful(function, name)
+    return names

@@ -1,0 +1,226 @@
+"""A tick as Python: the twin of the C code, for machines without a compiler and for comparison.
+
+Every statement is the one that the C writer writes, over floats. Python raises an exception where C gives an
+infinity or NaN (a division by zero, the square root of a negative number); the tick is then taken back and
+executed again by a second copy of its statements, which gives what C gives. So the usual tick pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bondloop.compile.expressions import PythonText
+from bondloop.compile.plan import (
+    BEYOND,
+    LOOP_TOLERANCE,
+    NOT_A_NUMBER,
+    STEP_TOLERANCE,
+    UNCONVERGED,
+    Plan,
+    sparse,
+    unrolled,
+)
+from bondloop.compile.py_helpers import scope
+from bondloop.program.expr import Const, Var
+from bondloop.program.schedule import Assign, Loop
+from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+
+__all__ = ["PythonRun", "python_run", "write_python"]
+
+PythonRun = Callable[..., tuple[int, int, int]]
+"""``run(steps, first, period, inputs, state, parameters, record, every)``, changing ``state`` and ``record`` in
+place; returns the status, the number of the tick at which it stopped and the channel, or -1."""
+
+
+def python_run(tick: Tick) -> PythonRun:
+    """Return the run loop of a tick as a Python function, with the meaning of ``NAME_run`` in C.
+
+    >>> import numpy as np
+    >>> from bondloop.program.tick import Channel
+    >>> x = Var("x")
+    >>> tick = Tick("halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+    >>> state, record = np.array([1.0]), np.zeros((3, 1))
+    >>> python_run(tick)(3, 0, 0.1, None, state, np.zeros(1), record, 1)
+    (0, -1, -1)
+    >>> record[:, 0].tolist(), state.tolist()
+    ([1.0, 0.5, 0.25], [0.125])
+    """
+    source, tables = write_python(tick)
+    names = {**scope(), **tables}
+    exec(compile(source, f"<tick {tick.name}>", "exec"), names)  # noqa: S102 - our own text
+    run: PythonRun = names["run"]
+    return run
+
+
+def write_python(tick: Tick) -> tuple[str, dict[str, Any]]:
+    """Return the source of a tick's run loop, and the matrices that it names."""
+    plan = Plan(tick)
+    name = plan.names
+    states = name.all(plan.states)
+    tables: dict[str, Any] = {}
+    quick = _Body(plan, tables, careful=False).write()
+    tables.clear()
+    careful = _Body(plan, tables, careful=True).write()
+    positions = [line.at for line in plan.lines]
+    kept = [*states, *positions]
+    began = [name.fresh(f"{v}_began") for v in kept]
+    lines = ["def run(steps, first, period, inputs, state, parameters, record, every):"]
+    lines += [f"    {v} = float(state[{i}])" for i, v in enumerate(states)]
+    lines += [f"    {v} = float(parameters[{i}])" for i, v in enumerate(name.all(plan.parameters))]
+    for line in plan.lines:
+        lines.append(f"    {line.at} = int(state[{line.at_index}])")
+        lines.append(f"    {line.name} = state[{line.offset}:{line.offset + line.delay.length}].tolist()")
+    lines += ["    status, stopped_at, stopped_channel, record_rows = [0], -1, -1, []"]
+    if tick.inputs:
+        lines.append("    inputs = inputs[:steps].tolist()")
+    lines += ["    for i in range(first, first + steps):", "        k = float(i)", "        t = k*period"]
+    if tick.inputs:
+        lines.append(f"        {', '.join(name.all(tick.inputs))}, = inputs[i - first]")
+    lines += [f"        {b} = {v}" for v, b in zip(kept, began, strict=True)]
+    lines += [f"        {copy} = {name(v)}" for v, copy in plan.kept.items()]
+    if plan.lines:
+        lines.append("        undo = []")
+    lines += ["        try:", *(f"            {line}" for line in quick)]
+    lines.append("        except (ZeroDivisionError, ValueError, OverflowError):")
+    lines += [f"            {v} = {b}" for v, b in zip(kept, began, strict=True)]
+    lines.append("            status[0] = 0")
+    if plan.lines:
+        lines += ["            for line, place, old in reversed(undo):", "                line[place] = old"]
+    lines += [f"            {line}" for line in careful]
+    lines += ["        if i % every == 0:", "            record_rows.append(row)"]
+    lines += [*_checks(plan), "        if status[0]:", "            stopped_at = i", "            break"]
+    lines += [f"    state[{i}] = {v}" for i, v in enumerate(states)]
+    for line in plan.lines:
+        lines.append(f"    state[{line.at_index}] = {line.at}")
+        lines.append(f"    state[{line.offset}:{line.offset + line.delay.length}] = {line.name}")
+    if tick.channels:
+        lines.append("    record[:len(record_rows)] = record_rows or record[:0]")
+    lines.append("    return status[0], stopped_at, stopped_channel")
+    return "\n".join(lines) + "\n", tables
+
+
+def _checks(plan: Plan) -> list[str]:
+    tests = []
+    for i, channel in enumerate(plan.tick.channels):
+        bound = plan.tick.bounds.get(channel.name, float("inf"))
+        tests.append(f"-{bound!r} <= row[{i}] <= {bound!r}")
+    if not tests:
+        return []
+    numbers = [f"({', '.join(repr(plan.tick.bounds.get(c.name, float('inf'))) for c in plan.tick.channels)},)"]
+    return [
+        f"        if not ({' and '.join(tests)}):",
+        f"            for stopped_channel, (value, bound) in enumerate(zip(row, {numbers[0]})):",
+        "                if not -bound <= value <= bound:",
+        "                    break",
+        f"            status[0] |= {NOT_A_NUMBER} if value != value else {BEYOND}",
+    ]
+
+
+class _Body:
+    """The statements of one copy of the tick."""
+
+    def __init__(self, plan: Plan, tables: dict[str, Any], careful: bool) -> None:
+        self.plan, self.tables = plan, tables
+        self.careful = careful
+        self._places: dict[Var, str] = {}
+        self.text = PythonText(self._place, careful=careful)
+
+    def _place(self, v: Var) -> str:
+        return self._places.get(v) or self.plan.names(v)
+
+    def write(self) -> list[str]:
+        """Return the lines of the body, without indentation."""
+        lines = [f"{self._place(v)} = 0.0" for v in self.plan.hoisted]
+        lines += self.steps(self.plan.tick.steps)
+        self._places = dict(self.plan.kept)
+        values = [self.text(c.value) for c in self.plan.tick.channels]
+        return [*lines, f"row = ({', '.join(values)}{',' if values else ''})"]
+
+    def steps(self, steps: tuple[Step, ...]) -> list[str]:
+        return [line for step in steps for line in self._step(step)]
+
+    def _step(self, step: Step) -> list[str]:
+        if isinstance(step, Assign):
+            return [self._assign(step)]
+        if isinstance(step, Update):
+            names = "".join(f"{self._place(v)}, " for v, _ in step.pairs)
+            values = "".join(f"{self.text(e)}, " for _, e in step.pairs)
+            return [f"{names}= {values}"] if step.pairs else []
+        if isinstance(step, Delay):
+            return self._delay(step)
+        if isinstance(step, Product):
+            return self._product(step)
+        if isinstance(step, Loop):
+            return self._loop(step)
+        return self._repeat(step)
+
+    def _assign(self, step: Assign) -> str:
+        return f"{self._place(step.target)} = {self.text(step.expr)}"
+
+    def _delay(self, step: Delay) -> list[str]:
+        line = self.plan.line(step)
+        return [
+            f"{self._place(step.target)} = {line.name}[{line.at}]",
+            f"undo.append(({line.name}, {line.at}, {self._place(step.target)}))",
+            f"{line.name}[{line.at}] = {self.text(step.source)}",
+            f"{line.at} = {line.at} + 1 if {line.at} < {step.length - 1} else 0",
+        ]
+
+    def _product(self, step: Product) -> list[str]:
+        import numpy as np
+
+        assigns = unrolled(step, self.plan.names)
+        if assigns is not None:
+            return self.steps(tuple(assigns))
+        table = f"MATRIX_{len(self.tables)}"
+        few = sparse(step)
+        if few is None:
+            self.tables[table] = np.ascontiguousarray(np.asarray(step.matrix, dtype=float).T)
+        else:
+            self.tables[table] = few
+        sources = "".join(f"{self.text(e)}, " for e in step.sources)
+        targets = "".join(f"{self._place(v)}, " for v in step.targets)
+        return [f"{targets}= {'dense' if few is None else 'few'}({table}, ({sources}))"]
+
+    def _repeat(self, step: Repeat) -> list[str]:
+        i = self.plan.names.fresh("turn")
+        return [
+            f"for {i} in range({step.count}):",
+            f"    {self._place(step.counter)} = float({i})",
+            *(f"    {line}" for line in self.steps(step.body)),
+        ]
+
+    def _loop(self, loop: Loop) -> list[str]:
+        """Newton's method, as in C."""
+        body = [self._assign(a) for a in loop.body]
+        tears = [self._place(t) for t in loop.tears]
+        residual = [self.text(d - t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+        rows = [
+            [self.text(Const(1.0 if i == j else 0.0) - e) for j, e in enumerate(row)]
+            for i, row in enumerate(loop.jacobian)
+        ]
+        if len(tears) == 1:
+            solve, change = [f"change = solve1({rows[0][0]}, {residual[0]}, status)"], ["change"]
+        else:
+            matrix = ", ".join(f"[{', '.join(row)}]" for row in rows)
+            solve = [f"change = solve([{matrix}], [{', '.join(residual)}], status)"]
+            change = [f"change[{i}]" for i in range(len(tears))]
+        inside = [*body, *(self._assign(a) for a in loop.tangents), *solve]
+        inside += [f"{t} += {c}" for t, c in zip(tears, change, strict=True)]
+        lines = [f"{t} = 0.0" for t in tears]
+        if loop.iterations == 1:
+            return [*lines, *inside, *body]
+        pairs = list(zip(tears, change, residual, strict=True))
+        small = " and ".join(f"abs({c}) <= {STEP_TOLERANCE!r}*abs({t})" for t, c, _ in pairs)
+        right = " and ".join(f"abs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + abs({t}))" for t, _, r in pairs)
+        return [
+            *lines,
+            f"for {self.plan.names.fresh('newton')} in range({loop.iterations}):",
+            *(f"    {line}" for line in inside),
+            f"    if {small}:",
+            "        break",
+            *body,
+            f"if not ({right}):",
+            f"    status[0] |= {UNCONVERGED}",
+        ]

@@ -1,0 +1,265 @@
+"""Running a tick many times, compiled or in Python."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bondloop.compile.library import c_run
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, Plan
+from bondloop.compile.py_writer import python_run
+from bondloop.compile.toolchain import NO_COMPILER, compiler
+from bondloop.errors import CompileError, InputError, unknown_name
+from bondloop.program.tick import Tick
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Backend", "Result", "Runner", "Status"]
+
+Backend = Literal["auto", "c", "numpy"]
+Status = Literal["finished", "beyond bounds", "not a number", "singular loop", "loop not converged"]
+
+_CHUNK_SECONDS = 0.05
+"""How long one call of the compiled loop may take: between calls progress is shown and Ctrl-C is heard."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run recorded, up to its end or to the tick at which it stopped.
+
+    Attributes
+    ----------
+    time
+        Instants of the recorded ticks, in seconds.
+    channels
+        Each channel's values by name; views of one table with a row per recorded tick.
+    status
+        ``"finished"``, or why the run stopped early.
+    steps
+        Ticks that were executed.
+    stopped_at
+        Time of the tick at which the run stopped, in seconds; None if it finished.
+    stopped_channel
+        Name of the channel that left its bounds or became NaN, if one did.
+    wall_seconds
+        How long the run took.
+    """
+
+    time: NDArray[np.float64]
+    channels: dict[str, NDArray[np.float64]]
+    status: Status
+    steps: int
+    stopped_at: float | None
+    stopped_channel: str | None
+    wall_seconds: float
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run reached its end."""
+        return self.status == "finished"
+
+    @property
+    def message(self) -> str:
+        """Return one sentence on how the run ended."""
+        if self.finished:
+            return f"finished {self.steps} steps in {self.wall_seconds:.3g} s"
+        where = f"channel '{self.stopped_channel}'" if self.stopped_channel else "an algebraic loop"
+        why = {
+            "beyond bounds": "left its bounds",
+            "not a number": "became NaN",
+            "singular loop": "has no unique solution (its matrix is singular)",
+            "loop not converged": "did not converge",
+        }[self.status]
+        return f"stopped at t = {self.stopped_at:.6g} s: {where} {why}"
+
+
+class Runner:
+    """A tick, ready to run; it keeps its state from one call of `run` to the next.
+
+    Parameters
+    ----------
+    tick
+        What to execute.
+    backend
+        ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` compiles if it
+        can; `message` then says in one line if it could not.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.tick import Channel, Update
+    >>> x = Var("x")
+    >>> tick = Tick("halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+    >>> runner = Runner(tick, backend="numpy")
+    >>> runner.run(3).channels["x"].tolist()
+    [1.0, 0.5, 0.25]
+    >>> runner.state
+    {'x': 0.125}
+    """
+
+    def __init__(self, tick: Tick, backend: Backend = "auto") -> None:
+        if backend not in ("auto", "c", "numpy"):
+            raise InputError(unknown_name("backend", backend, ["auto", "c", "numpy"]))
+        self.tick = tick
+        self.message = ""
+        self._plan = Plan(tick)
+        using = None if backend == "numpy" else compiler()
+        if backend == "c" and using is None:
+            raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
+        if backend == "auto" and using is None:
+            self.message = NO_COMPILER
+        self.backend: Literal["c", "numpy"] = "numpy" if using is None else "c"
+        self._run = python_run(tick) if using is None else c_run(tick, using)
+        self._parameters = {v.name: value for v, value in tick.parameters.items()}
+        self._indices = {v.name: i for i, v in enumerate(self._plan.states)}
+        self.reset()
+
+    @property
+    def state(self) -> dict[str, float]:
+        """The states by name, as the next tick will find them."""
+        return {name: float(self._state[i]) for name, i in self._indices.items()}
+
+    @property
+    def count(self) -> int:
+        """The number of the next tick."""
+        return self._first
+
+    def reset(self, states: Mapping[str, float] | None = None) -> None:
+        """Go back to the beginning, with other initial states if given; delay lines are emptied."""
+        self._state = self._plan.initial()
+        self._first = 0
+        for name, value in (states or {}).items():
+            if name not in self._indices:
+                raise InputError(unknown_name("state", name, self._indices, self.tick.name))
+            self._state[self._indices[name]] = _finite(f"state '{name}'", value)
+
+    def run(
+        self,
+        steps: int,
+        inputs: ArrayLike | None = None,
+        parameters: Mapping[str, float] | None = None,
+        every: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Result:
+        """Execute ticks, and record those whose number ``every`` divides.
+
+        Parameters
+        ----------
+        steps
+            How many ticks.
+        inputs
+            One row per tick (one row more is allowed), one column per input of the tick.
+        parameters
+            Values by name, for this call, instead of the tick's own.
+        every
+            Record one tick in so many.
+        progress
+            Called with the ticks done and the ticks wanted, some twenty times a second. An exception that it raises
+            ends the run between two ticks.
+        """
+        if steps < 0 or every < 1:
+            raise InputError(f"expected steps from 0 up and every from 1 up; found steps = {steps}, every = {every}")
+        table = self._inputs(steps, inputs)
+        values = self._values(parameters or {})
+        first = self._first
+        skipped = -first % every
+        rows = max(0, -(-(steps - skipped) // every))
+        record = np.empty((rows, len(self.tick.channels)))
+        began = time.perf_counter()
+        code, channel = self._in_chunks(steps, table, values, record, every, progress)
+        wall = time.perf_counter() - began
+        done = self._first - first
+        kept = max(0, -(-(done - skipped) // every))
+        status = _status(code)
+        numbers = np.arange(first + skipped, first + skipped + kept * every, every, dtype=float)
+        return Result(
+            time=numbers * self.tick.period,
+            channels={c.name: record[:kept, i] for i, c in enumerate(self.tick.channels)},
+            status=status,
+            steps=done,
+            stopped_at=None if status == "finished" else (self._first - 1) * self.tick.period,
+            stopped_channel=None if channel < 0 else self.tick.channels[channel].name,
+            wall_seconds=wall,
+        )
+
+    def _in_chunks(
+        self,
+        steps: int,
+        inputs: NDArray[Any] | None,
+        parameters: NDArray[Any],
+        record: NDArray[Any],
+        every: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[int, int]:
+        """Call the loop for a twentieth of a second at a time; the first call measures."""
+        done, row, chunk = 0, 0, 1000 if self.backend == "c" else 50
+        code, channel = 0, -1
+        while done < steps and not code:
+            n = min(chunk, steps - done)
+            began = time.perf_counter()
+            given = None if inputs is None else inputs[done : done + n]
+            code, stopped, channel = self._run(
+                *(n, self._first, self.tick.period, given, self._state, parameters, record[row:], every)
+            )
+            wall = time.perf_counter() - began
+            n = stopped - self._first + 1 if code else n
+            row += max(0, -(-(n - (-self._first % every)) // every))
+            self._first += n
+            done += n
+            if progress is not None:
+                progress(done, steps)
+            chunk = max(1, int(min(_CHUNK_SECONDS / max(wall, 1e-6), 20.0) * n))
+        return code, channel
+
+    def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[Any] | None:
+        names = [v.name for v in self.tick.inputs]
+        if inputs is None:
+            if names and steps:
+                raise InputError(f"{self.tick.name} needs a row of inputs per step: {', '.join(names)}; none were given")
+            return np.zeros((0, len(names))) if names else None
+        table = np.ascontiguousarray(inputs, dtype=float)
+        if table.ndim != 2 or table.shape[1] != len(names) or table.shape[0] not in (steps, steps + 1):
+            raise InputError(
+                f"{self.tick.name} needs inputs of shape ({steps}, {len(names)}) for {', '.join(names) or 'no inputs'}; "
+                f"found {table.shape}"
+            )
+        bad = np.argwhere(~np.isfinite(table))
+        if len(bad):
+            i, j = bad[0]
+            raise InputError(f"input '{names[j]}' is {table[i, j]} at step {i}; inputs must be finite")
+        return table if names else None
+
+    def _values(self, given: Mapping[str, float]) -> NDArray[Any]:
+        for name, value in given.items():
+            if name not in self._parameters:
+                raise InputError(unknown_name("parameter", name, self._parameters, self.tick.name))
+            _finite(f"parameter '{name}'", value)
+        values = {**self._parameters, **given}
+        return np.array([*values.values()] or [0.0], dtype=float)
+
+
+def _finite(what: str, value: float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{what} is {number}; it must be finite")
+    return number
+
+
+def _status(code: int) -> Status:
+    for bit, status in _STATUSES:
+        if code & bit:
+            return status
+    return "loop not converged" if code else "finished"
+
+
+_STATUSES: tuple[tuple[int, Status], ...] = (
+    (SINGULAR, "singular loop"),
+    (NOT_A_NUMBER, "not a number"),
+    (BEYOND, "beyond bounds"),
+)

@@ -1,0 +1,196 @@
+"""The machine's C compiler: finding it, calling it, and keeping what it built.
+
+Libraries are kept by content: the same source, compiler and options give the same file, in ``$BONDLOOP_CACHE``,
+``$XDG_CACHE_HOME/bondloop`` or ``~/.cache/bondloop``. Files appear under their final name only when complete, so
+that several processes may build at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bondloop.errors import CompileError
+
+__all__ = ["FLAGS", "NO_COMPILER", "Compiler", "build", "cache_folder", "compiler", "load"]
+
+FLAGS = (
+    "-std=c99",
+    "-O3",
+    "-fno-tree-slp-vectorize",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+)
+"""Chosen by measurement. None of them changes a result: products and sums stay apart, so that states are the same to
+the last bit from every compiler. Packing scalars into vectors (SLP) and ``-march=native`` make a tick slower."""
+
+NO_COMPILER = (
+    "no C compiler found ($CC, cc, gcc, clang, or the ziglang package), so the test runs in Python, "
+    "some hundred times slower; 'pip install ziglang' brings one"
+)
+
+_SHOWN = 4
+"""Lines of the compiler's complaint that an error repeats."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler.
+
+    Attributes
+    ----------
+    command
+        What is executed, before the options.
+    identity
+        Text that changes when the compiler does.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+    @property
+    def is_zig(self) -> bool:
+        """Whether this is the compiler of the ziglang package."""
+        return "ziglang" in self.command
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Options; zig is told not to use what only this processor has."""
+        return (*FLAGS, "-mcpu=baseline") if self.is_zig else FLAGS
+
+
+def compiler() -> Compiler | None:
+    """Find a C compiler: ``$CC``, then cc, gcc, clang, then the ziglang package; None if there is none."""
+    wanted = os.environ.get("CC", "").strip()
+    if wanted:
+        found = _executable(shlex.split(wanted))
+        if found is None:
+            raise CompileError(f"$CC is '{wanted}', which cannot be found; correct it or unset it")
+        return found
+    for name in ("cc", "gcc", "clang"):
+        found = _executable([name])
+        if found is not None:
+            return found
+    return zig()
+
+
+def zig() -> Compiler | None:
+    """Return the compiler of the ziglang package, if that is installed."""
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        return None
+    return Compiler((sys.executable, "-m", "ziglang", "cc"), _stamp(Path(spec.origin)))
+
+
+def _executable(command: list[str]) -> Compiler | None:
+    path = shutil.which(command[0])
+    if path is None:
+        return None
+    return Compiler((path, *command[1:]), _stamp(Path(path).resolve()))
+
+
+def _stamp(path: Path) -> str:
+    """Identify a file without starting it: asking a compiler for its version takes longer than using the cache."""
+    about = path.stat()
+    return f"{path} {about.st_size} {about.st_mtime_ns}"
+
+
+def cache_folder() -> Path:
+    """Return the folder that keeps built libraries; it may not exist yet."""
+    own = os.environ.get("BONDLOOP_CACHE", "").strip()
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return (Path(shared) if shared else Path.home() / ".cache") / "bondloop"
+
+
+def build(source: str, name: str, using: Compiler, *, anew: bool = False) -> Path:
+    """Compile C source into a shared library and return its path.
+
+    Parameters
+    ----------
+    source
+        C99.
+    name
+        Beginning of the file's name.
+    using
+        The compiler.
+    anew
+        Compile even if the cache has it.
+    """
+    content = "\0".join((source, using.identity, *using.command, *using.flags, platform.machine(), sys.platform))
+    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+    suffix = ".dll" if sys.platform == "win32" else ".so"
+    folder = _writable(cache_folder())
+    library = folder / f"{name}-{digest}{suffix}"
+    if library.exists() and not anew:
+        return library
+    with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as scratch:
+        built = Path(scratch) / f"{name}{suffix}"
+        text = Path(scratch) / f"{name}.c"
+        text.write_text(source, encoding="utf-8")
+        _compile(using, text, built, folder)
+        with contextlib.suppress(PermissionError):  # on Windows a library in use stays, and is the same
+            built.replace(library)
+    return library
+
+
+def _writable(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:  # a home that cannot be written to: nothing is kept, everything works
+        return Path(tempfile.mkdtemp(prefix="bondloop-"))
+
+
+def _compile(using: Compiler, text: Path, built: Path, folder: Path) -> None:
+    command = [*using.command, *using.flags, "-o", str(built), str(text), "-lm"]
+    environment = dict(os.environ)
+    if using.is_zig:
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder / "zig"))
+        environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own compiler
+            command, env=environment, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as error:
+        raise CompileError(f"the C compiler {using.command[0]} cannot be started: {error}") from error
+    if done.returncode or not built.exists():
+        said = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
+        what = "; ".join(line.strip() for line in said[:_SHOWN]) or f"it gave no reason (exit code {done.returncode})"
+        raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {text.name}: {what}")
+
+
+def load(source: str, name: str, using: Compiler) -> ctypes.CDLL:
+    """Build a library, or take it from the cache, and load it; a damaged file is built anew."""
+    library = build(source, name, using)
+    try:
+        return _opened(library, name)
+    except (OSError, AttributeError, ValueError):
+        library = build(source, name, using, anew=True)
+    try:
+        return _opened(library, name)
+    except (OSError, AttributeError, ValueError) as error:
+        raise CompileError(f"{library} was built but cannot be loaded: {error}") from error
+
+
+def _opened(library: Path, name: str) -> ctypes.CDLL:
+    opened = ctypes.CDLL(str(library))
+    getattr(opened, f"{name}_run")
+    return opened

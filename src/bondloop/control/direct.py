@@ -1,0 +1,55 @@
+"""No controller: the desired displacement is sent as the command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.errors import InputError
+from bondloop.program.compose import connect
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.substructure.half import NumericalHalf
+from bondloop.transfer.base import transfer_system
+
+__all__ = ["Direct"]
+
+
+@dataclass(frozen=True)
+class Direct(Controller):
+    """Direct command: the baseline that both Gawthrop 2005 and Wagg 2001 compare with.
+
+    The command is the desired displacement divided by the static gain of the transfer system (one for a set
+    point), so that a motion slow enough is followed exactly.
+    """
+
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+        states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
+        extra: dict[Var, Expr] = {}
+        desired: list[Expr] = []
+        commands: list[Expr] = []
+        for i, (flow, actuator) in enumerate(zip(half.flows, actuators, strict=True)):
+            index = f"[{i}]" if len(half.flows) > 1 else ""
+            z, new = displacement_state({**states, **extra}, flow, f"controller.desired{index}.displacement")
+            extra.update(new)
+            desired.append(z)
+            commands.append(z * Const(1 / _static_gain(actuator)))
+        outputs = {f"command[{i}]": c for i, c in enumerate(commands)}
+        system = connect("computer", [half.system], {}, outputs, inputs=half.efforts, states=extra)
+        return Design(system, tuple(commands), half.efforts, tuple(desired), half.flows)
+
+
+def _static_gain(actuator: Any) -> float:
+    """Displacement per unit of command at rest: the slope of velocity/command at the origin."""
+    t = transfer_system(actuator)
+    space = t.system.linearise()
+    omega = 1e-6 * max(1.0, float(abs(space.poles()).max(initial=1.0)))
+    j = space.inputs.index(t.command.name)
+    gain = space.frequency_response([omega])[0, 0, j] / (1j * omega)
+    if not 1e-12 < abs(gain.real) < 1e12:
+        raise InputError(
+            f"{t.system.name} has no static gain from command to displacement ({gain.real:.3g}); a direct command "
+            "needs a transfer system that comes to rest at a position"
+        )
+    return float(gain.real)

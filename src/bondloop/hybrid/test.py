@@ -1,0 +1,254 @@
+"""A hybrid test: numerical half, rig, controller, excitation; checked, rehearsed, recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.bondgraph import Model
+from bondloop.control.base import Controller, Design
+from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.wiring import Wiring
+from bondloop.integrate import RK4, Integrator
+from bondloop.program.compose import prefixed
+from bondloop.program.expr import Expr
+from bondloop.program.system import System
+from bondloop.program.tick import Tick
+from bondloop.rigs.emulated import Emulated, RigSystem
+from bondloop.safety import Limits
+from bondloop.substructure.half import NumericalHalf, numerical_half
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.check import Check
+    from bondloop.hybrid.run import Run
+
+__all__ = ["HybridTest"]
+
+
+class HybridTest:
+    """A hybrid test.
+
+    Parameters
+    ----------
+    numerical
+        The numerical half of a cut.
+    rig
+        The rig with the physical half: ``bondloop.rigs.Emulated(physical, actuator)``.
+    controller
+        What makes the transfer systems follow the numerical half.
+    excitation
+        A signal for every input of the numerical half.
+    rate
+        Samples a second.
+    coupling
+        ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``: computer
+        and rig are integrated as one system, the ideal that papers simulate.
+    integrator
+        Scheme of the numerical half and controller.
+    reference
+        The complete model, run beside the test for comparison; or a pair (model, outputs).
+    limits
+        Beyond them the run stops.
+    record
+        Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``.
+    feedback
+        False leaves the measured force out of the numerical half (an open-loop trial of the rig).
+    values
+        Parameter values by path: ``{"controller.transfer.damper.damping": 165}``.
+    name
+        Name of the test.
+    """
+
+    def __init__(
+        self,
+        numerical: Model,
+        *,
+        rig: Emulated,
+        controller: Controller,
+        excitation: Mapping[str, Any],
+        rate: float,
+        coupling: str = "sampled",
+        integrator: Integrator | None = None,
+        reference: Model | tuple[Model, Iterable[str]] | None = None,
+        limits: Limits | None = None,
+        record: Iterable[str] = (),
+        feedback: bool = True,
+        values: Mapping[str, float] | None = None,
+        name: str = "hybrid_test",
+    ) -> None:
+        if not rate > 0:
+            raise InputError(f"rate must be positive; found {rate}")
+        if coupling not in ("sampled", "continuous"):
+            raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
+        self.numerical, self.rig, self.controller = numerical, rig, controller
+        self.excitation = dict(excitation)
+        self.rate, self.period = float(rate), 1.0 / float(rate)
+        self.coupling = coupling
+        self.integrator = integrator or RK4()
+        self.reference = reference
+        self.limits = limits
+        self.record = tuple(record)
+        self.feedback = feedback
+        self.overrides = dict(values or {})
+        self.name = name
+        known = [u.name.removeprefix("numerical.") for u in self.half.excitations]
+        for given in self.excitation:
+            if given not in known:
+                raise InputError(unknown_name("input", given, known, where="the numerical half"))
+        self._check_overrides()
+
+    # ---------------------------------------------------------------- parts
+
+    @cached_property
+    def half(self) -> NumericalHalf:
+        """The numerical half's equations."""
+        return numerical_half(self.numerical, "numerical.")
+
+    @cached_property
+    def rig_system(self) -> RigSystem:
+        """The rig's equations."""
+        system = self.rig.system()
+        if len(system.commands) != len(self.half.flows):
+            raise InputError(
+                f"the rig does not fit the numerical half: {len(self.half.flows)} interfaces there, "
+                f"{len(system.commands)} transfer systems here"
+            )
+        return system
+
+    @cached_property
+    def design(self) -> Design:
+        """Numerical half and controller together."""
+        return self.controller.design(self.half, self.rig.actuator_list())
+
+    @cached_property
+    def reference_system(self) -> System | None:
+        """The complete model's equations, if given."""
+        if self.reference is None:
+            return None
+        model = self.reference[0] if isinstance(self.reference, tuple) else self.reference
+        outputs = list(self.reference[1]) if isinstance(self.reference, tuple) else None
+        return prefixed(model.compile(outputs), "reference.")
+
+    @property
+    def reference_outputs(self) -> list[tuple[str, Expr, str]]:
+        """Outputs of the complete model: (name, expression, unit)."""
+        from bondloop.hybrid.wiring import _unit
+
+        assert self.reference_system is not None
+        return [(n.removeprefix("reference."), e, _unit(n)) for n, e in self.reference_system.output_exprs.items()]
+
+    @property
+    def command_unit(self) -> str:
+        """Unit of the commands."""
+        units = {getattr(a, "command_unit", "") for a in self.rig.actuator_list()}
+        return units.pop() if len(units) == 1 else ""
+
+    def signal(self, name: str) -> Any:
+        """The signal of an input; a constant where none is given."""
+        from bondloop.program.signals import Constant
+
+        if name in self.excitation:
+            return self.excitation[name]
+        return Constant(self.half.system.input_defaults.get(f"numerical.{name}", 0.0))
+
+    # ---------------------------------------------------------------- values
+
+    def _systems(self) -> list[System]:
+        systems = [self.design.system, self.rig_system.system]
+        return [*systems, self.reference_system] if self.reference_system is not None else systems
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """All parameters by path, with the values in force."""
+        found: dict[str, float | None] = {}
+        for s in self._systems():
+            found.update(s.parameters)
+        found.update(self.overrides)
+        return found
+
+    def _check_overrides(self) -> None:
+        if not self.overrides:
+            return
+        known = {n for s in self._systems() for n in s.parameters}
+        for path, value in self.overrides.items():
+            if path not in known:
+                raise InputError(unknown_name("parameter", path, known, where="the test"))
+            if not np.isfinite(value):
+                raise InputError(f"{path}: expected a finite number; found {value}")
+
+    def values_for(self, system: System) -> dict[str, float]:
+        """The replaced values that concern one system."""
+        return {k: v for k, v in self.overrides.items() if k in system.parameters}
+
+    # ---------------------------------------------------------------- readings
+
+    @cached_property
+    def wiring(self) -> Wiring:
+        """All parts joined."""
+        return Wiring(self)
+
+    @cached_property
+    def tick(self) -> Tick:
+        """One step of the test: what is rehearsed is what runs."""
+        return self.wiring.tick()
+
+    def check(self) -> Check:
+        """Whether this cut, this actuator and this controller may be run, with reasons."""
+        from bondloop.hybrid.check import check
+
+        return check(self)
+
+    def run(
+        self,
+        seconds: float,
+        *,
+        backend: str = "auto",
+        every: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Run:
+        """Rehearse the test.
+
+        Parameters
+        ----------
+        seconds
+            Length of the test.
+        backend
+            ``"c"``, ``"numpy"``, or ``"auto"``: C where a compiler is found.
+        every
+            Record every so many samples.
+        progress
+            Called with (samples done, samples in all).
+        """
+        from bondloop.hybrid.run import rehearse
+
+        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
+
+    def write_c(self, folder: str | Path) -> Path:
+        """Write the tick as C into a folder; return the file."""
+        from bondloop.compile import write_c
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.tick.name}.c"
+        path.write_text(write_c(self.tick))
+        return path
+
+    def describe(self) -> dict[str, Any]:
+        """Description for run files: everything that makes the test what it is."""
+        return {
+            "name": self.name,
+            "rate": self.rate,
+            "coupling": self.coupling,
+            "feedback": self.feedback,
+            "controller": self.controller.describe(),
+            "rig": self.rig.describe(),
+            "numerical": {"states": list(self.half.system.states), **self.integrator.describe()},
+            "excitation": {k: s.describe() for k, s in self.excitation.items()},
+            "limits": None if self.limits is None else self.limits.describe(),
+            "record": list(self.record),
+            "parameters": self.parameters,
+        }

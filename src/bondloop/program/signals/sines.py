@@ -1,0 +1,116 @@
+"""Sine waves: one, or a sum of several."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bondloop.errors import InputError
+from bondloop.program.described import Parameter, number
+from bondloop.program.expr import Const, Expr, function
+from bondloop.program.signals.base import Signal
+
+__all__ = ["Sine", "SumOfSines"]
+
+
+def _sine(amplitude: float, frequency: float, phase: float, t: Expr) -> Expr:
+    return amplitude * function("sin", (2 * math.pi * frequency) * t + phase)
+
+
+@dataclass(frozen=True)
+class Sine(Signal):
+    """A sine wave: amplitude sin(2π frequency t + phase) + offset.
+
+    Parameters
+    ----------
+    amplitude, offset
+        In SI, or text with a unit.
+    frequency
+        Hz, not negative.
+    phase
+        Radians, or text such as ``"90 deg"``.
+
+    Examples
+    --------
+    >>> Sine(amplitude="5 mm", frequency="5 Hz")(0.05)
+    0.005
+    """
+
+    amplitude: Parameter = Parameter()
+    frequency: Parameter = Parameter(least=0)
+    phase: Parameter = Parameter(0.0)
+    offset: Parameter = Parameter(0.0)
+
+    @property
+    def highest_frequency(self) -> float:
+        """Its frequency."""
+        return self.frequency
+
+    def expression(self, t: Expr) -> Expr:
+        """Return the sine as an expression."""
+        return _sine(self.amplitude, self.frequency, self.phase, t) + self.offset
+
+    def derivative(self) -> Signal:
+        """Return the cosine, as a sine a quarter turn ahead."""
+        rate = 2 * math.pi * self.frequency
+        return Sine(self.amplitude * rate, self.frequency, self.phase + math.pi / 2)
+
+
+@dataclass(frozen=True)
+class SumOfSines(Signal):
+    """A sum of sine waves.
+
+    Parameters
+    ----------
+    amplitudes, frequencies, phases
+        One of each per wave; phases in radians, zero where none are given.
+
+    Examples
+    --------
+    >>> round(SumOfSines(["1 mm", "2 mm"], [3, 5], phases=["0 deg", "90 deg"])(0.0), 12)
+    0.002
+    """
+
+    amplitudes: tuple[Any, ...]
+    frequencies: tuple[Any, ...]
+    phases: tuple[Any, ...] | Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        phases = [0.0] * len(self.frequencies) if self.phases is None else self.phases
+        for name, given in (
+            ("amplitudes", self.amplitudes), ("frequencies", self.frequencies), ("phases", phases),
+        ):  # fmt: skip
+            values = tuple(number(v, f"SumOfSines({name})") for v in given)
+            object.__setattr__(self, name, values)
+            if len(values) != len(self.amplitudes) or not values:
+                raise InputError(
+                    f"SumOfSines({name}): expected one for each of {len(self.amplitudes)} waves; "
+                    f"found {len(values)}"
+                )
+        if min(self.frequencies) < 0:
+            raise InputError(
+                f"SumOfSines(frequencies): expected none negative; found {min(self.frequencies):g}"
+            )
+
+    @property
+    def highest_frequency(self) -> float:
+        """The highest of its frequencies."""
+        return float(max(self.frequencies))
+
+    def expression(self, t: Expr) -> Expr:
+        """Return the sum as an expression."""
+        assert self.phases is not None
+        total: Expr = Const(0.0)
+        for a, f, p in zip(self.amplitudes, self.frequencies, self.phases, strict=True):
+            total = total + _sine(a, f, p, t)
+        return total
+
+    def derivative(self) -> Signal:
+        """Return the sum of the derivatives."""
+        assert self.phases is not None
+        rates = [2 * math.pi * f for f in self.frequencies]
+        amplitudes = tuple(a * w for a, w in zip(self.amplitudes, rates, strict=True))
+        return SumOfSines(amplitudes, self.frequencies, tuple(p + math.pi / 2 for p in self.phases))

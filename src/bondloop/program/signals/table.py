@@ -1,0 +1,175 @@
+"""Tabulated signals: times and values, from arrays or from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.program.described import number
+from bondloop.program.signals.base import Signal
+from bondloop.program.signals.columns import read_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Table"]
+
+_DERIVATIVES = {"hold": 0, "linear": 1, "cubic": 3}
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Signal):
+    """A signal through given points.
+
+    Parameters
+    ----------
+    times, values
+        Increasing seconds, and values in SI.
+    interpolation
+        ``"linear"``; ``"cubic"``, a spline with continuous second derivative; ``"hold"``, the last value.
+    beyond
+        Before the first and after the last point: ``"hold"`` their values, or ``"zero"``.
+
+    Examples
+    --------
+    >>> table = Table([0, 1, 3], [0, 2, 0])
+    >>> table([0.5, 2.0, 9.0]).tolist()
+    [1.0, 1.0, 0.0]
+    >>> table.derivative()([0.5, 2.0]).tolist()
+    [2.0, -1.0]
+    """
+
+    times: Any
+    values: Any
+    interpolation: str = "linear"
+    beyond: str = "hold"
+
+    def __post_init__(self) -> None:
+        for name in ("times", "values"):
+            object.__setattr__(self, name, _column(getattr(self, name), f"Table({name})"))
+        if len(self.times) != len(self.values):
+            raise InputError(f"Table: {len(self.times)} times but {len(self.values)} values")
+        steps = np.diff(self.times)
+        if np.any(steps <= 0):
+            i = int(np.argmax(steps <= 0))
+            raise InputError(
+                f"Table(times): expected increasing times; entry {i + 1} is {self.times[i + 1]:g} s "
+                f"after {self.times[i]:g} s"
+            )
+        for name, allowed in (("interpolation", list(_DERIVATIVES)), ("beyond", ["hold", "zero"])):
+            if getattr(self, name) not in allowed:
+                expected = " or ".join(map(repr, allowed))
+                raise InputError(f"Table({name}): expected {expected}; found {getattr(self, name)!r}")
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        *,
+        column: int | str = 1,
+        time: int | str = 0,
+        step: float | str | None = None,
+        unit: str = "",
+        time_unit: str = "s",
+        interpolation: str = "linear",
+        beyond: str = "hold",
+    ) -> Table:
+        """Read a text file of columns: comma, semicolon, tab or space between them, a header if there is one.
+
+        Parameters
+        ----------
+        path
+            The file. Lines that begin with ``#`` or ``%`` are comments.
+        column, time
+            The columns of the values and of the times, by number from 0 or by name in the header.
+        step
+            Seconds between values, for a file without times; then ``column`` counts from 0 by default.
+        unit, time_unit
+            Units of the columns, such as ``"mm"`` and ``"ms"``.
+        interpolation, beyond
+            As for the class.
+        """
+        what = str(path)
+        scale = number(f"1 {unit}", what)
+        if step is not None:
+            (values,) = read_columns(Path(path), [0 if column == 1 else column])
+            h = number(step, "Table.from_file(step)")
+            if h <= 0:
+                raise InputError(f"Table.from_file(step): expected a time above 0; found {h:g}")
+            times = np.arange(len(values)) * h
+        else:
+            times, values = read_columns(Path(path), [time, column], increasing=True)
+            times = times * number(f"1 {time_unit}", what)
+        return cls(times, values * scale, interpolation, beyond)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return (
+            np.array_equal(self.times, other.times)
+            and np.array_equal(self.values, other.values)
+            and (self.interpolation, self.beyond) == (other.interpolation, other.beyond)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.times.tobytes(), self.values.tobytes(), self.interpolation, self.beyond))
+
+    @property
+    def duration(self) -> float:
+        """The last time."""
+        return float(self.times[-1])
+
+    @property
+    def smoothness(self) -> float:
+        """Of the interpolant between the ends: hold 0, linear 1, cubic 3."""
+        return _DERIVATIVES[self.interpolation]
+
+    def derivative(self) -> Signal:
+        """Return the derivative of the interpolant, zero beyond its ends; a linear one has a table of it."""
+        if self.interpolation != "linear":
+            return super().derivative()
+        if len(self.times) == 1:
+            return Table(self.times, [0.0], "hold", "zero")
+        slopes = np.diff(self.values) / np.diff(self.times)
+        return Table(self.times, [*slopes, slopes[-1]], "hold", "zero")
+
+    @cached_property
+    def _spline(self) -> Any:
+        from scipy.interpolate import CubicSpline
+
+        return CubicSpline(self.times, self.values)
+
+    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        inside = np.clip(times, self.times[0], self.times[-1])
+        if self.interpolation == "hold" or len(self.times) == 1:
+            result = self.values[np.searchsorted(self.times, inside, side="right") - 1]
+        elif self.interpolation == "linear":
+            result = np.interp(inside, self.times, self.values)
+        else:
+            result = self._spline(inside)
+        return np.asarray(result if self.beyond == "hold" else np.where(inside == times, result, 0.0))
+
+    def _derivatives(self, times: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+        if self.interpolation == "linear" or len(self.times) == 1:
+            return Table(self.times, self.values).derivative()._values(times)
+        inside = np.clip(times, self.times[0], self.times[-1])
+        return np.where(inside == times, self._spline(inside, order), 0.0)
+
+
+def _column(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        column = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected a list of numbers; found {given!r:.60}") from None
+    if column.ndim != 1 or not len(column):
+        raise InputError(f"{what}: expected a list of at least one number; found shape {column.shape}")
+    if not np.all(np.isfinite(column)):
+        i = int(np.argmin(np.isfinite(column)))
+        raise InputError(f"{what}: expected finite numbers; entry {i} is {column[i]}")
+    column.setflags(write=False)
+    return column

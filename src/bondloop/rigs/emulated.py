@@ -1,0 +1,194 @@
+"""Emulated rigs: transfer systems with the specimen attached, and sensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bondloop.bondgraph import Model, One, Port, bond
+from bondloop.bondgraph.cut import interfaces
+from bondloop.control.base import displacement_state
+from bondloop.errors import InputError, ModelError
+from bondloop.integrate import RK4, Integrator
+from bondloop.program.compose import connect, prefixed
+from bondloop.program.expr import Expr, Var
+from bondloop.program.system import System
+from bondloop.substructure.half import orientation
+from bondloop.transfer.base import OUT, transfer_system
+
+__all__ = ["Emulated", "RigSystem"]
+
+
+@dataclass(frozen=True)
+class RigSystem:
+    """Equations of an emulated rig.
+
+    Attributes
+    ----------
+    system
+        Transfer systems and specimen together.
+    commands
+        Inputs, one per transfer system.
+    forces, displacements, velocities
+        At each interface: the cut bond's force, and the motion of the transfer system.
+    """
+
+    system: System
+    commands: tuple[Var, ...]
+    forces: tuple[Expr, ...]
+    displacements: tuple[Expr, ...]
+    velocities: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """A rig in the computer: the physical half on its transfer systems, as it would stand in the laboratory.
+
+    Parameters
+    ----------
+    physical
+        The physical half of a cut.
+    actuators
+        A transfer system, or one per interface.
+    sensors
+        For ``"force"``, ``"displacement"``, ``"velocity"``: a sensor with its imperfections.
+    drive
+        Imperfections of the command on its way to the actuators.
+    latency
+        Delay of the command in seconds; a multiple of the rig's own time step.
+    substeps
+        Rig steps in one sample of the controller.
+    integrator
+        Scheme of the rig's own integration.
+    seed
+        Seed of all its noise.
+    """
+
+    physical: Model
+    actuators: Any
+    sensors: Mapping[str, Any] = field(default_factory=dict)
+    drive: tuple[Any, ...] = ()
+    latency: float = 0.0
+    substeps: int = 4
+    integrator: Integrator = field(default_factory=RK4)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.substeps, int) or self.substeps < 1:
+            raise InputError(f"substeps must be a whole number of at least 1; found {self.substeps}")
+        if not self.latency >= 0:
+            raise InputError(f"latency must not be negative; found {self.latency} s")
+        for name in self.sensors:
+            if name not in ("force", "displacement", "velocity"):
+                raise InputError(f"sensors are 'force', 'displacement' and 'velocity'; found {name!r}")
+
+    def actuator_list(self) -> list[Any]:
+        """The transfer systems as a list."""
+        return list(self.actuators) if isinstance(self.actuators, (list, tuple)) else [self.actuators]
+
+    def system(self, prefix: str = "rig.") -> RigSystem:
+        """Equations of transfer systems and specimen together."""
+        actuators = self.actuator_list()
+        count = len(interfaces(self.physical))
+        if len(actuators) != count:
+            raise ModelError(
+                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems; give one for each"
+            )
+        if all(isinstance(a, Model) for a in actuators):
+            return self._bonded(actuators, prefix)
+        return self._composed(actuators, prefix)
+
+    def _bonded(self, actuators: list[Model], prefix: str) -> RigSystem:
+        """Bond the specimen to the transfer systems: one bond graph, whatever its causality."""
+        several = len(actuators) > 1
+        rig = Model("rig")
+        rig.specimen = self.physical.copy()
+        directions = orientation(rig.specimen)
+        copies = [a.copy() for a in actuators]
+        for a in copies:
+            if OUT not in a.ports:
+                raise ModelError(f"the transfer system {a._name or type(a).__name__} has no port '{OUT}'")
+        rig.transfer = copies if several else copies[0]
+        names = []
+        for i, (transfer, direction) in enumerate(zip(copies, directions, strict=True)):
+            name = f"interface[{i}]" if several else "interface"
+            port = Port()
+            rig.specimen.swap(name, port)
+            if direction < 0:
+                bond(transfer.out, port)
+            else:  # the specimen's bond points outwards: both lead into a 1-junction
+                join = One()
+                setattr(rig, f"join_{i}", join)
+                bond(transfer.out, join)
+                bond(port, join)
+            names.append(f"specimen.{name}")
+        outputs = [f"{n}.{word}" for n in names for word in ("effort", "flow")]
+        system = prefixed(rig.compile(outputs), prefix)
+        forces = [system.output_exprs[f"{prefix}{n}.effort"] for n in names]
+        velocities = [system.output_exprs[f"{prefix}{n}.flow"] for n in names]
+        commands = []
+        for i in range(len(actuators)):
+            start = f"{prefix}transfer[{i}]." if several else f"{prefix}transfer."
+            own = [u for u in system.input_vars if u.name.startswith(start)]
+            if len(own) != 1:
+                raise ModelError(
+                    f"transfer system {i + 1} must have exactly one input, the command; found {', '.join(u.name for u in own) or 'none'}"
+                )
+            commands.append(own[0])
+        extra_inputs = [u.name for u in system.input_vars if u not in commands]
+        if extra_inputs:
+            raise ModelError(
+                f"the physical half has inputs of its own ({', '.join(extra_inputs)}); an excitation must act on the numerical half"
+            )
+        return self._finish(system, commands, forces, velocities, prefix)
+
+    def _composed(self, actuators: list[Any], prefix: str) -> RigSystem:
+        """Connect transfer systems given as equations to the specimen's equations."""
+        several = len(actuators) > 1
+        specimen = prefixed(self.physical.compile(), f"{prefix}specimen.")
+        transfers = [transfer_system(a, f"{prefix}transfer[{i}]." if several else f"{prefix}transfer.") for i, a in enumerate(actuators)]
+        by_name = dict(zip(specimen.inputs, specimen.input_vars, strict=True))
+        links: dict[Var, Expr] = {}
+        forces = []
+        for i, (t, direction) in enumerate(zip(transfers, orientation(self.physical), strict=True)):
+            name = f"{prefix}specimen.interface" + (f"[{i}]" if several else "")
+            if f"{name}.flow" not in by_name:
+                raise ModelError(
+                    f"{name}: the specimen begins with a mass, so it cannot be joined to a transfer system given as "
+                    "equations; give the transfer system as a bond graph"
+                )
+            effort = specimen.output_exprs[f"{name}.effort"]
+            links[by_name[f"{name}.flow"]] = t.velocity
+            links[t.load] = effort if direction < 0 else -effort
+            forces.append(effort)
+        system = connect("rig", [specimen, *(t.system for t in transfers)], links, {})
+        return self._finish(system, [t.command for t in transfers], forces, [t.velocity for t in transfers], prefix)
+
+    def _finish(
+        self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str
+    ) -> RigSystem:
+        states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
+        extra: dict[Var, Expr] = {}
+        displacements: list[Expr] = []
+        for i, v in enumerate(velocities):
+            index = f"[{i}]" if len(velocities) > 1 else ""
+            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement{index}")
+            extra.update(new)
+            displacements.append(x)
+        if extra:
+            system = connect("rig", [system], {}, system.output_exprs, states=extra)
+        return RigSystem(system, tuple(commands), tuple(forces), tuple(displacements), tuple(velocities))
+
+    def describe(self) -> dict[str, Any]:
+        """Description for run files."""
+        return {
+            "rig": "Emulated",
+            "actuators": [getattr(a, "_name", None) or type(a).__name__ for a in self.actuator_list()],
+            "sensors": {k: s.describe() for k, s in self.sensors.items()},
+            "drive": [d.describe() for d in self.drive],
+            "latency": self.latency,
+            "substeps": self.substeps,
+            "seed": self.seed,
+            **self.integrator.describe(),
+        }

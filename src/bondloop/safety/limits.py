@@ -1,0 +1,41 @@
+"""Limits of a test: beyond them a run stops."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from bondloop.errors import InputError
+from bondloop.units import quantity
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Largest allowed magnitudes; None where there is no limit. Texts with units are accepted.
+
+    Parameters
+    ----------
+    displacement, velocity, force, command
+        In m, m/s, N, and the command's own unit.
+    """
+
+    displacement: float | str | None = None
+    velocity: float | str | None = None
+    force: float | str | None = None
+    command: float | str | None = None
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is None:
+                continue
+            number = quantity(value) if isinstance(value, str) else float(value)
+            if not number > 0:
+                raise InputError(f"limits.{f.name} must be positive; found {value}")
+            object.__setattr__(self, f.name, number)
+
+    def describe(self) -> dict[str, Any]:
+        """Description for run files."""
+        return asdict(self)

@@ -1,0 +1,138 @@
+"""The five assumptions of Gawthrop 2005, checked one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondloop.bondgraph import Model
+from bondloop.bondgraph.cut import interfaces
+from bondloop.errors import BondloopError
+from bondloop.substructure.half import NumericalHalf, numerical_half
+from bondloop.substructure.paths import CausalPath, shortest_causal_path
+from bondloop.transfer.base import Transfer, transfer_system
+
+__all__ = ["Assumption", "Assumptions", "check_assumptions"]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One assumption: its number in the paper, whether it holds, and why."""
+
+    number: int
+    title: str
+    holds: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.number}. {self.title}: {'holds' if self.holds else 'DOES NOT HOLD'}. {self.reason}"
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """All five, with the two shortest causal paths of each interface."""
+
+    items: tuple[Assumption, ...]
+    numerical_paths: tuple[CausalPath | None, ...] = ()
+    transfer_paths: tuple[CausalPath | None, ...] = ()
+
+    @property
+    def hold(self) -> bool:
+        """Whether all hold."""
+        return all(a.holds for a in self.items)
+
+    def __str__(self) -> str:
+        return "\n".join(str(a) for a in self.items)
+
+
+def check_assumptions(numerical: Model, physical: Model, actuators: Sequence[Any]) -> Assumptions:
+    """Check a cut with its transfer systems.
+
+    Parameters
+    ----------
+    numerical, physical
+        The halves.
+    actuators
+        One transfer system per interface.
+    """
+    items: list[Assumption] = []
+    half: NumericalHalf | None = None
+    count = len(interfaces(numerical))
+    try:
+        half = numerical_half(numerical)
+        imposed = [f"{s.path}.effort" for s in interfaces(physical)]
+        outputs = physical.compile().outputs
+        wrong = [name for name in imposed if name not in outputs]
+        reason = (
+            f"the physical half gives {', '.join(imposed)}, the numerical half takes it and gives the velocity"
+            if not wrong
+            else f"the physical half does not give {', '.join(wrong)}: it begins with a mass; cut at its spring side"
+        )
+        items.append(Assumption(1, "the physical half imposes a force on the numerical one", not wrong, reason))
+    except BondloopError as error:
+        items.append(Assumption(1, "the physical half imposes a force on the numerical one", False, str(error)))
+    sensed = ", ".join(f"force at {s.path}" for s in interfaces(physical))
+    items.append(Assumption(2, "what the physical half imposes is measured", True, f"a load cell must measure the {sensed}"))
+    fits = len(actuators) == count
+    items.append(
+        Assumption(
+            3,
+            "the motion is imposed through a transfer system with as many inputs as interfaces",
+            fits,
+            f"{count} interface{'s' if count > 1 else ''}, {len(actuators)} transfer system{'s' if len(actuators) != 1 else ''}",
+        )
+    )
+    transfers = [transfer_system(a, f"transfer[{i}]." if len(actuators) > 1 else "transfer.") for i, a in enumerate(actuators)]
+    items.append(_stability(transfers))
+    n_paths, t_paths = [], []
+    if half is not None and fits:
+        n_paths = [shortest_causal_path(half.system, e, f) for e, f in zip(half.efforts, half.flows, strict=True)]
+        t_paths = [shortest_causal_path(t.system, t.command, t.velocity) for t in transfers]
+        items.append(_paths(n_paths, t_paths))
+    else:
+        items.append(Assumption(5, "sigma_N >= sigma_T", False, "cannot be checked before assumptions 1 and 3 hold"))
+    return Assumptions(tuple(items), tuple(n_paths), tuple(t_paths))
+
+
+def _stability(transfers: Sequence[Transfer]) -> Assumption:
+    title = "the transfer system is stable, with stable zero dynamics"
+    good, words = True, []
+    for t in transfers:
+        space = t.system.linearise()
+        poles = space.poles()
+        zeros = space.zeros(space.outputs[0], t.command.name)
+        scale = max(1.0, float(np.abs(poles).max(initial=0.0)))
+        slow_pole = float(poles.real.max(initial=-np.inf))
+        slow_zero = float(zeros.real.max(initial=-np.inf))
+        stable = slow_pole < -1e-9 * scale
+        marginal = abs(slow_zero) <= 1e-9 * scale
+        minimum_phase = slow_zero <= 1e-9 * scale
+        good = good and stable and minimum_phase
+        name = t.system.name
+        words.append(
+            f"{name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros {_numbers(zeros)} "
+            + ("none" if not len(zeros) else "stable, one at the origin (its position)" if marginal and minimum_phase else "stable" if minimum_phase else "UNSTABLE: it cannot be inverted")
+        )
+    return Assumption(4, title, good, "; ".join(words))
+
+
+def _numbers(values: Any) -> str:
+    shown = [f"{v.real:.3g}{v.imag:+.3g}j" if abs(v.imag) > 1e-9 * (1 + abs(v)) else f"{v.real + 0.0:.3g}" for v in values[:6]]
+    return "[" + ", ".join(shown) + (", ..." if len(values) > 6 else "") + "]"
+
+
+def _paths(n_paths: Sequence[CausalPath | None], t_paths: Sequence[CausalPath | None]) -> Assumption:
+    title = "sigma_N >= sigma_T: the numerical half's shortest causal path is at least as long as the transfer system's"
+    good, words = True, []
+    for n, t in zip(n_paths, t_paths, strict=True):
+        if t is None:
+            good = False
+            words.append("no causal path leads from the command to the velocity")
+            continue
+        sigma_n = np.inf if n is None else n.length
+        good = good and sigma_n >= t.length
+        words.append(f"sigma_N = {sigma_n} ({n or 'no path'}), sigma_T = {t.length} ({t})")
+    return Assumption(5, title, good, "; ".join(words))

@@ -1,0 +1,64 @@
+"""The numerical half of a test, as seen from its interface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bondloop.bondgraph import Model
+from bondloop.bondgraph.cut import interfaces
+from bondloop.errors import ModelError
+from bondloop.program.compose import prefixed
+from bondloop.program.expr import Expr, Var
+from bondloop.program.system import System
+
+__all__ = ["NumericalHalf", "numerical_half", "orientation"]
+
+
+@dataclass(frozen=True)
+class NumericalHalf:
+    """A numerical half that takes forces and gives velocities at its interfaces.
+
+    Attributes
+    ----------
+    system
+        Its equations.
+    efforts
+        Inputs: the interface forces, as carried by the cut bonds.
+    flows
+        Expressions: the interface velocities.
+    signs
+        +1 where the cut bond points to the physical half, -1 where it points from it. The load on the
+        transfer system is the bond's effort times this sign.
+    excitations
+        The other inputs.
+    """
+
+    system: System
+    efforts: tuple[Var, ...]
+    flows: tuple[Expr, ...]
+    signs: tuple[int, ...]
+    excitations: tuple[Var, ...]
+
+
+def orientation(half: Model) -> tuple[int, ...]:
+    """For each interface +1 if its bond points out of this half, -1 if into it."""
+    return tuple(1 if s._bonds[0].head is s else -1 for s in interfaces(half))
+
+
+def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
+    """Compile the numerical half; it must take forces and give velocities (Gawthrop 2005, assumption 1)."""
+    system = prefixed(model.compile(), prefix)
+    by_name = dict(zip(system.inputs, system.input_vars, strict=True))
+    efforts, flows = [], []
+    for sensor in interfaces(model):
+        path = prefix + sensor.path
+        if f"{path}.effort" not in by_name:
+            raise ModelError(
+                f"{path}: the numerical half imposes the force here and would have to be given the velocity "
+                "(Gawthrop 2005, assumption 1 does not hold); cut where the numerical half ends in a mass, so that "
+                "it takes a force and gives a velocity"
+            )
+        efforts.append(by_name[f"{path}.effort"])
+        flows.append(system.output_exprs[f"{path}.flow"])
+    rest = tuple(u for u in system.input_vars if u not in efforts)
+    return NumericalHalf(system, tuple(efforts), tuple(flows), orientation(model), rest)

@@ -1,0 +1,55 @@
+"""A mass with damper and spring, driven by a force or by a set point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bondloop.bondgraph import MC, C, I, Input, Model, One, Port, R, Se
+from bondloop.errors import InputError
+from bondloop.units import quantity
+
+__all__ = ["MassSpringDamper"]
+
+
+class MassSpringDamper(Model):
+    """Mass m with damper c and spring k to ground.
+
+    With ``drive="force"`` the command is a force on the mass (Gawthrop 2005, Figure 5; Wagg 2001, Figure 4):
+    ``m dv/dt + c v + k x = u - F``. With ``drive="position"`` it is the set point of the spring's far end
+    (Gawthrop 2005, Figure 11): ``m dv/dt + c v + k x = k x_d - F``, so X/X_d = k / (m s^2 + c s + k).
+
+    Parameters
+    ----------
+    m, c, k
+        Mass in kg, damping in Ns/m, stiffness in N/m; numbers, texts with units or SymPy symbols.
+    drive
+        ``"force"`` or ``"position"``.
+    velocity
+        Initial velocity in m/s.
+    friction
+        A further resistor element beside the damper, such as ``bondloop.rigs.coulomb(...)``.
+    """
+
+    def __init__(
+        self, m: Any, c: Any, k: Any, *, drive: str = "force", velocity: float = 0.0, friction: R | None = None
+    ) -> None:
+        super().__init__("mass_spring_damper")
+        self.command_unit = {"force": "N", "position": "m"}.get(drive, "")
+        self.v, self.out = One(), Port()
+        mass = quantity(m) if isinstance(m, str) else m
+        self.mass = I(mass=mass, initial=mass * velocity if velocity else 0.0)
+        self.damper = R(damping=c)
+        if drive == "force":
+            self.command = Se("u")
+            self.spring = C(stiffness=k)
+            self.command >> self.v
+        elif drive == "position":
+            self.command = Input("x_d")
+            self.spring = MC(lambda q, x_d, stiffness: stiffness * (q - x_d), stiffness=k)
+            self.command >> self.spring
+        else:
+            raise InputError(f"drive must be 'force' or 'position'; found {drive!r}")
+        self.v >> [self.mass, self.damper, self.spring, self.out]
+        if friction is not None:
+            self.friction = friction
+            self.v >> self.friction

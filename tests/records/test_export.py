@@ -1,0 +1,102 @@
+"""Records as CSV, MAT and xarray."""
+
+import contextlib
+import csv
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.io import loadmat
+
+from bondloop.errors import InputError
+from bondloop.records import Record, xarray_view
+from bondloop.records.mat import matlab_names
+
+RECORD = Record(
+    np.arange(3) * 0.1,  # 0.30000000000000004 and the like must keep every digit
+    {"m3.v.flow": np.array([1 / 3, np.nan, -np.inf]), "gain [1]": np.array([1e-300, 5e-324, -0.0])},
+    {"m3.v.flow": "µm/s"},
+    {"test": "three mass"},
+    {"status": "completed"},
+)
+
+
+def test_csv_keeps_every_digit_and_unit(tmp_path):
+    RECORD.to_csv(tmp_path / "run.csv")
+    header = next(csv.reader((tmp_path / "run.csv").read_text(encoding="utf-8").splitlines()))
+    assert header == ["time [s]", "m3.v.flow [µm/s]", "gain [1] []"]
+    back = Record.from_csv(tmp_path / "run.csv")
+    assert back.units == RECORD.units
+    for name in RECORD:
+        np.testing.assert_array_equal(back[name].view(np.uint64), RECORD[name].view(np.uint64))
+
+
+def test_csv_of_no_samples(tmp_path):
+    Record(np.zeros(0), {"x": np.zeros(0)}, {"x": "m"}).to_csv(tmp_path / "run.csv")
+    assert len(Record.from_csv(tmp_path / "run.csv")) == 0
+
+
+def test_csv_of_another_program(tmp_path):
+    (tmp_path / "a.csv").write_text('﻿t [ms];"x, top [mm]"\n0;1\n\n2;\n', encoding="utf-8")
+    record = Record.from_csv(tmp_path / "a.csv")
+    assert record.time.tolist() == [0.0, 0.002]  # 2 ms
+    assert record.units == {"x, top": "mm"}
+    assert np.isnan(record["x, top"][1])
+
+
+def test_csv_reports_every_bad_line(tmp_path):
+    (tmp_path / "a.csv").write_text("time,x\n0,1\n\n1\n2,oops\n")
+    with pytest.raises(InputError, match=r"2 faults: line 4 has 1 cells; the header has 2; line 5: 'oops'"):
+        Record.from_csv(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("0,1\n1,2\n")
+    with pytest.raises(InputError, match="a header such as"):
+        Record.from_csv(tmp_path / "b.csv")
+    (tmp_path / "c.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="UTF-8"):
+        Record.from_csv(tmp_path / "c.csv")
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(alphabet='0123456789.,;eE+-\n\t "#[]timesx', max_size=80))
+def test_csv_reads_or_refuses_any_text(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_text(text, encoding="utf-8")
+    with contextlib.suppress(InputError):  # anything else is a fault of the reader
+        Record.from_csv(path)
+
+
+def test_mat_has_legal_names_and_their_mapping(tmp_path):
+    RECORD.to_mat(tmp_path / "run.mat")
+    content = loadmat(tmp_path / "run.mat")
+    table = [[str(cell[0]) if cell.size else "" for cell in row] for row in content["channel_names"]]
+    assert table == [["m3_v_flow", "m3.v.flow", "µm/s"], ["gain__1_", "gain [1]", ""]]
+    np.testing.assert_array_equal(content["m3_v_flow"][:, 0], RECORD["m3.v.flow"])
+    assert content["time"].shape == (3, 1)
+    assert "three mass" in content["description"][0]
+
+
+@given(st.lists(st.text(min_size=1), unique=True, max_size=20))
+def test_mat_names_are_legal_and_unique(names):
+    legal = list(matlab_names(names).values())
+    assert len({name.lower() for name in legal}) == len(names)
+    assert all(
+        name.isascii() and name.isidentifier() and name[0] != "_" and len(name) <= 63 for name in legal
+    )
+
+
+def test_without_xarray_the_error_says_what_to_install(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(xarray_view, "import_module", missing)
+    with pytest.raises(InputError, match=r"pip install 'bondloop\[xarray\]'"):
+        RECORD.to_xarray()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("xarray") is None, reason="xarray is an extra")
+def test_xarray_keeps_names_and_units():
+    dataset = RECORD.to_xarray()
+    assert dataset["m3.v.flow"].attrs["units"] == "µm/s"
+    np.testing.assert_array_equal(dataset["time"].values, RECORD.time)

@@ -1,0 +1,57 @@
+"""The record in memory: what it refuses, and how it is cut."""
+
+import numpy as np
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.records import Record
+
+
+def test_all_faults_of_a_record_are_reported_at_once():
+    with pytest.raises(InputError) as caught:
+        Record(np.array([0.0, 1.0, 1.0]), {"a/b": np.zeros(3), "c": np.zeros(2)}, {"d": "m", "c": "[m]"})
+    message = str(caught.value)
+    for part in ("5 faults", "time does not increase at sample 2", "'a/b'", "2 samples", "'d'", "'[m]'"):
+        assert part in message
+
+
+@pytest.mark.parametrize("values", [np.zeros((2, 2)), np.zeros(2, complex), ["a", "b"]])
+def test_what_is_no_row_of_real_numbers_is_refused(values):
+    with pytest.raises(InputError, match="channel 'x'"):
+        Record(np.arange(2.0), {"x": values})
+
+
+def test_a_record_cannot_be_changed_and_its_source_stays_writable():
+    source = np.zeros(3)
+    record = Record(np.arange(3.0), {"x": source})
+    with pytest.raises(ValueError, match="read-only"):
+        record["x"][0] = 1.0
+    source[0] = 1.0  # the loop's own buffer is not frozen by recording it
+
+
+def test_between_takes_both_ends():
+    record = Record(np.arange(5.0), {"x": np.arange(5.0)}, {"x": "m"}, attributes={"status": "completed"})
+    part = record.between(1.0, 3.0)
+    assert part["x"].tolist() == [1.0, 2.0, 3.0]
+    assert (part.units, part.attributes) == ({"x": "m"}, {"status": "completed"})
+    assert len(record.between(7, 9)) == 0
+
+
+def test_sample_period_is_the_mean_and_refuses_a_lost_sample():
+    time = np.arange(100_000) * 1e-4  # rounding of k * period up to 10 s must pass
+    assert Record(time, {}).sample_period == pytest.approx(1e-4, rel=1e-12)
+    with pytest.raises(InputError, match="uneven"):
+        _ = Record(np.delete(time, 500), {}).sample_period
+    with pytest.raises(InputError, match="1 samples has no sample period"):
+        _ = Record(time[:1], {}).sample_period
+
+
+def test_numpy_in_the_description_becomes_plain():
+    given = {"gains": np.array([1.0, 2.0]), "n": np.int64(3), "pair": (1, 2)}
+    assert Record(np.zeros(0), {}, description=given).description == {
+        "gains": [1.0, 2.0],
+        "n": 3,
+        "pair": [1, 2],
+    }
+    with pytest.raises(InputError, match="description"):
+        Record(np.zeros(0), {}, description={"law": lambda x: x})
