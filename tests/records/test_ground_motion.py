@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from bondloop.errors import InputError
 from bondloop.records import read_at2, read_two_columns
 
-NEW = (
-    "PEER NGA STRONG MOTION DATABASE RECORD\nLoma Prieta, Gilroy, 0\nACCELERATION TIME SERIES IN UNITS OF G\n"
-)
+NEW = "PEER NGA STRONG MOTION DATABASE RECORD\nLoma Prieta, 0\nACCELERATION TIME SERIES IN UNITS OF G\n"
 OLD = "PACIFIC ENGINEERING STRONG-MOTION DATA\nIMPERIAL VALLEY 10/15/79\nACCELERATION TIME HISTORY IN UNITS OF G\n"
 G = 9.80665  # m/s², standard gravity
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import BondloopError
+from bondloop.program.expr import Expr, Var
+from bondloop.program.system import System
 from bondloop.substructure.half import NumericalHalf, numerical_half
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
-from bondloop.transfer.base import Transfer, transfer_system
 
 __all__ = ["Assumption", "Assumptions", "check_assumptions"]
+
+
+class TransferLike(Protocol):
+    """What is needed of a transfer system here; ``bondloop.transfer.Transfer`` has it."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def command(self) -> Var: ...
+    @property
+    def velocity(self) -> Expr: ...
 
 
 @dataclass(frozen=True)
@@ -48,15 +60,15 @@ class Assumptions:
         return "\n".join(str(a) for a in self.items)
 
 
-def check_assumptions(numerical: Model, physical: Model, actuators: Sequence[Any]) -> Assumptions:
+def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[TransferLike]) -> Assumptions:
     """Check a cut with its transfer systems.
 
     Parameters
     ----------
     numerical, physical
         The halves.
-    actuators
-        One transfer system per interface.
+    transfers
+        One transfer system per interface, as ``bondloop.transfer.transfer_system`` returns it.
     """
     items: list[Assumption] = []
     half: NumericalHalf | None = None
@@ -76,16 +88,15 @@ def check_assumptions(numerical: Model, physical: Model, actuators: Sequence[Any
         items.append(Assumption(1, "the physical half imposes a force on the numerical one", False, str(error)))
     sensed = ", ".join(f"force at {s.path}" for s in interfaces(physical))
     items.append(Assumption(2, "what the physical half imposes is measured", True, f"a load cell must measure the {sensed}"))
-    fits = len(actuators) == count
+    fits = len(transfers) == count
     items.append(
         Assumption(
             3,
             "the motion is imposed through a transfer system with as many inputs as interfaces",
             fits,
-            f"{count} interface{'s' if count > 1 else ''}, {len(actuators)} transfer system{'s' if len(actuators) != 1 else ''}",
+            f"{count} interface{'s' if count > 1 else ''}, {len(transfers)} transfer system{'s' if len(transfers) != 1 else ''}",
         )
     )
-    transfers = [transfer_system(a, f"transfer[{i}]." if len(actuators) > 1 else "transfer.") for i, a in enumerate(actuators)]
     items.append(_stability(transfers))
     n_paths, t_paths = [], []
     if half is not None and fits:
@@ -97,7 +108,7 @@ def check_assumptions(numerical: Model, physical: Model, actuators: Sequence[Any
     return Assumptions(tuple(items), tuple(n_paths), tuple(t_paths))
 
 
-def _stability(transfers: Sequence[Transfer]) -> Assumption:
+def _stability(transfers: Sequence[TransferLike]) -> Assumption:
     title = "the transfer system is stable, with stable zero dynamics"
     good, words = True, []
     for t in transfers:

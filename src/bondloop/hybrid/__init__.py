@@ -1,0 +1,9 @@
+"""Hybrid tests: wiring, check before the test, run."""
+
+from __future__ import annotations
+
+from bondloop.hybrid.check import Check
+from bondloop.hybrid.run import Run, rerun
+from bondloop.hybrid.test import HybridTest
+
+__all__ = ["Check", "HybridTest", "Run", "rerun"]

@@ -1,0 +1,195 @@
+"""A rehearsal and what came of it."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bondloop.assess import Metrics, metrics
+from bondloop.compile import Result, Runner
+from bondloop.errors import InputError
+from bondloop.program.signals import signal_from
+from bondloop.program.tick import Tick
+from bondloop.program.tick_json import dump_tick, load_tick
+from bondloop.records import Record
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.plots import RunPlots
+
+__all__ = ["Run", "rehearse", "rerun"]
+
+
+class Run:
+    """A finished run: its record, how well the rig followed, figures.
+
+    Attributes
+    ----------
+    record
+        All channels over time, with the full description of the test.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """Return a channel."""
+        return self.record[name]
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Sample instants in seconds."""
+        return self.record.time
+
+    @property
+    def completed(self) -> bool:
+        """Whether the run reached its end."""
+        return bool(self.record.attributes.get("status") == "completed")
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Desired and actual displacement of every interface."""
+        names = [n for n in self.record if n.startswith("desired.displacement")]
+        return [(n, n.replace("desired", "actual", 1)) for n in names]
+
+    @cached_property
+    def metrics(self) -> list[Metrics]:
+        """How well each transfer system followed."""
+        result = []
+        for desired, actual in self.pairs:
+            force = actual.replace("actual.displacement", "force", 1)
+            result.append(metrics(self.record, desired=desired, actual=actual, force=force, motion="displacement"))
+        return result
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words."""
+        if not self.completed:
+            return f"The run was stopped: {self.record.attributes.get('message', '')}."
+        words = []
+        for i, m in enumerate(self.metrics):
+            e = m["normalised_rms_error"]
+            quality = "very well" if e < 0.03 else "well" if e < 0.1 else "poorly" if e < 0.5 else "not at all"
+            who = f"Transfer system {i + 1}" if len(self.metrics) > 1 else "The transfer system"
+            words.append(
+                f"{who} followed the numerical half {quality}: normalised rms error {100 * e:.2g} %, "
+                f"delay {1e3 * m['delay']:.2g} ms."
+            )
+        return " ".join(words)
+
+    @cached_property
+    def plot(self) -> RunPlots:
+        """Figures of this run."""
+        from bondloop.plots import RunPlots
+
+        return RunPlots(self.record, self.pairs)
+
+    def save(self, path: str | Path) -> Path:
+        """Save as one HDF5 file, from which the run can be repeated exactly."""
+        self.record.save(path)
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Run:
+        """Load a saved run."""
+        return cls(Record.load(path))
+
+
+def rehearse(
+    test: HybridTest,
+    seconds: float,
+    *,
+    backend: str = "auto",
+    every: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Run a test's tick for a given time."""
+    steps = _steps(seconds, test.period)
+    signals = {name: s for name, (s, _, _) in test.wiring.signals.tables.items()} if test.tick else {}
+    described = {name: s.describe() for name, s in signals.items()}
+    result, runner = _execute(test.tick, steps, signals, backend, every, progress)
+    description = {
+        **test.describe(),
+        "seconds": seconds,
+        "every": every,
+        "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},
+    }
+    return _finish(test.tick, result, runner, description, {"seed": test.rig.seed})
+
+
+def rerun(path: str | Path, *, backend: str = "auto") -> Run:
+    """Repeat a saved run exactly, from its file alone."""
+    old = Record.load(path)
+    repeat = old.description.get("repeat")
+    if not isinstance(repeat, dict):
+        raise InputError(f"{path}: the file does not hold what is needed to repeat the run")
+    tick = load_tick(repeat["tick"])
+    signals = {name: signal_from(d) for name, d in repeat["tables"].items()}
+    result, runner = _execute(tick, repeat["steps"], signals, backend, old.description.get("every", 1), None)
+    return _finish(tick, result, runner, dict(old.description), {"repeats": str(path), "seed": old.attributes.get("seed")})
+
+
+def _steps(seconds: float, period: float) -> int:
+    if not seconds > 0:
+        raise InputError(f"the length of a run must be positive; found {seconds} s")
+    return int(round(seconds / period)) + 1
+
+
+def _execute(
+    tick: Tick,
+    steps: int,
+    signals: dict[str, Any],
+    backend: str,
+    every: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Result, Runner]:
+    runner = Runner(tick, backend)  # type: ignore[arg-type]
+    inputs = None
+    if signals:
+        times = np.arange(steps + 1) * tick.period
+        columns = []
+        for s in signals.values():
+            values = np.asarray(s.sampled(times), dtype=float)
+            columns += [values[:-1], values[1:]]
+        inputs = np.column_stack(columns)
+    return runner.run(steps, inputs, every=every, progress=progress), runner
+
+
+def _finish(tick: Tick, result: Result, runner: Runner, description: dict[str, Any], extra: dict[str, Any]) -> Run:
+    import bondloop
+
+    attributes = {
+        "status": "completed" if result.finished else "stopped",
+        "message": _why(tick, result),
+        "backend": runner.backend,
+        "backend_message": runner.message,
+        "wall_seconds": result.wall_seconds,
+        "steps": result.steps,
+        "versions": {"bondloop": bondloop.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **extra,
+    }
+    units = {c.name: c.unit for c in tick.channels}
+    return Run(Record(result.time, result.channels, units, description, attributes))
+
+
+def _why(tick: Tick, result: Result) -> str:
+    """Say when and why a run stopped: what was found, what was allowed, what to do."""
+    channel = result.stopped_channel
+    if result.finished or channel is None or result.status != "beyond bounds":
+        return result.message
+    bound = tick.bounds.get(channel, float("inf"))
+    values = result.channels[channel]
+    found = f"{values[-1]:.4g}" if len(values) else "a value"
+    unit = next((c.unit for c in tick.channels if c.name == channel), "")
+    return (
+        f"'{channel}' reached {found} {unit} at t = {result.stopped_at:.4g} s; limit ±{bound:g} {unit}; "
+        "the test is unstable or the limit too narrow: lower the excitation, improve the controller, or raise the limit"
+    )

@@ -1,0 +1,14 @@
+"""Figures of runs, fit to print as they come.
+
+Every function returns a Matplotlib ``Figure`` of its own (no pyplot, no global settings) and saves it when a
+`path` is given; the ending of the path (``.svg``, ``.pdf``, ``.png``) chooses the format.
+"""
+
+from bondloop.plots.gains import gains
+from bondloop.plots.histories import time_histories
+from bondloop.plots.overview import overview
+from bondloop.plots.run import RunPlots
+from bondloop.plots.spectra import error_spectrum
+from bondloop.plots.subspace import subspace
+
+__all__ = ["RunPlots", "error_spectrum", "gains", "overview", "subspace", "time_histories"]

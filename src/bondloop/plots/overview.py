@@ -1,0 +1,96 @@
+"""One page that tells how a run went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.errors import InputError
+from bondloop.plots.axis_unit import labelled, scaled
+from bondloop.plots.histories import draw_history
+from bondloop.plots.page import COLOURS, ERROR, GREY, dress, finish, heading, legend, page, plain
+from bondloop.plots.subspace import draw_subspace
+from bondloop.plots.thinning import drawable, envelope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bondloop.records import Record
+
+__all__ = ["overview"]
+
+Pairs = Mapping[str, Sequence[str]]
+
+
+def overview(
+    record: Record, pairs: Pairs, *, title: str = "", path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw for every actuator its history, its error and its subspace plot.
+
+    Parameters
+    ----------
+    record
+        The run.
+    pairs
+        Desired and actual channel of each actuator, by its name.
+    title
+        Over the page; the status of a run that did not complete stands beneath it.
+    path
+        Where to save.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bondloop.records import Record
+    >>> t = np.linspace(0, 1, 101)
+    >>> record = Record(t, {"z": np.sin(9 * t), "x": np.sin(9 * t - 0.1)}, {"z": "m", "x": "m"})
+    >>> len(overview(record, {"actuator 1": ("z", "x")}).axes)
+    3
+    """
+    checked(record, pairs)
+    figure = page(0.35 + 2.75 * len(pairs))
+    parts = figure.subfigures(len(pairs), 1, squeeze=False)[:, 0]
+    for part, (label, (desired, actual)) in zip(parts, pairs.items(), strict=True):
+        grid = part.add_gridspec(2, 2, width_ratios=(1.75, 1), height_ratios=(1.7, 1))
+        above = part.add_subplot(grid[0, 0])
+        draw_history(above, record, (desired, actual))
+        heading(above, label)
+        legend(above)
+        above.tick_params(labelbottom=False)
+        below = part.add_subplot(grid[1, 0], sharex=above)
+        error = record[actual] - record[desired]
+        factor, shown = scaled(record.units[desired], [drawable(error)])
+        x, y = envelope(record.time, error * factor)
+        below.axhline(0.0, color=GREY, linewidth=0.6, zorder=1)
+        below.plot(x, y, **ERROR)
+        dress(below, "time [s]", labelled("error", shown), ticks=4)
+        part.align_ylabels([above, below])
+        period = record.sample_period if len(record) > 1 else None
+        draw_subspace(
+            part.add_subplot(grid[:, 1]), record[desired], record[actual], record.units[desired], period
+        )
+    status = str(record.attributes.get("status", "completed"))
+    lines = [plain(title)] if title else []
+    if status != "completed":
+        message = str(record.attributes.get("message", ""))
+        lines.append(plain(f"{status}: {message}" if message else status))
+    if lines:
+        colour = COLOURS[1] if status != "completed" else "#1a1a1a"
+        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10, fontweight="bold", color=colour)
+    return finish(figure, path)
+
+
+def checked(record: Record, pairs: Pairs) -> None:
+    """Refuse pairs that are no pairs, unknown channels, and pairs of two units."""
+    if not pairs:
+        raise InputError("no pairs to draw; give at least one, such as {'actuator 1': ('z1', 'x1')}")
+    for label, names in pairs.items():
+        if isinstance(names, str) or len(names) != 2:
+            raise InputError(f"pair '{label}': a desired and an actual channel are needed; found {names!r}")
+        _ = [record[name] for name in names]
+        one, other = (record.units[name] for name in names)
+        if one != other:
+            raise InputError(
+                f"pair '{label}': '{names[0]}' is in {one or 'no unit'}, '{names[1]}' in {other or 'no unit'}"
+            )

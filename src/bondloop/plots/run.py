@@ -1,0 +1,101 @@
+"""The figures of one run, as ``run.plot.subspace()`` and its kin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.errors import InputError
+from bondloop.plots.gains import gains
+from bondloop.plots.histories import Groups, time_histories
+from bondloop.plots.overview import Pairs, checked, overview
+from bondloop.plots.page import finish, heading, page
+from bondloop.plots.spectra import draw_spectrum
+from bondloop.plots.subspace import draw_subspace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bondloop.records import Record
+
+__all__ = ["RunPlots"]
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class RunPlots:
+    """The figures of a run whose actuators are known.
+
+    Parameters
+    ----------
+    record
+        The run.
+    pairs
+        Desired and actual channel of each actuator, by its name.
+    gain_names
+        Channels of adaptive gains, if the controller has any.
+    title
+        Over the overview.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bondloop.records import Record
+    >>> t = np.linspace(0, 1, 101)
+    >>> record = Record(t, {"z": np.sin(9 * t), "x": np.sin(9 * t - 0.1)}, {"z": "m", "x": "m"})
+    >>> plot = RunPlots(record, {"actuator 1": ("z", "x")})
+    >>> type(plot.subspace()).__name__
+    'Figure'
+    >>> plot.gains()
+    Traceback (most recent call last):
+    bondloop.errors.InputError: this run has no adaptive gains
+    """
+
+    record: Record
+    pairs: Pairs
+    gain_names: Sequence[str] = ()
+    title: str = ""
+
+    def histories(self, groups: Groups | None = None, *, path: Path | None = None) -> Figure:
+        """Draw desired and actual motion of every actuator over time, or the groups given."""
+        return time_histories(self.record, self.pairs if groups is None else groups, path=path)
+
+    def subspace(self, *, path: Path | None = None) -> Figure:
+        """Draw the subspace plot of every actuator, side by side."""
+        checked(self.record, self.pairs)
+        across = min(3, len(self.pairs))
+        rows = -(-len(self.pairs) // across)
+        width = {1: 3.5, 2: 6.2, 3: 7.0}[across]
+        figure = page(rows * (width / across + 0.15), width)
+        period = self.record.sample_period
+        for number, (label, (desired, actual)) in enumerate(self.pairs.items(), 1):
+            axes = figure.add_subplot(rows, across, number)
+            x, y = self.record[desired], self.record[actual]
+            draw_subspace(axes, x, y, self.record.units[desired], period)
+            heading(axes, label)
+        return finish(figure, path)
+
+    def gains(self, *, path: Path | None = None) -> Figure:
+        """Draw the adaptive gains."""
+        if not self.gain_names:
+            raise InputError("this run has no adaptive gains")
+        return gains(self.record, self.gain_names, path=path)
+
+    def spectra(self, *, highest: float | None = None, path: Path | None = None) -> Figure:
+        """Draw the spectra of every actuator, stacked, up to `highest` [Hz]."""
+        checked(self.record, self.pairs)
+        figure = page(0.3 + 2.3 * len(self.pairs))
+        stack = figure.subplots(len(self.pairs), 1, squeeze=False)[:, 0]
+        period = self.record.sample_period
+        for axes, (label, (desired, actual)) in zip(stack, self.pairs.items(), strict=True):
+            x, y = self.record[desired], self.record[actual]
+            draw_spectrum(axes, x, y, period, self.record.units[desired], highest)
+            heading(axes, label)
+        return finish(figure, path)
+
+    def overview(self, *, path: Path | None = None) -> Figure:
+        """Draw history, error and subspace plot of every actuator on one page."""
+        return overview(self.record, self.pairs, title=self.title, path=path)

@@ -1,0 +1,130 @@
+"""Amplitude spectra of desired motion, actual motion and error."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from bondloop.assess.samples import positive, same_length
+from bondloop.errors import InputError
+from bondloop.plots.axis_unit import labelled, quantity_of, scaled
+from bondloop.plots.page import ACTUAL, DESIRED, ERROR, dress, finish, heading, legend, page
+from bondloop.plots.thinning import drawable, envelope
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+__all__ = ["amplitude_spectrum", "error_spectrum"]
+
+FLOOR = 1e-4
+"""Lines below this part of the greatest are off the page: rounding and leakage live there."""
+
+
+def amplitude_spectrum(
+    values: NDArray[np.float64], sample_period: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies [Hz] and amplitudes in the unit of the signal, with a Hann window and the mean removed.
+
+    A sine of amplitude a whose frequency falls on a line has the amplitude a there: 2 abs(Σ w x e^{-jωt}) /
+    Σ w.
+
+    Examples
+    --------
+    >>> t = np.arange(1000) * 1e-3
+    >>> f, a = amplitude_spectrum(3 * np.sin(2 * np.pi * 20 * t), 1e-3)
+    >>> float(f[a.argmax()]), round(float(a.max()), 6)
+    (20.0, 3.0)
+    """
+    window = np.hanning(values.size + 1)[:-1]
+    spectrum = np.fft.rfft((values - values.mean()) * window) * (2.0 / window.sum())
+    return np.fft.rfftfreq(values.size, positive("sample_period", sample_period)), np.abs(spectrum)
+
+
+def error_spectrum(
+    desired: NDArray[np.float64],
+    actual: NDArray[np.float64],
+    sample_period: float,
+    unit: str = "m",
+    *,
+    highest: float | None = None,
+    title: str = "",
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw the amplitude spectra of desired and actual motion and of their difference.
+
+    Parameters
+    ----------
+    desired, actual
+        Signals, shape (n,).
+    sample_period
+        Seconds between samples.
+    unit
+        Their unit.
+    highest
+        End of the frequency axis [Hz]; unless given, where everything has sunk below 1e-3 of the greatest
+        line.
+    title, path
+        Heading, and where to save.
+
+    Examples
+    --------
+    >>> t = np.arange(2000) * 1e-3
+    >>> figure = error_spectrum(np.sin(30 * t), np.sin(30 * (t - 0.01)), 1e-3)
+    >>> figure.axes[0].get_xlabel()
+    'frequency [Hz]'
+    """
+    figure = page(2.7)
+    axes = figure.subplots()
+    draw_spectrum(axes, desired, actual, sample_period, unit, highest)
+    if title:
+        heading(axes, title)
+    return finish(figure, path)
+
+
+def draw_spectrum(
+    axes: Axes,
+    desired: NDArray[np.float64],
+    actual: NDArray[np.float64],
+    sample_period: float,
+    unit: str,
+    highest: float | None = None,
+) -> None:
+    """Draw the three spectra into axes."""
+    x, y = same_length(desired=desired, actual=actual)
+    sound = np.isfinite(drawable(x)) & np.isfinite(drawable(y))
+    count = sound.size if sound.all() else int(np.argmin(sound))
+    if count < 8:
+        raise InputError(f"a spectrum needs at least 8 finite samples; found {count}")
+    signals = {"desired": x[:count], "actual": y[:count], "error": y[:count] - x[:count]}
+    looks = {"desired": DESIRED, "actual": ACTUAL, "error": ERROR}
+    lines = {name: amplitude_spectrum(signal, sample_period) for name, signal in signals.items()}
+    factor, shown = scaled(unit, [amplitude for _, amplitude in lines.values()])
+    peak = max(float(amplitude.max()) for _, amplitude in lines.values()) * factor or 1.0
+    frequency = lines["desired"][0]
+    end = highest or _band(frequency, [amplitude * factor for _, amplitude in lines.values()], 1e-3 * peak)
+    inside = frequency <= end
+    axes.set_yscale("log")
+    for name, (_, amplitude) in lines.items():
+        f, a = envelope(frequency[inside], np.maximum(amplitude[inside] * factor, 1e-3 * FLOOR * peak))
+        axes.plot(f, a, label=name, **looks[name])
+    axes.set(xlim=(0.0, end), ylim=(FLOOR * peak, 2.0 * peak))
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    what = quantity_of(unit)
+    dress(axes, "frequency [Hz]", labelled(f"{what} amplitude".strip(), shown))
+    axes.xaxis.set_major_locator(MaxNLocator(8))
+    legend(axes)
+
+
+def _band(frequency: NDArray[np.float64], spectra: list[NDArray[np.float64]], level: float) -> float:
+    """Return a little more than the highest frequency with a line above the level."""
+    above = [int(np.flatnonzero(amplitude > level)[-1]) for amplitude in spectra if (amplitude > level).any()]
+    if not above:
+        return float(frequency[-1])
+    return float(
+        min(max(1.15 * frequency[max(above)], frequency[min(10, frequency.size - 1)]), frequency[-1])
+    )
