@@ -99,14 +99,15 @@ class _Builder:
         n, cubic = self.draw(st.integers(1, 4)), self.draw(st.booleans())
         unknowns = [self.fresh("loop") for _ in range(n)]
         weights = st.sampled_from([0.0, 0.25, -0.4, 1.0])
-        definitions = {}
-        for i, v in enumerate(unknowns):
-            drive = function("sin", self.expression())
+        definitions, driven = {}, []
+        for v in unknowns:
+            drive = self.fresh("drive")
+            driven.append(Assign(drive, Op("sin", (self.expression(),))))
             others = sum((self.draw(weights) * u for u in unknowns if u is not v), Const(0.0))
             definitions[v] = drive + others - (v**3 if cubic else self.draw(weights) * v)
         statements = schedule(definitions, unknowns)
-        self.known += unknowns
-        return statements
+        self.known += [*unknowns, *(a.target for a in driven)]
+        return driven + statements
 
     def repeat(self, depth):
         counter = self.add(self.fresh("turn"))

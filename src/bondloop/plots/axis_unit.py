@@ -75,8 +75,8 @@ def quantity_of(unit: str) -> str:
     """
     return {
         "m": "displacement", "m/s": "velocity", "m/s^2": "acceleration", "m/s²": "acceleration", "N": "force",
-        "rad": "rotation", "rad/s": "angular velocity", "N m": "moment", "N*m": "moment", "J": "energy", "W": "power",
-        "Pa": "pressure", "V": "voltage", "A": "current",
+        "rad": "rotation", "rad/s": "angular velocity", "N m": "moment", "N*m": "moment",
+        "J": "energy", "W": "power", "Pa": "pressure", "V": "voltage", "A": "current",
     }.get(unit, "")  # fmt: skip
 
 

@@ -40,6 +40,7 @@ def time_histories(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from bondloop.records import Record
     >>> t = np.linspace(0, 1, 101)
     >>> record = Record(t, {"z": np.sin(t), "x": np.sin(t - 0.1)}, {"z": "m", "x": "m"})

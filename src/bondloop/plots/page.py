@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from bondloop.errors import InputError
@@ -24,7 +25,7 @@ LABEL, TICK, SMALL = 9.0, 8.0, 8.0
 """Points of axis labels, tick labels, legends and notes at that width."""
 INK, GREY, RULE = "#1a1a1a", "#6e6e6e", "#d9d9d9"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5F4B8B", "#000000")
-"""Okabe and Ito's colours, told apart with every kind of colour vision; yellow is too faint for lines on paper."""
+"""Okabe and Ito's colours, told apart with every colour vision; without the yellow, too faint on paper."""
 DESIRED: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 1.1}
 ACTUAL: dict[str, Any] = {"color": COLOURS[1], "linestyle": (0, (4, 1.6)), "linewidth": 1.2}
 ERROR: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-", "linewidth": 0.9}
@@ -36,11 +37,8 @@ FORMATS = ("svg", "pdf", "png")
 
 def page(height: float, width: float = WIDTH) -> Figure:
     """Return an empty figure [inches] whose parts make room for each other."""
-    figure = Figure(figsize=(width, height), dpi=RESOLUTION, layout="constrained", facecolor="white")
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(w_pad=0.05, h_pad=0.05, wspace=0.03, hspace=0.04)
-    return figure
+    room = ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.05, wspace=0.03, hspace=0.04)
+    return Figure(figsize=(width, height), dpi=RESOLUTION, layout=room, facecolor="white")
 
 
 def dress(axes: Axes, xlabel: str = "", ylabel: str = "", *, ticks: int = 5) -> None:
@@ -94,12 +92,12 @@ def legend(axes: Axes, count: int | None = None) -> None:
 
 
 def plain(text: str) -> str:
-    """Return text that Matplotlib does not take for mathematics.
+    r"""Return text that Matplotlib does not take for mathematics.
 
     Examples
     --------
     >>> plain("cost $")
-    'cost \\\\$'
+    'cost \\$'
     """
     return text.replace("$", r"\$")
 

@@ -13,7 +13,7 @@ from bondloop.plots.histories import Groups, time_histories
 from bondloop.plots.overview import Pairs, checked, overview
 from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum
-from bondloop.plots.subspace import draw_subspace
+from bondloop.plots.subspace import subspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,17 +66,15 @@ class RunPlots:
     def subspace(self, *, path: Path | None = None) -> Figure:
         """Draw the subspace plot of every actuator, side by side."""
         checked(self.record, self.pairs)
-        across = min(3, len(self.pairs))
-        rows = -(-len(self.pairs) // across)
-        width = {1: 3.5, 2: 6.2, 3: 7.0}[across]
-        figure = page(rows * (width / across + 0.15), width)
-        period = self.record.sample_period
-        for number, (label, (desired, actual)) in enumerate(self.pairs.items(), 1):
-            axes = figure.add_subplot(rows, across, number)
-            x, y = self.record[desired], self.record[actual]
-            draw_subspace(axes, x, y, self.record.units[desired], period)
-            heading(axes, label)
-        return finish(figure, path)
+        desired, actual = zip(*self.pairs.values(), strict=True)
+        return subspace(
+            [self.record[name] for name in desired],
+            [self.record[name] for name in actual],
+            [self.record.units[name] for name in desired],
+            sample_period=self.record.sample_period,
+            titles=list(self.pairs),
+            path=path,
+        )
 
     def gains(self, *, path: Path | None = None) -> Figure:
         """Draw the adaptive gains."""

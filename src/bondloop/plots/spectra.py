@@ -28,7 +28,7 @@ FLOOR = 1e-4
 def amplitude_spectrum(
     values: NDArray[np.float64], sample_period: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return frequencies [Hz] and amplitudes in the unit of the signal, with a Hann window and the mean removed.
+    """Return frequencies [Hz] and amplitudes in the signal's unit, mean removed, with a Hann window.
 
     A sine of amplitude a whose frequency falls on a line has the amplitude a there: 2 abs(Σ w x e^{-jωt}) /
     Σ w.
@@ -42,7 +42,8 @@ def amplitude_spectrum(
     """
     window = np.hanning(values.size + 1)[:-1]
     spectrum = np.fft.rfft((values - values.mean()) * window) * (2.0 / window.sum())
-    return np.fft.rfftfreq(values.size, positive("sample_period", sample_period)), np.abs(spectrum)
+    step = 1.0 / (values.size * positive("sample_period", sample_period))
+    return np.arange(spectrum.size, dtype=np.float64) * step, np.abs(spectrum)
 
 
 def error_spectrum(

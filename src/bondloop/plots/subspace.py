@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["subspace"]
 
-Signals = "NDArray[np.float64] | Sequence[NDArray[np.float64]]"
+WIDTHS = {1: 3.5, 2: 6.0, 3: WIDTH}
+"""Inches across for so many plots side by side."""
 
 
 def subspace(
     desired: NDArray[np.float64] | Sequence[NDArray[np.float64]],
     actual: NDArray[np.float64] | Sequence[NDArray[np.float64]],
-    unit: str = "m",
+    unit: str | Sequence[str] = "m",
     *,
     sample_period: float | None = None,
     titles: Sequence[str] = (),
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    """Draw actual against desired motion, with the 45° line of perfect synchronisation.
+    r"""Draw actual against desired motion, with the 45° line of perfect synchronisation.
 
     An amplitude error turns the figure off the line, a delay opens it into an ellipse. The axes are square
     with equal scales; the normalised rms error and, with `sample_period`, the delay are written beside the
@@ -45,7 +46,7 @@ def subspace(
     desired, actual
         Signals, shape (n,); or one of each for every actuator, drawn side by side, three in a row.
     unit
-        Their unit.
+        Their unit, or one for each actuator.
     sample_period
         Seconds between samples, for the delay.
     titles
@@ -62,7 +63,7 @@ def subspace(
     >>> t = np.arange(1000) * 1e-3
     >>> figure = subspace(np.sin(30 * t), np.sin(30 * (t - 0.01)), "m", sample_period=1e-3)
     >>> figure.axes[0].texts[0].get_text()
-    'NRMSE 29.6 %\\ndelay 10.0 ms'
+    'NRMSE 29.9 %\ndelay 10.0 ms'
     """
     x, y = _several(desired), _several(actual)
     if len(x) != len(y) or not x:
@@ -71,16 +72,19 @@ def subspace(
         )
     if titles and len(titles) != len(x):
         raise InputError(f"{len(titles)} titles for {len(x)} actuators")
+    units = [unit] * len(x) if isinstance(unit, str) else list(unit)
+    if len(units) != len(x):
+        raise InputError(f"{len(units)} units for {len(x)} actuators")
     across = min(3, len(x))
     rows = -(-len(x) // across)
-    width = 3.5 if across == 1 else WIDTH
-    figure = page(rows * (width / across + 0.15), width)
+    width = WIDTHS[across]
+    figure = page(rows * (width / across + 0.1), width)
     grid = figure.subplots(rows, across, squeeze=False).ravel()
     for number, axes in enumerate(grid):
         if number >= len(x):
             axes.remove()
             continue
-        draw_subspace(axes, x[number], y[number], unit, sample_period)
+        draw_subspace(axes, x[number], y[number], units[number], sample_period)
         if titles:
             heading(axes, titles[number])
     return finish(figure, path)

@@ -13,8 +13,8 @@ COLUMNS = 3000
 """More than the dots across any figure here (7 in at 200 dpi is 1400)."""
 DENSE = 20_000
 """Points up to which a trajectory is drawn as it is."""
-CELLS = 2000
-"""Cells along each side of the plane in which a trajectory's repeated pieces are found."""
+CELLS = 600
+"""Cells along each side of the plane in which a trajectory's repeated pieces are found: a dot each."""
 LARGEST = 1e150
 """Beyond this a value is drawn as a gap: its square overflows inside the drawing."""
 
@@ -71,7 +71,8 @@ def trajectory(
     """Return a path in the plane without the pieces that retrace earlier ones on a fine grid.
 
     A steady oscillation runs over the same loop again and again; each piece is drawn once. Pieces left out
-    become gaps (NaN). Every cell that the whole path visits is visited by what is returned.
+    become gaps (NaN). Every cell
+    that the whole path visits is visited by what is returned, and its extremes are kept to the last digit.
 
     Examples
     --------
@@ -86,11 +87,15 @@ def trajectory(
     sound = np.isfinite(x) & np.isfinite(y)
     cell = np.where(sound, _cells(x, sound) * (CELLS + 1) + _cells(y, sound), -1)
     # Samples that stay in a cell add nothing; then each step between two cells is kept the first time.
-    moved = np.concatenate(([True], cell[1:] != cell[:-1]))
-    x, y, cell = x[moved], y[moved], cell[moved]
+    extreme = np.zeros(x.size, dtype=bool)
+    for values in (x, y):
+        extreme[[np.nanargmin(values), np.nanargmax(values)]] = sound.any()
+    moved = np.concatenate(([True], cell[1:] != cell[:-1])) | extreme
+    x, y, cell, extreme = x[moved], y[moved], cell[moved], extreme[moved]
     step = cell[:-1] * (CELLS + 1) ** 2 + cell[1:]
     new = np.zeros(step.size, dtype=bool)
     new[np.unique(step, return_index=True)[1]] = True
+    new |= extreme[1:]
     kept = np.concatenate((new, [False])) | np.concatenate(([True], new))
     torn = np.flatnonzero(np.concatenate(([False], ~new)) & kept)  # a kept point whose step to it is left out
     x, y = (np.insert(np.where(kept, values, np.nan), torn, np.nan) for values in (x, y))

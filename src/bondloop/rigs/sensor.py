@@ -1,0 +1,139 @@
+"""Sensors: chains of imperfections with a unit, and ready-made ones with numbers from data sheets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.program.described import number
+from bondloop.rigs.imperfections.base import Applied, Chain, Context, Imperfection, checked
+from bondloop.rigs.imperfections.dynamic import LowPass
+from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.program.expr import Expr
+
+__all__ = ["LVDT", "LoadCell", "Sensor", "sensor_from"]
+
+
+@dataclass(frozen=True)
+class Sensor(Imperfection):
+    """What stands between a quantity and the number that the controller reads.
+
+    Parameters
+    ----------
+    imperfections
+        In the order in which the signal passes them; none for an ideal sensor.
+    unit
+        Of the quantity, for records: ``"N"``, ``"m"``.
+
+    Examples
+    --------
+    >>> sensor = Sensor((Noise("0.1 N"), Quantisation(16, range="500 N")), unit="N")
+    >>> sensor_from(sensor.describe()) == sensor
+    True
+    """
+
+    imperfections: tuple[Imperfection, ...] = ()
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "imperfections", checked(self.imperfections, "Sensor(imperfections)"))
+        if not isinstance(self.unit, str):
+            raise InputError(f"Sensor(unit): expected a text, such as 'N'; found {self.unit!r}")
+
+    @property
+    def streams(self) -> int:
+        """How many streams of random numbers its parts draw from."""
+        return Chain(self.imperfections).streams
+
+    def apply(self, value: Expr, context: Context) -> Applied:
+        """Return the reading."""
+        return Chain(self.imperfections).apply(value, context)
+
+
+def sensor_from(description: Mapping[str, Any]) -> Sensor:
+    """Return the sensor of a description, the inverse of ``sensor.describe()``."""
+    return Sensor.from_description(description)
+
+
+def LoadCell(
+    range: float | str = "500 N",  # noqa: A002 - the word of data sheets
+    noise: float | str | None = None,
+    bits: int = 16,
+    linearity: float | str = "0.15 %",
+    bandwidth: float | str | None = None,
+) -> Sensor:
+    """Return a load cell with its amplifier and converter.
+
+    The linearity of ±0.15 % of full scale is that of the RDP model 31 cells of Gawthrop et al. (2005),
+    section 5, who also state hysteresis of ±0.15 % and non-repeatability of ±0.1 %; those are left out here.
+    The noise is our assumption for a strain-gauge amplifier, not theirs.
+
+    Parameters
+    ----------
+    range
+        Full scale, N: it measures from -range to range.
+    noise
+        Rms noise, N; by default 0.02 % of full scale.
+    bits
+        Of the converter.
+    linearity
+        Largest deviation from a straight line, as a fraction of full scale.
+    bandwidth
+        Corner frequency of the amplifier, Hz; none by default.
+
+    Examples
+    --------
+    >>> cell = LoadCell(range="1 kN", bits=12)
+    >>> cell.unit, cell.imperfections[-1].resolution
+    ('N', 0.48828125)
+    """
+    return _transducer("N", range, noise, 2e-4, bits, linearity, bandwidth)
+
+
+def LVDT(
+    range: float | str = "50 mm",  # noqa: A002 - the word of data sheets
+    noise: float | str | None = None,
+    bits: int = 16,
+    linearity: float | str = "0.11 %",
+    bandwidth: float | str | None = None,
+) -> Sensor:
+    """Return a displacement transducer with built-in conditioning, and its converter.
+
+    The linearity of ±0.11 % of a full scale of 50 mm is that of the RDP DCT transducers of Gawthrop et al.
+    (2005), section 5. The noise is our assumption, not theirs.
+
+    Parameters
+    ----------
+    range
+        Full scale, m: it measures from -range to range.
+    noise
+        Rms noise, m; by default 0.01 % of full scale.
+    bits
+        Of the converter.
+    linearity
+        Largest deviation from a straight line, as a fraction of full scale.
+    bandwidth
+        Corner frequency of the conditioning, Hz; none by default.
+
+    Examples
+    --------
+    >>> LVDT().imperfections[0]
+    Nonlinearity(error=0.0011, range=0.05)
+    """
+    return _transducer("m", range, noise, 1e-4, bits, linearity, bandwidth)
+
+
+def _transducer(
+    unit: str, span: Any, noise: Any, typical: float, bits: int, linearity: Any, bandwidth: Any
+) -> Sensor:
+    full = number(span, "range")
+    parts: list[Imperfection] = [Nonlinearity(linearity, full)]
+    if bandwidth is not None:
+        parts.append(LowPass(bandwidth))
+    parts += [Noise(typical * full if noise is None else noise), Quantisation(bits, full)]
+    return Sensor(tuple(parts), unit)
