@@ -15,26 +15,74 @@ from math import pi
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bondloop import bondgraph, errors, papers, program
+    from bondloop import (
+        assess,
+        bondgraph,
+        compile,
+        control,
+        errors,
+        hybrid,
+        integrate,
+        papers,
+        plots,
+        program,
+        records,
+        rigs,
+        safety,
+        substructure,
+        transfer,
+    )
+    from bondloop.hybrid import HybridTest, Run, rerun
+    from bondloop.program import signals
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "HybridTest",
+    "Run",
     "__version__",
+    "assess",
     "bondgraph",
+    "compile",
+    "control",
     "errors",
+    "hybrid",
+    "integrate",
     "papers",
     "pi",
+    "plots",
     "program",
+    "records",
+    "rerun",
+    "rigs",
+    "safety",
+    "signals",
+    "substructure",
+    "transfer",
 ]
 
 # Where each lazy name lives: "module", or "module:attribute" for one thing out of a module. A name added here
 # goes into __all__ and, for type checkers, into the TYPE_CHECKING block above.
 _LAZY = {
+    "HybridTest": "bondloop.hybrid:HybridTest",
+    "Run": "bondloop.hybrid:Run",
+    "assess": "bondloop.assess",
     "bondgraph": "bondloop.bondgraph",
+    "compile": "bondloop.compile",
+    "control": "bondloop.control",
     "errors": "bondloop.errors",
+    "hybrid": "bondloop.hybrid",
+    "integrate": "bondloop.integrate",
     "papers": "bondloop.papers",
+    "plots": "bondloop.plots",
     "program": "bondloop.program",
+    "records": "bondloop.records",
+    "rigs": "bondloop.rigs",
+    "safety": "bondloop.safety",
+    "signals": "bondloop.program.signals",
+    "substructure": "bondloop.substructure",
+    "transfer": "bondloop.transfer",
+    "rerun": "bondloop.hybrid:rerun",
 }
 
 

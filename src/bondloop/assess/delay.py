@@ -90,9 +90,11 @@ def correlation(x: NDArray[np.float64], y: NDArray[np.float64], reach: int) -> N
     scaled_x, scaled_y = _unit_scale(x), _unit_scale(y)
     if scaled_x is None or scaled_y is None:
         return np.full(2 * reach + 1, np.nan)
+    from scipy.fft import irfft, next_fast_len, rfft
+
     x, y, n = scaled_x, scaled_y, x.size
-    size = 1 << (n + reach).bit_length()
-    product = np.fft.irfft(np.conj(np.fft.rfft(x, size)) * np.fft.rfft(y, size), size)
+    size = next_fast_len(n + reach, real=True)
+    product = irfft(np.conj(rfft(x, size)) * rfft(y, size), size)
     lags = np.arange(-reach, reach + 1)
     count = n - np.abs(lags)
     first_x, first_y = np.maximum(0, -lags), np.maximum(0, lags)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -34,10 +34,11 @@ def inverse_of(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
         Values of the parameters; those that are not numbers stay symbols.
     """
     numbers = {s: v for s, v in values.items() if isinstance(v, float)}
-    candidates = _candidates(formula, x, y)
+    candidates = _candidates(formula, x, y, numbers)
     if (formula.free_symbols - {x}) - set(numbers):
-        # Parameters without values: nothing can be tried out, so only a unique solution is accepted.
-        return candidates[0] if len(candidates) == 1 and _readable_as_code(candidates[0]) else None
+        # Parameters without values: nothing can be tried out; a closed form on the whole line is accepted.
+        usable = [c for c in candidates if _readable_as_code(c)]
+        return usable[0] if usable else None
     law = _Numeric(formula.subs(numbers), x)
     causes = [-s for s in reversed(_SIZES)] + _SIZES
     pairs = [(c, e) for c in causes if (e := law(c)) is not None]
@@ -49,18 +50,108 @@ def inverse_of(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
     return None
 
 
-def _candidates(formula: Any, x: Any, y: Any) -> list[Any]:
+def _candidates(formula: Any, x: Any, y: Any, numbers: Mapping[Any, float]) -> list[Any]:
+    """Solutions in closed form; general solvers are not asked, they may take minutes."""
     import sympy as sp
 
-    found: list[Any] = []
-    with contextlib.suppress(NotImplementedError, ValueError, TypeError):
-        found += sp.solve(formula - y, x)
-    if sp.simplify(formula.subs(x, -x) + formula) == 0:  # odd: solve one half, mirror it
+    found = [_peeled(formula, x, y), _piecewise(formula, x, y), _polynomial(formula, x, y, numbers)]
+    if sp.expand(formula.subs(x, -x) + formula) == 0:  # odd: solve one half, mirror it
         half, size = sp.Dummy("x", positive=True), sp.Dummy("y", positive=True)
-        with contextlib.suppress(NotImplementedError, ValueError, TypeError):
-            roots = sp.solve(sp.refine(formula.subs(x, half)) - size, half)
-            found += [sp.sign(y) * root.subs(size, sp.Abs(y)) for root in roots]
-    return found
+        upper = formula.subs(x, half)
+        halves = [_peeled(upper, half, size), _polynomial(upper, half, size, numbers)]
+        found += [sp.sign(y) * h.subs(size, sp.Abs(y)) for h in halves if h is not None]
+    return [f for f in found if f is not None]
+
+
+def _peeled(formula: Any, x: Any, y: Any) -> Any:
+    """Undo one operation after another, where ``x`` occurs only once."""
+    import sympy as sp
+
+    inverses = {
+        sp.exp: sp.log, sp.log: sp.exp, sp.tanh: sp.atanh, sp.atanh: sp.tanh, sp.sinh: sp.asinh,
+        sp.asinh: sp.sinh, sp.atan: sp.tan, sp.asin: sp.sin, sp.acos: sp.cos,
+    }  # fmt: skip
+    if sum(1 for node in sp.preorder_traversal(formula) if node == x) != 1:
+        return None
+    result = y
+    while formula != x:
+        holder = next(a for a in formula.args if a.has(x))
+        if formula.is_Add:
+            result = result - (formula - holder)
+        elif formula.is_Mul:
+            result = result / (formula / holder)
+        elif formula.is_Pow and holder == formula.base:
+            result = _root(result, formula.exp, positive=bool(x.is_positive))
+        elif formula.is_Pow:
+            result = sp.log(result) / sp.log(formula.base)
+        else:
+            inverse = inverses.get(formula.func)
+            result = None if inverse is None else inverse(result)
+        if result is None:
+            return None
+        formula = holder
+    return result
+
+
+def _root(value: Any, exponent: Any, *, positive: bool) -> Any:
+    import sympy as sp
+
+    if positive or exponent == -1:
+        return value ** (1 / exponent)
+    if exponent.is_Integer and exponent % 2:
+        return sp.sign(value) * sp.Abs(value) ** (1 / exponent)
+    return None
+
+
+def _piecewise(formula: Any, x: Any, y: Any) -> Any:
+    """Inverse of ``Piecewise((a(x), x < c), ...)``, rising and continuous: the corners move to law(c)."""
+    import sympy as sp
+
+    if not isinstance(formula, sp.Piecewise):
+        return None
+    pieces = []
+    for value, condition in formula.args:
+        inner = _peeled(value, x, y)
+        if inner is None:
+            return None
+        if condition == True:  # noqa: E712 - SymPy's true is not Python's
+            pieces.append((inner, True))
+        elif isinstance(condition, sp.core.relational.Relational) and condition.lhs == x:
+            pieces.append((inner, condition.func(y, formula.subs(x, condition.rhs))))
+        else:
+            return None
+    return sp.Piecewise(*pieces)
+
+
+def _polynomial(formula: Any, x: Any, y: Any, numbers: Mapping[Any, float]) -> Any:
+    """Root of a polynomial (or quotient of two) of degree one to three that rises or falls throughout.
+
+    The forms are those that do not cancel for small effects: on the half line the quadratic formula with the
+    root in the denominator, on the whole line the hyperbolic form of the cubic (Vieta's with sinh).
+    """
+    import sympy as sp
+
+    above, below = sp.fraction(sp.together(formula))
+    if not (above.is_polynomial(x) and below.is_polynomial(x)):
+        return None
+    coefficients = sp.Poly(above - y * below, x).all_coeffs()
+    if len(coefficients) == 2:
+        a, b = coefficients
+        return -b / a
+    if len(coefficients) == 3 and x.is_positive:
+        a, b, c = coefficients
+        return -2 * c / (b + sp.sqrt(b**2 - 4 * a * c))
+    if len(coefficients) == 4:
+        a, b, c, d = coefficients
+        p = (3 * a * c - b**2) / (3 * a**2)
+        q = (2 * b**3 - 9 * a * b * c + 27 * a**2 * d) / (27 * a**3)
+        size = p.subs(numbers)
+        if size.is_number and size > 0:
+            inner = sp.asinh(3 * q / (2 * p) * sp.sqrt(3 / p)) / 3
+            return -2 * sp.sqrt(p / 3) * sp.sinh(inner) - b / (3 * a)
+        if size == 0:
+            return -sp.sign(q) * sp.Abs(q) ** sp.Rational(1, 3) - b / (3 * a)
+    return None
 
 
 def _readable_as_code(candidate: Any) -> bool:
@@ -94,7 +185,7 @@ class _Numeric:
 
 def _monotonic(effects: list[float]) -> bool:
     """Whether effects rise or fall throughout; equal neighbours (saturation to rounding) are passed over."""
-    steps = {b > a for a, b in zip(effects, effects[1:], strict=False) if a != b}
+    steps = {b > a for a, b in itertools.pairwise(effects) if a != b}
     return len(steps) == 1
 
 

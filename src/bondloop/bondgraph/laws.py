@@ -12,7 +12,6 @@ from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
-import contextlib
 
 __all__ = ["BoundLaw", "Law", "check_number", "checked_coefficient", "linear"]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bondloop import __version__
-from bondloop.cli import draw, equations, listing
+from bondloop.cli import check, draw, equations, listing, run
 from bondloop.cli.failing import FailingInOneSentence
 
 __all__ = ["app"]
@@ -24,6 +24,8 @@ app = typer.Typer(
 app.command("list")(listing.list_entries)
 app.command("equations")(equations.equations)
 app.command("draw")(draw.draw)
+app.command("run")(run.run)
+app.command("check")(check.check)
 
 
 def _print_version(asked: bool) -> None:

@@ -18,7 +18,7 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Source", "find_model", "short_name"]
+__all__ = ["Source", "find_model", "running", "short_name"]
 
 Source = Annotated[
     str,
@@ -64,7 +64,7 @@ def find_model(source: str) -> Model:
 
 
 def _is_file(source: str) -> bool:
-    return source.endswith(".py") or "/" in source or "\\" in source
+    return source.endswith((".py", ".h5", ".hdf5")) or "/" in source or "\\" in source
 
 
 def _from_file(path: Path) -> Model:
@@ -72,7 +72,7 @@ def _from_file(path: Path) -> Model:
 
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
-    with _running(path):
+    with running(path):
         names = runpy.run_path(str(path), run_name="bondloop_model")
         if "model" not in names:
             raise InputError(
@@ -89,7 +89,7 @@ def _from_file(path: Path) -> Model:
 
 
 @contextmanager
-def _running(path: Path) -> Iterator[None]:
+def running(path: Path) -> Iterator[None]:
     """Let the user's file import its neighbours, and tell its faults by line instead of by traceback."""
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)

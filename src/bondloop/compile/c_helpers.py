@@ -48,7 +48,7 @@ static inline void NAME_solve2(double *a, double *b, int *status)
     const double r = lower ? a[0] : a[2], w = lower ? a[1] : a[3], v = lower ? b[0] : b[1];
     const double ratio = r/p;
     const double pivot = w - ratio*q;
-    if (!(fabs(p) > 0.0) || !(fabs(pivot) > 0.0)) {
+    if (p == 0.0 || pivot == 0.0) {
         *status |= NAME_SINGULAR;
         b[0] = b[1] = NAN;
         return;
@@ -67,7 +67,7 @@ static void NAME_solve(int n, double *a, double *b, int *status)
         for (int i = c + 1; i < n; ++i)
             if (fabs(a[i*n + c]) > fabs(a[best*n + c]))
                 best = i;
-        if (!(fabs(a[best*n + c]) > 0.0)) {
+        if (a[best*n + c] == 0.0) {
             *status |= NAME_SINGULAR;
             for (int i = 0; i < n; ++i)
                 b[i] = NAN;

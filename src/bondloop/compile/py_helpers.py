@@ -105,7 +105,7 @@ def _solve(a: list[list[float]], b: list[float], status: list[int]) -> list[floa
         for i in range(c + 1, n):
             if abs(a[i][c]) > abs(a[best][c]):
                 best = i
-        if not abs(a[best][c]) > 0.0:
+        if a[best][c] == 0.0:
             status[0] |= SINGULAR
             return [math.nan] * n
         a[c], a[best] = a[best], a[c]

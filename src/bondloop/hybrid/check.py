@@ -86,10 +86,13 @@ class Check:
     def __str__(self) -> str:
         lines = ["The five assumptions of Gawthrop 2005:", *(f"  {a}" for a in self.assumptions.items)]
         if self.poles:
-            worst = max(self.poles, key=lambda s: s.real)
+            moving = _away_from_origin(self.poles)
+            worst = max(moving, key=lambda s: s.real)
+            resting = len(self.poles) - len(moving)
             lines.append(
-                f"The closed loop {'is UNSTABLE' if worst.real > 0 else 'is stable'}: its least stable pole is "
-                f"{worst.real:.3g}{worst.imag:+.3g}j rad/s ({abs(worst.imag) / (2 * np.pi):.3g} Hz)."
+                f"The closed loop, without sampling, is {'UNSTABLE' if worst.real > 0 else 'stable'}: its least stable pole is "
+                f"{worst.real:.3g}{worst.imag:+.3g}j rad/s ({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
+                + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
             )
         lines += [f"  {lag}" for lag in self.lags]
         lines += [f"Note: {n}" for n in self.notes]
@@ -117,7 +120,7 @@ def check(test: HybridTest) -> Check:
         try:
             space = closed_loop(test)
             poles = tuple(complex(p) for p in space.poles())
-            worst = max(poles, key=lambda s: s.real)
+            worst = max(_away_from_origin(poles), key=lambda s: s.real)
             lags = _lags(test, transfers, worst)
             scale = max(abs(p) for p in poles)
             if worst.real > 1e-9 * scale:
@@ -129,6 +132,11 @@ def check(test: HybridTest) -> Check:
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")
     return Check(assumptions, poles, lags, tuple(problems), tuple(notes))
+
+
+def _away_from_origin(poles: tuple[complex, ...]) -> list[complex]:
+    scale = max(abs(p) for p in poles)
+    return [p for p in poles if abs(p) > 1e-7 * scale] or list(poles)
 
 
 def closed_loop(test: HybridTest) -> StateSpace:
@@ -143,44 +151,39 @@ def closed_loop(test: HybridTest) -> StateSpace:
 
 
 def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:
-    """Lag, specimen stiffness and numerical damping at the frequency of the least stable mode."""
+    """Lag of slow motion, stiffness that the specimen opposes to fast motion, damping of the numerical half."""
     omega = abs(worst.imag) or 1.0
     half = test.half
-    numerical = half.system.linearise(half.system.initial())
+    numerical = half.system.linearise(half.system.initial(), values=test.values_for(half.system))
+    mobility = numerical.frequency_response([omega])[0]
     specimen = test.rig.physical.compile().linearise()
-    n_response = numerical.frequency_response([omega])[0]
-    impedance = specimen.frequency_response([omega])[0]
-    followed = _following(test, omega)
+    fast = 1e3 * max([1.0, *np.abs(specimen.poles())])
+    impedance = specimen.frequency_response([fast])[0]
+    slow = 0.01 * min(max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers)
     result = []
-    for i in range(len(transfers)):
-        column = numerical.inputs.index(half.efforts[i].name)
-        row = i
-        mobility = n_response[row, column] * -half.signs[i]
-        structure = float(np.real(1 / mobility)) if mobility != 0 else np.inf
-        stiffness = float(np.real(1j * omega * impedance[i, i])) * (1 if half.signs[i] > 0 else -1)
-        lag = float(-np.angle(followed[i]) / omega)
-        result.append(Lag(i, omega / (2 * np.pi), lag, stiffness, structure))
+    for i, ratio in enumerate(_following(test, transfers, slow)):
+        sign = half.signs[i]
+        own = mobility[i, numerical.inputs.index(half.efforts[i].name)] * -sign
+        structure = float(np.real(1 / own)) if own != 0 else np.inf
+        stiffness = float(np.real(1j * fast * impedance[i, i])) * sign
+        result.append(Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow), stiffness, structure))
     return tuple(result)
 
 
-def _following(test: HybridTest, omega: float) -> list[complex]:
-    """Motion of each transfer system per desired motion, without the specimen, at one frequency."""
+def _following(test: HybridTest, transfers: list[Transfer], omega: float) -> list[complex]:
+    """Motion of each transfer system, without load, per desired motion, at one frequency."""
     design = test.design
-    computer = design.system.linearise(design.system.initial(), values=test.values_for(design.system))
-    outputs = {f"desired[{i}]": z for i, z in enumerate(design.desired_velocities)}
-    seen = connect("computer", [design.system], {}, {**{f"command[{i}]": c for i, c in enumerate(design.commands)}, **outputs})
-    response = seen.linearise(seen.initial(), values=test.values_for(seen)).frequency_response([omega])[0]
     count = len(design.commands)
-    names = list(computer.inputs)
-    drive = next((names.index(u.name) for u in design.system.input_vars if u not in design.efforts), None)
+    outputs: dict[str, Expr] = {f"command[{i}]": c for i, c in enumerate(design.commands)}
+    outputs.update({f"desired[{i}]": v for i, v in enumerate(design.desired_velocities)})
+    computer = connect("computer", [design.system], {}, outputs)
+    response = computer.linearise(computer.initial(), values=test.values_for(computer)).frequency_response([omega])[0]
+    columns = [j for j, u in enumerate(computer.input_vars) if u not in design.efforts]
     ratios = []
-    for i, actuator in enumerate(test.rig.actuator_list()):
-        t = transfer_system(actuator)
+    for i, t in enumerate(transfers):
         space = t.system.linearise()
         plant = space.frequency_response([omega])[0, 0, space.inputs.index(t.command.name)]
-        if drive is None:
-            ratios.append(1.0 + 0.0j)
-            continue
-        command, desired = response[i, drive], response[count + i, drive]
-        ratios.append(complex(plant * command / desired) if desired != 0 else 1.0 + 0.0j)
+        drive = max(columns, key=lambda j: abs(response[count + i, j]), default=None)
+        desired = 0.0 if drive is None else response[count + i, drive]
+        ratios.append(complex(plant * response[i, drive] / desired) if desired != 0 else 1.0 + 0.0j)
     return ratios

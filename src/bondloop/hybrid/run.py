@@ -89,7 +89,9 @@ class Run:
         """Figures of this run."""
         from bondloop.plots import RunPlots
 
-        return RunPlots(self.record, self.pairs)
+        gains = [n for n in self.record if n.startswith("controller.K")]
+        labels = ["transfer system"] if len(self.pairs) == 1 else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
+        return RunPlots(self.record, dict(zip(labels, self.pairs, strict=True)), gain_names=gains)
 
     def save(self, path: str | Path) -> Path:
         """Save as one HDF5 file, from which the run can be repeated exactly."""

@@ -180,6 +180,14 @@ class HybridTest:
             if not np.isfinite(value):
                 raise InputError(f"{path}: expected a finite number; found {value}")
 
+    def with_values(self, values: Mapping[str, float]) -> HybridTest:
+        """Return the same test with some parameters changed, by path."""
+        return HybridTest(
+            self.numerical, rig=self.rig, controller=self.controller, excitation=self.excitation, rate=self.rate,
+            coupling=self.coupling, integrator=self.integrator, reference=self.reference, limits=self.limits,
+            record=self.record, feedback=self.feedback, values={**self.overrides, **values}, name=self.name,
+        )  # fmt: skip
+
     def values_for(self, system: System) -> dict[str, float]:
         """The replaced values that concern one system."""
         return {k: v for k, v in self.overrides.items() if k in system.parameters}

@@ -4,13 +4,14 @@ The list is light: an entry's module is imported only when its model is asked fo
 
 >>> from bondloop import papers
 >>> papers.find("gawthrop-three-mass").kind
-'model'
+'test'
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast
 
 from bondloop.errors import InputError, unknown_name
@@ -42,17 +43,39 @@ class Entry:
     module: str
     kind: Literal["model", "test"]
 
+    def load(self) -> ModuleType:
+        """Import and return the entry's module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
+        return import_module(self.module)
+
     def model(self) -> Model:
         """Import the entry's module and return a new copy of its model."""
-        return cast("Model", import_module(self.module).model())
+        return cast("Model", self.load().model())
 
 
 _ENTRIES = (
     Entry(
         name="gawthrop-three-mass",
-        summary="Three masses in a chain, driven at the wall, with a double-well spring (Gawthrop 2005)",
+        summary="Three masses in a chain, the third on a transfer system with a virtual junction (Gawthrop 2005)",
         module="bondloop.papers.gawthrop_three_mass",
-        kind="model",
+        kind="test",
+    ),
+    Entry(
+        name="gawthrop-two-actuators",
+        summary="A mass between two actuators, two interfaces, 1 kHz, virtual junction (Gawthrop 2005)",
+        module="bondloop.papers.gawthrop_two_actuators",
+        kind="test",
+    ),
+    Entry(
+        name="wagg-three-mass",
+        summary="The three-mass chain with an adaptive MCS controller (Wagg 2001)",
+        module="bondloop.papers.wagg_three_mass",
+        kind="test",
+    ),
+    Entry(
+        name="wagg-two-mass-rig",
+        summary="Two masses on a track with friction, MCS at 512 Hz (Wagg 2001)",
+        module="bondloop.papers.wagg_two_mass_rig",
+        kind="test",
     ),
 )
 

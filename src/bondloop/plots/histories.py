@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
-from bondloop.plots.axis_unit import labelled, quantity_of, scaled
+from bondloop.plots.axis_unit import labelled, pretty, quantity_of, scaled
 from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page, plain
-from bondloop.plots.thinning import envelope
+from bondloop.plots.thinning import drawable, envelope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,17 +66,21 @@ def time_histories(
     return finish(figure, path)
 
 
-def draw_history(axes: Axes, record: Record, names: Sequence[str], **style: Any) -> None:
-    """Draw channels of one group into axes; `style` overrides the look of all of them."""
-    units = {record.units[name] for name in names if record[name] is not None}
+def draw_history(axes: Axes, record: Record, names: Sequence[str]) -> None:
+    """Draw channels of one group into axes."""
+    signals = {name: record[name] for name in names}
+    units = {record.units[name] for name in names}
     unit = units.pop() if len(units) == 1 else ""
-    factor, shown = scaled(unit, [record[name] for name in names])
-    for number, name in enumerate(names):
+    factor, shown = scaled(unit, [drawable(values) for values in signals.values()])
+    for number, (name, values) in enumerate(signals.items()):
         look = DESIRED if number == 0 else ACTUAL if number == 1 else later(number)
-        own = record.units[name]
-        text = plain(name if len(units) == 0 or not own else f"{name} [{own}]")
-        x, y = envelope(record.time, record[name] * factor)
-        axes.plot(x, y, label=text, **{**look, **style}, solid_joinstyle="round")
+        x, y = envelope(record.time, drawable(values) * factor)
+        if x.size < values.size and number:
+            # So many samples fill an area: dashes vanish in it, and what lies beneath must show through.
+            look = look | {"linestyle": "-", "alpha": 0.6}
+        mixed = bool(units and record.units[name])
+        text = f"{name} [{pretty(record.units[name])}]" if mixed else name
+        axes.plot(x, y, label=plain(text), solid_joinstyle="round", **look)
     what = quantity_of(unit) or (names[0] if len(names) == 1 else "")
     dress(axes, "", labelled(plain(what), shown))
     if len(record) > 1:
@@ -93,7 +98,9 @@ def mark_end(stack: Sequence[Axes], record: Record) -> None:
         axes.axvline(end, color=COLOURS[1], linewidth=0.9, linestyle=(0, (1, 1.2)), zorder=1)
     message = str(record.attributes.get("message", ""))
     text = f"{status} at t = {end:.4g} s" + (f": {message}" if message else "")
-    stack[0].figure.suptitle(plain(text), x=0.01, ha="left", fontsize=8, color=COLOURS[1])
+    stack[0].figure.suptitle(
+        "\n".join(wrap(plain(text), 120)), x=0.01, ha="left", fontsize=8, color=COLOURS[1]
+    )
 
 
 def later(number: int) -> dict[str, Any]:

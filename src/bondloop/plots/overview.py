@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.histories import draw_history
-from bondloop.plots.page import COLOURS, ERROR, GREY, dress, finish, heading, legend, page, plain
+from bondloop.plots.page import COLOURS, ERROR, GREY, INK, dress, finish, heading, legend, page, plain
 from bondloop.plots.subspace import draw_subspace
 from bondloop.plots.thinning import drawable, envelope
 
@@ -50,34 +51,35 @@ def overview(
     """
     checked(record, pairs)
     figure = page(0.35 + 2.75 * len(pairs))
-    parts = figure.subfigures(len(pairs), 1, squeeze=False)[:, 0]
-    for part, (label, (desired, actual)) in zip(parts, pairs.items(), strict=True):
-        grid = part.add_gridspec(2, 2, width_ratios=(1.75, 1), height_ratios=(1.7, 1))
-        above = part.add_subplot(grid[0, 0])
+    grid = figure.add_gridspec(2 * len(pairs), 2, width_ratios=(1.75, 1), height_ratios=(1.7, 1) * len(pairs))
+    left = []
+    for row, (label, (desired, actual)) in zip(range(0, 2 * len(pairs), 2), pairs.items(), strict=True):
+        above = figure.add_subplot(grid[row, 0])
         draw_history(above, record, (desired, actual))
         heading(above, label)
         legend(above)
         above.tick_params(labelbottom=False)
-        below = part.add_subplot(grid[1, 0], sharex=above)
-        error = record[actual] - record[desired]
-        factor, shown = scaled(record.units[desired], [drawable(error)])
+        below = figure.add_subplot(grid[row + 1, 0], sharex=above)
+        error = drawable(record[actual]) - drawable(record[desired])
+        factor, shown = scaled(record.units[desired], [error])
         x, y = envelope(record.time, error * factor)
         below.axhline(0.0, color=GREY, linewidth=0.6, zorder=1)
         below.plot(x, y, **ERROR)
         dress(below, "time [s]", labelled("error", shown), ticks=4)
-        part.align_ylabels([above, below])
+        left += [above, below]
         period = record.sample_period if len(record) > 1 else None
-        draw_subspace(
-            part.add_subplot(grid[:, 1]), record[desired], record[actual], record.units[desired], period
-        )
+        beside = figure.add_subplot(grid[row : row + 2, 1])
+        draw_subspace(beside, record[desired], record[actual], record.units[desired], period)
+    figure.align_ylabels(left)
     status = str(record.attributes.get("status", "completed"))
     lines = [plain(title)] if title else []
     if status != "completed":
         message = str(record.attributes.get("message", ""))
         lines.append(plain(f"{status}: {message}" if message else status))
     if lines:
-        colour = COLOURS[1] if status != "completed" else "#1a1a1a"
-        figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10, fontweight="bold", color=colour)
+        text = "\n".join(part for line in lines for part in wrap(line, 95))
+        colour = COLOURS[1] if status != "completed" else INK
+        figure.suptitle(text, x=0.01, ha="left", fontsize=10, fontweight="bold", color=colour)
     return finish(figure, path)
 
 

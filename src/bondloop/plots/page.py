@@ -55,7 +55,7 @@ def dress(axes: Axes, xlabel: str = "", ylabel: str = "", *, ticks: int = 5) -> 
     axes.grid(visible=True, which="major", color=RULE, linewidth=0.6)
     axes.set_axisbelow(True)
     if axes.get_yscale() == "linear":
-        axes.yaxis.set_major_locator(MaxNLocator(ticks))
+        axes.yaxis.set_major_locator(round_steps(ticks))
         axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
     axes.yaxis.get_offset_text().set_fontsize(TICK)
     if xlabel:
@@ -64,9 +64,20 @@ def dress(axes: Axes, xlabel: str = "", ylabel: str = "", *, ticks: int = 5) -> 
         axes.set_ylabel(ylabel, fontsize=LABEL, color=INK, labelpad=4)
 
 
-def heading(axes: Axes, text: str) -> None:
-    """Write a title over the left end of axes."""
-    axes.set_title(plain(text), loc="left", fontsize=LABEL, fontweight="bold", color=INK, pad=6)
+def round_steps(count: int) -> MaxNLocator:
+    """Return a locator of about so many ticks, at multiples of 1, 2, 2.5 or 5."""
+    return MaxNLocator(count, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
+
+
+def heading(axes: Axes, text: str, *, lines_below: int = 0) -> None:
+    """Write a title over the left end of axes, above as many lines of a note."""
+    pad = 6 + 11 * lines_below
+    axes.set_title(plain(text), loc="left", fontsize=LABEL, fontweight="bold", color=INK, pad=pad)
+
+
+def note(axes: Axes, text: str) -> None:
+    """Write a line over the left end of axes, outside, where it covers no data."""
+    axes.text(0.0, 1.015, plain(text), transform=axes.transAxes, fontsize=SMALL, color=INK, va="bottom")
 
 
 def legend(axes: Axes, count: int | None = None) -> None:

@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator
 
 from bondloop.assess.samples import positive, same_length
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, quantity_of, scaled
-from bondloop.plots.page import ACTUAL, DESIRED, ERROR, dress, finish, heading, legend, page
+from bondloop.plots.page import ACTUAL, DESIRED, ERROR, dress, finish, heading, legend, page, round_steps
 from bondloop.plots.thinning import drawable, envelope
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def draw_spectrum(
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     what = quantity_of(unit)
     dress(axes, "frequency [Hz]", labelled(f"{what} amplitude".strip(), shown))
-    axes.xaxis.set_major_locator(MaxNLocator(8))
+    axes.xaxis.set_major_locator(round_steps(8))
     legend(axes)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.colors import to_rgba
 
 from bondloop.assess import delay, normalised_rms_error
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, scaled
-from bondloop.plots.page import COLOURS, GREY, INK, SMALL, WIDTH, dress, finish, heading, page
-from bondloop.plots.thinning import DENSE, drawable, trajectory
+from bondloop.plots.page import COLOURS, GREY, WIDTH, dress, finish, heading, note, page, round_steps
+from bondloop.plots.thinning import CELLS, DENSE, drawable, ink, trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,11 +35,11 @@ def subspace(
     titles: Sequence[str] = (),
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
-    r"""Draw actual against desired motion, with the 45° line of perfect synchronisation.
+    """Draw actual against desired motion, with the 45° line of perfect synchronisation.
 
     An amplitude error turns the figure off the line, a delay opens it into an ellipse. The axes are square
-    with equal scales; the normalised rms error and, with `sample_period`, the delay are written beside the
-    curve.
+    with equal scales; the normalised rms error and, with `sample_period`, the delay are written over
+    them.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def subspace(
     >>> t = np.arange(1000) * 1e-3
     >>> figure = subspace(np.sin(30 * t), np.sin(30 * (t - 0.01)), "m", sample_period=1e-3)
     >>> figure.axes[0].texts[0].get_text()
-    'NRMSE 29.9 %\ndelay 10.0 ms'
+    'NRMSE 29.9 %, delay 10.0 ms'
     """
     x, y = _several(desired), _several(actual)
     if len(x) != len(y) or not x:
@@ -78,7 +78,7 @@ def subspace(
     across = min(3, len(x))
     rows = -(-len(x) // across)
     width = WIDTHS[across]
-    figure = page(rows * (width / across + 0.1), width)
+    figure = page(rows * (width / across + (0.2 if titles else 0.1)), width)
     grid = figure.subplots(rows, across, squeeze=False).ravel()
     for number, axes in enumerate(grid):
         if number >= len(x):
@@ -86,7 +86,7 @@ def subspace(
             continue
         draw_subspace(axes, x[number], y[number], units[number], sample_period)
         if titles:
-            heading(axes, titles[number])
+            heading(axes, titles[number], lines_below=1)
     return finish(figure, path)
 
 
@@ -98,29 +98,30 @@ def draw_subspace(
     sample_period: float | None,
 ) -> None:
     """Draw one subspace plot into axes."""
-    factor, shown = scaled(unit, (desired, actual))
-    x, y = drawable(desired) * factor, drawable(actual) * factor
+    x, y = drawable(desired), drawable(actual)
+    factor, shown = scaled(unit, (x, y))
+    x, y = x * factor, y * factor
     both = np.concatenate((x, y))
     low, high = (float(np.nanmin(both)), float(np.nanmax(both))) if np.isfinite(both).any() else (-1.0, 1.0)
     margin = 0.06 * (high - low) or 1.0
     limits = (low - margin, high + margin)
     axes.plot(limits, limits, color=GREY, linewidth=0.8, linestyle=(0, (5, 2)), zorder=1.5)
     line_x, line_y = trajectory(x, y)
-    (line,) = axes.plot(line_x, line_y, color=COLOURS[0], linewidth=0.9, solid_joinstyle="round", zorder=2)
-    # A vector file with a million points opens in no reader: the curve alone becomes a bitmap.
-    line.set_rasterized(line_x.size > DENSE)
+    if line_x.size <= 2 * DENSE:
+        axes.plot(line_x, line_y, color=COLOURS[0], linewidth=0.9, solid_joinstyle="round", zorder=2)
+    else:  # too many points for a vector file to open, or for a line to be drawn in a second
+        picture = np.zeros((CELLS, CELLS, 4))
+        picture[ink(x, y, *limits)] = to_rgba(COLOURS[0])
+        axes.imshow(picture, extent=(*limits, *limits), origin="lower", interpolation="nearest", zorder=2)
     dress(axes, labelled("desired", shown), labelled("actual", shown))
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_locator(round_steps(5))
     axes.set(xlim=limits, ylim=limits)
     axes.set_aspect("equal", adjustable="box")
-    axes.text(
-        0.03, 0.97, _note(desired, actual, sample_period), transform=axes.transAxes, ha="left", va="top",
-        fontsize=SMALL, color=INK, linespacing=1.25,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
-    )  # fmt: skip
+    note(axes, summary(desired, actual, sample_period))
 
 
-def _note(desired: NDArray[np.float64], actual: NDArray[np.float64], sample_period: float | None) -> str:
+def summary(desired: NDArray[np.float64], actual: NDArray[np.float64], sample_period: float | None) -> str:
+    """Return the normalised rms error and the delay in words, of the part before a run left the finite."""
     sound = np.isfinite(desired) & np.isfinite(actual)
     count = sound.size if sound.all() else int(np.argmin(sound))
     if count < 4:
@@ -135,7 +136,7 @@ def _note(desired: NDArray[np.float64], actual: NDArray[np.float64], sample_peri
             lag = float("nan")
         text = f"{1e3 * lag:.3g}" if abs(lag) < 1e-3 else f"{1e3 * lag:.1f}"
         lines.append(f"delay {text} ms" if np.isfinite(lag) else "delay undefined")
-    return "\n".join(lines)
+    return ", ".join(lines)
 
 
 def _several(signals: NDArray[np.float64] | Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:

@@ -56,6 +56,8 @@ _UNARY: dict[str, Callable[[Expr, Expr], Expr]] = {
     "atan": lambda x, _f: 1 / (1 + x * x),
     "sinh": lambda x, _f: function("cosh", x),
     "cosh": lambda x, _f: function("sinh", x),
+    "asinh": lambda x, _f: 1 / function("sqrt", 1 + x * x),
+    "atanh": lambda x, _f: 1 / (1 - x * x),
     "tanh": lambda _x, f: 1 - f * f,
     "exp": lambda _x, f: f,
     "log": lambda x, _f: 1 / x,

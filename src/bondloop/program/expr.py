@@ -51,6 +51,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "sinh": math.sinh,
     "cosh": math.cosh,
     "tanh": math.tanh,
+    "asinh": math.asinh,
+    "atanh": math.atanh,
     "exp": math.exp,
     "log": math.log,
     "sqrt": math.sqrt,

@@ -89,6 +89,8 @@ _FUNCTIONS = {
     "sinh": "sinh",
     "cosh": "cosh",
     "tanh": "tanh",
+    "asinh": "asinh",
+    "atanh": "atanh",
     "exp": "exp",
     "log": "log",
     "Abs": "fabs",
@@ -201,13 +203,6 @@ class _Reader:
             x = self.read(args[0])
             at_zero = self.read(args[1]) if len(args) > 1 else Const(0.5)
             return select(x > 0, 1, select(Op("eq", (x, Const(0.0))), at_zero, 0))
-        if name == "atanh":
-            x = self.read(args[0])
-            return 0.5 * function("log", (1 + x) / (1 - x))
-        if name == "asinh":  # odd, and accurate for large negative arguments too
-            x = self.read(args[0])
-            size = abs(x)
-            return function("sign", x) * function("log", size + function("sqrt", 1 + size * size))
         if name in _FUNCTIONS:
             return function(_FUNCTIONS[name], *(self.read(a) for a in args))
         raise InputError(

@@ -29,7 +29,7 @@ def coulomb(force: Any, width: Any = 1e-3) -> R:
     force
         Friction force, N; not negative.
     width
-        Velocity over which the sign changes, m/s; 76 % of the force is reached at it, 99.5 % at three times it.
+        Velocity over which the sign changes, m/s: 76 % of the force at it, 99.5 % at three times it.
 
     Examples
     --------

@@ -131,6 +131,7 @@ def checked(parts: Any, what: str) -> tuple[Imperfection, ...]:
 def chain(parts: Sequence[Imperfection]) -> Chain:
     """Return imperfections one after the other as one.
 
+    >>> from bondloop.rigs.imperfections import Bias, GainError
     >>> chain([Bias(0.5), GainError("1 %")]).parts[1].error
     0.01
     """

@@ -1,0 +1,113 @@
+"""`bondloop run`: rehearse a test; verdict, figures, run file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.source import short_name
+from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import Run
+
+__all__ = ["run"]
+
+
+def run(
+    source: TestSource,
+    seconds: Annotated[float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")] = None,
+    settings: Setting = None,
+    backend: Annotated[str, typer.Option("--backend", help="c, numpy, or auto: C where a compiler is found.")] = "auto",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures and the run file; out/NAME if left out.")] = None,
+    every: Annotated[int, typer.Option("--every", help="Record every so many samples.")] = 1,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Rehearse a test, or repeat a saved run (FILE.h5) exactly.
+
+    Exits with 1 when the run had to be stopped; its record up to then is saved all the same.
+    """
+    folder = out or Path("out") / short_name(source)
+    folder.mkdir(parents=True, exist_ok=True)
+    if source.endswith((".h5", ".hdf5")):
+        from bondloop.hybrid import rerun
+
+        if settings or seconds is not None:
+            raise InputError(f"{source} is repeated exactly as it was; --set and --seconds do not apply")
+        made, found = rerun(source, backend=backend), {}
+        if folder.resolve() == Path(source).resolve().parent:
+            folder = folder / "repeated"
+            folder.mkdir(exist_ok=True)
+    else:
+        test, module = find_test(source, settings or [])
+        length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
+        made = test.run(length, backend=backend, every=every, progress=_progress(as_json))
+        findings = getattr(module, "findings", None)
+        found = findings(made) if findings is not None and len(made.time) > 1 else {}
+    files = [made.save(folder / "run.h5"), *(_figures(made, folder) if figures and len(made.time) > 3 else [])]
+    _answer(source, made, found, files, as_json)
+    if not made.completed:
+        raise typer.Exit(1)
+
+
+def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], as_json: bool) -> None:
+    attributes = made.record.attributes
+    if as_json:
+        print_json(
+            {
+                "test": short_name(source),
+                "completed": made.completed,
+                "message": attributes["message"],
+                "verdict": made.verdict,
+                "findings": found,
+                "metrics": [m.to_dict() for m in made.metrics] if len(made.time) > 3 else [],
+                "backend": attributes["backend"],
+                "wall_seconds": attributes["wall_seconds"],
+                "files": [str(f) for f in files],
+            }
+        )
+        return
+    if attributes["backend_message"]:
+        print(f"note: {attributes['backend_message']}", file=sys.stderr)
+    simulated = float(made.time[-1]) if len(made.time) else 0.0
+    wall = max(float(attributes["wall_seconds"]), 1e-9)
+    print(f"{simulated:g} s rehearsed in {wall:.3g} s ({simulated / wall:,.0f} times real time, {attributes['backend']})")
+    for m in made.metrics if len(made.time) > 3 else []:
+        print(m)
+    for name, value in found.items():
+        print(f"{name.replace('_', ' ')}: {value:.4g}")
+    print(made.verdict)
+    for f in files:
+        print(f"wrote {f}")
+
+
+def _figures(made: Run, folder: Path) -> list[Path]:
+    plots = {"overview": made.plot.overview, "subspace": made.plot.subspace, "spectra": made.plot.spectra}
+    if any(n.startswith("controller.K") for n in made.record):
+        plots["gains"] = made.plot.gains
+    files = []
+    for name, draw in plots.items():
+        path = folder / f"{name}.png"
+        draw(path=path)
+        files.append(path)
+    return files
+
+
+def _progress(quiet: bool) -> Callable[[int, int], None] | None:
+    """A progress bar on stderr, for people at a terminal."""
+    if quiet or not sys.stderr.isatty():
+        return None
+
+    def show(done: int, whole: int) -> None:
+        filled = 40 * done // max(whole, 1)
+        end: Any = "\n" if done >= whole else ""
+        print(f"\r[{'#' * filled}{'.' * (40 - filled)}] {100 * done // max(whole, 1):3d} %", end=end, file=sys.stderr, flush=True)
+
+    return show

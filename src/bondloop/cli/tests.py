@@ -1,0 +1,111 @@
+"""Where a verb's test comes from, and what `--set` changes in it."""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bondloop import papers
+from bondloop.cli.source import running
+from bondloop.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import HybridTest
+
+__all__ = ["Setting", "TestSource", "find_test"]
+
+TestSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE.py|RUN.h5",
+        help="A test that `bondloop list` shows, a Python file that defines `test`, or a saved run.",
+    ),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the test or any parameter by its path; repeatable."),
+]
+
+
+def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
+    """Return a test with settings applied, and the module that defines it.
+
+    A setting names an argument of the module's ``test`` function (``case=3/5``) or the path of any parameter
+    (``rig.transfer.damper.damping=160``).
+    """
+    module = _module(source)
+    made = module.test
+    options, values = _sorted(made, settings)
+    if callable(made):
+        test: HybridTest = made(**options)
+    else:
+        test = made
+    if values:
+        test = test.with_values(values)
+    return test, module
+
+
+def _module(source: str) -> Any:
+    if source.endswith(".py"):
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+        with running(path):
+            names = runpy.run_path(str(path), run_name="bondloop_test")
+        if "test" not in names:
+            raise InputError(f"{path} defines no `test`; assign it a HybridTest, or write a function that returns one")
+        return SimpleNamespace(**names)
+    entry = papers.find(source)
+    if entry.kind != "test":
+        raise InputError(f"'{source}' is a model, not a test; see `bondloop list`")
+    return entry.load()
+
+
+def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
+    """Settings that are arguments of the test function, and those that are parameter paths."""
+    arguments = dict(inspect.signature(made).parameters) if callable(made) else {}
+    options: dict[str, Any] = {}
+    values: dict[str, float] = {}
+    for text in settings:
+        key, equals, given = text.partition("=")
+        key, given = key.strip(), given.strip()
+        if not equals or not key or not given:
+            raise InputError(f"--set takes PATH=VALUE; found {text!r}")
+        if key in arguments:
+            options[key] = _converted(key, given, arguments[key].default)
+        elif "." in key:
+            values[key] = _number(key, given)
+        else:
+            raise InputError(unknown_name("option", key, arguments, where="this test") + "; parameters are set by their path")
+    return options, values
+
+
+def _converted(key: str, given: str, default: Any) -> Any:
+    if isinstance(default, bool):
+        if given.lower() in ("true", "yes", "on", "1"):
+            return True
+        if given.lower() in ("false", "no", "off", "0"):
+            return False
+        raise InputError(f"{key}: expected true or false; found {given!r}")
+    if isinstance(default, int):
+        try:
+            return int(given)
+        except ValueError:
+            raise InputError(f"{key}: expected a whole number; found {given!r}") from None
+    if isinstance(default, float):
+        return _number(key, given)
+    return given
+
+
+def _number(key: str, given: str) -> float:
+    from bondloop.units import quantity
+
+    try:
+        return quantity(given)
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from None

@@ -1,0 +1,93 @@
+"""Finding the compiler, keeping what it built, and saying what went wrong."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bondloop.compile import Runner, toolchain
+from bondloop.compile.toolchain import build, cache_folder, compiler, load
+from bondloop.errors import CompileError
+from bondloop.program.expr import Var
+from bondloop.program.tick import Channel, Tick, Update
+
+SOURCE = "int demo_run(void);\n__attribute__((visibility(\"default\"))) int demo_run(void) { return 42; }\n"
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def tick():
+    x = Var("x")
+    return Tick("small", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+
+
+def test_builds_once(folder):
+    library = build(SOURCE, "demo", compiler())
+    stamp = library.stat().st_mtime_ns
+    assert build(SOURCE, "demo", compiler()).stat().st_mtime_ns == stamp
+    assert build(SOURCE + "\n", "demo", compiler()) != library
+    assert sorted(p.suffix for p in folder.iterdir()) == [library.suffix] * 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a library", None])
+def test_a_damaged_library_is_built_anew(folder, damage):
+    library = build(SOURCE, "demo", compiler())
+    library.write_bytes(library.read_bytes()[:200] if damage is None else damage)
+    assert load(SOURCE, "demo", compiler()).demo_run() == 42
+
+
+def test_processes_build_the_same_library_at_once(folder):
+    code = f"from bondloop.compile.toolchain import *; print(load({SOURCE!r}, 'demo', compiler()).demo_run())"
+    processes = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)]
+    assert [p.communicate()[0].split() for p in processes] == [[b"42"]] * 3
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_says_what_the_compiler_said(folder):
+    with pytest.raises(CompileError, match=r"cannot build demo\.c: .*undeclared|cannot build demo\.c: .*error"):
+        build("int demo_run(void) { return wrong; }", "demo", compiler())
+    assert not list(folder.iterdir())
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(folder, monkeypatch):
+    blocked = folder / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("BONDLOOP_CACHE", str(blocked / "cache"))
+    assert load(SOURCE, "demo", compiler()).demo_run() == 42
+
+
+def test_cache_folder(monkeypatch):
+    monkeypatch.delenv("BONDLOOP_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache_folder() == Path("/somewhere/bondloop")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "bondloop"
+
+
+def test_environment_names_the_compiler(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -m64")
+    with pytest.raises(CompileError, match=r"\$CC is 'no-such-compiler -m64'"):
+        compiler()
+    monkeypatch.setenv("CC", f"{sys.executable} -X utf8")
+    assert compiler().command == (sys.executable, "-X", "utf8")
+
+
+def test_without_a_compiler_python_runs_and_says_so(monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", os.devnull)
+    monkeypatch.setattr(toolchain, "zig", lambda: None)
+    runner = Runner(tick())
+    assert runner.backend == "numpy"
+    assert "no C compiler" in runner.message
+    assert "\n" not in runner.message
+    assert runner.run(2).finished
+    with pytest.raises(CompileError, match="no C compiler"):
+        Runner(tick(), backend="c")

@@ -1,0 +1,112 @@
+"""Friction and spring laws against their formulas, and in a model against closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bondloop.bondgraph import I, Model, One, Se, Sf
+from bondloop.errors import InputError
+from bondloop.program.calculus import derivative
+from bondloop.program.expr import Const, Var, evaluate
+from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
+
+
+def law(element, x):
+    """Effort of the element's law at values, and its slope."""
+    v = Var("x")
+    expr = element.law.forward(v, {n: Const(p) for n, p in element.law.parameters.items()}, "test")
+    slope = derivative(expr, v)
+    return np.array([[evaluate(e, {v: float(a)}) for a in x] for e in (expr, slope)])
+
+
+def test_coulomb():
+    v = np.linspace(-0.1, 0.1, 401)
+    force, slope = law(coulomb("3 N", width=0.01), v)
+    np.testing.assert_allclose(force, 3 * np.tanh(v / 0.01), atol=1e-14)
+    assert force[-1] == pytest.approx(3, rel=1e-8)
+    assert slope.max() == pytest.approx(300)  # force/width, at rest
+
+
+def test_stribeck_curve():
+    fc, fs, vs, c, w = 2.0, 3.0, 0.05, 4.0, 1e-3
+    element = stribeck(fc, fs, vs, viscous=c, width=w)
+    v = np.linspace(-0.4, 0.4, 8001)
+    force, slope = law(element, v)
+    np.testing.assert_allclose(force, -force[::-1], atol=1e-12)  # odd
+    right = v > 0
+    # Its shape: up steeply, a peak a little under the static force, down to a valley, up with the viscous slope.
+    turns = np.flatnonzero(np.diff(np.sign(slope[right])))
+    assert len(turns) == 2
+    peak, valley = force[right][turns[0]], force[right][turns[1]]
+    assert 0.98 * fs < peak < fs + c * 10 * w
+    assert fc < valley < peak
+    assert force[-1] == pytest.approx(fc + c * 0.4, rel=1e-9)
+    assert slope[-1] == pytest.approx(c, rel=1e-9)
+    # 37 % of the excess is left at the Stribeck velocity.
+    at = law(element, [vs])[0, 0]
+    assert at == pytest.approx(fc + (fs - fc) / math.e + c * vs, rel=1e-12)
+    # Continuous derivative: its largest jump between samples shrinks with them; zero has the largest slope.
+    fine = np.linspace(-5 * w, 5 * w, 20_001)
+    assert np.abs(np.diff(law(element, fine)[1])).max() < 1e-3 * fs / w
+    assert slope[4000] == pytest.approx(fs / w + c, rel=1e-12)
+
+
+def test_springs():
+    x = np.linspace(-0.02, 0.02, 401)
+    np.testing.assert_allclose(
+        law(dead_zone_spring("1 kN/m", "10 mm"), x)[0],
+        1000 * np.where(np.abs(x) > 0.005, x - 0.005 * np.sign(x), 0),
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(law(cubic_spring(-1, 1e4), x)[0], -x + 1e4 * x**3, atol=1e-12)
+    force = law(preloaded_spring(1000, 5, width=1e-4), x)[0]
+    np.testing.assert_allclose(force, 1000 * x + 5 * np.tanh(x / 1e-4), atol=1e-12)
+    assert cubic_spring(1, 1, initial="3 mm").start == 0.003
+
+
+def slider(element):
+    model = Model("slider")
+    model.push, model.v = Se("F"), One()
+    model.mass, model.friction = I(mass=2.0), element
+    model.push >> model.v >> [model.mass, model.friction]
+    return model.compile(outputs=["v.flow"])
+
+
+def test_a_slider_comes_to_rest():
+    # Pushed with F for T, then left: v peaks at (F - f)T/m and falls to rest after v m/f.
+    system = slider(coulomb(4.0, width=1e-4))
+    assert {"friction.force", "friction.width"} <= set(system.parameters)
+    result = system.simulate(3.0, inputs={"F": lambda t: 10.0 if t < 1 else 0.0}, max_step=0.01)
+    v = result["v.flow"]
+    t = np.asarray(result.t)
+    assert np.interp(1.0, t, v) == pytest.approx(3.0, rel=1e-3)
+    assert np.interp(1.5, t, v) == pytest.approx(2.0, rel=1e-3)
+    assert abs(v[-1]) < 1e-4
+
+
+def test_a_parameter_is_reached_by_its_path():
+    model = Model("rig")
+    model.wall, model.v, model.spring = Sf("r"), One(), cubic_spring(stiffness=2.0, cubic=5.0)
+    model.wall >> model.v >> model.spring
+    assert model.compile().parameters["spring.cubic"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: coulomb(-1), r"coulomb\(force\): expected a number at least 0"),
+        (lambda: coulomb(1, width=0), "above 0"),
+        (lambda: coulomb("3 xyz"), "unknown unit"),
+        (lambda: coulomb(math.nan), "finite"),
+        (lambda: stribeck(3, 2, 0.1), "expected coulomb at most static"),
+        (lambda: stribeck(1, 2, 1e-4), "expected width at most velocity"),
+        (lambda: stribeck(1, 2, 0.1, viscous=-1), "at least 0"),
+        (lambda: dead_zone_spring(1, -1), "at least 0"),
+        (lambda: preloaded_spring(1, 1, width=0), "above 0"),
+        (lambda: cubic_spring("x", 1), "expected a number"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
