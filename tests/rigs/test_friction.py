@@ -7,17 +7,24 @@ import pytest
 
 from bondloop.bondgraph import I, Model, One, Se, Sf
 from bondloop.errors import InputError
-from bondloop.program.calculus import derivative
-from bondloop.program.expr import Const, Var, evaluate
 from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
 
 
-def law(element, x):
-    """Effort of the element's law at values, and its slope."""
-    v = Var("x")
-    expr = element.law.forward(v, {n: Const(p) for n, p in element.law.parameters.items()}, "test")
-    slope = derivative(expr, v)
-    return np.array([[evaluate(e, {v: float(a)}) for a in x] for e in (expr, slope)])
+def law(element, x, h=1e-9):
+    """Effort of the element in a model at values, and its slope by central differences."""
+    model = Model("part")
+    model.wall, model.v, model.part = Sf("r"), One(), element
+    model.wall >> model.v >> model.part
+    system = model.compile(outputs=["part.effort"])
+    function = system.function(list(system.output_exprs.values()))
+    parameters = list(system.values().values())
+    stored = bool(system.states)
+
+    def effort(a):
+        return function([a] if stored else [], [0.0] if stored else [a], [], parameters)[0]
+
+    x = [float(a) for a in x]
+    return np.array([[effort(a) for a in x], [(effort(a + h) - effort(a - h)) / (2 * h) for a in x]])
 
 
 def test_coulomb():
@@ -25,31 +32,34 @@ def test_coulomb():
     force, slope = law(coulomb("3 N", width=0.01), v)
     np.testing.assert_allclose(force, 3 * np.tanh(v / 0.01), atol=1e-14)
     assert force[-1] == pytest.approx(3, rel=1e-8)
-    assert slope.max() == pytest.approx(300)  # force/width, at rest
+    assert slope.max() == pytest.approx(300, rel=1e-6)  # force/width, at rest
 
 
 def test_stribeck_curve():
     fc, fs, vs, c, w = 2.0, 3.0, 0.05, 4.0, 1e-3
-    element = stribeck(fc, fs, vs, viscous=c, width=w)
+
+    def curve(x):
+        return law(stribeck(fc, fs, vs, viscous=c, width=w), x)
+
     v = np.linspace(-0.4, 0.4, 8001)
-    force, slope = law(element, v)
+    force, slope = curve(v)
     np.testing.assert_allclose(force, -force[::-1], atol=1e-12)  # odd
     right = v > 0
-    # Its shape: up steeply, a peak a little under the static force, down to a valley, up with the viscous slope.
+    # Up steeply, a peak a little under the static force, down to a valley, up with the viscous slope.
     turns = np.flatnonzero(np.diff(np.sign(slope[right])))
     assert len(turns) == 2
     peak, valley = force[right][turns[0]], force[right][turns[1]]
     assert 0.98 * fs < peak < fs + c * 10 * w
     assert fc < valley < peak
     assert force[-1] == pytest.approx(fc + c * 0.4, rel=1e-9)
-    assert slope[-1] == pytest.approx(c, rel=1e-9)
+    assert slope[-1] == pytest.approx(c, rel=1e-5)
     # 37 % of the excess is left at the Stribeck velocity.
-    at = law(element, [vs])[0, 0]
+    at = curve([vs])[0, 0]
     assert at == pytest.approx(fc + (fs - fc) / math.e + c * vs, rel=1e-12)
     # Continuous derivative: its largest jump between samples shrinks with them; zero has the largest slope.
     fine = np.linspace(-5 * w, 5 * w, 20_001)
-    assert np.abs(np.diff(law(element, fine)[1])).max() < 1e-3 * fs / w
-    assert slope[4000] == pytest.approx(fs / w + c, rel=1e-12)
+    assert np.abs(np.diff(curve(fine)[1])).max() < 1e-3 * fs / w
+    assert slope[4000] == pytest.approx(fs / w + c, rel=1e-6)
 
 
 def test_springs():
@@ -74,15 +84,16 @@ def slider(element):
 
 
 def test_a_slider_comes_to_rest():
-    # Pushed with F for T, then left: v peaks at (F - f)T/m and falls to rest after v m/f.
+    # m = 2 kg, f = 4 N: from 3 m/s, v = 3 - (f/m) t, at rest after 1.5 s and for good.
     system = slider(coulomb(4.0, width=1e-4))
     assert {"friction.force", "friction.width"} <= set(system.parameters)
-    result = system.simulate(3.0, inputs={"F": lambda t: 10.0 if t < 1 else 0.0}, max_step=0.01)
-    v = result["v.flow"]
-    t = np.asarray(result.t)
-    assert np.interp(1.0, t, v) == pytest.approx(3.0, rel=1e-3)
-    assert np.interp(1.5, t, v) == pytest.approx(2.0, rel=1e-3)
-    assert abs(v[-1]) < 1e-4
+    free = system.simulate(2.0, initial={"mass.momentum": 6.0}, max_step=0.01)
+    sliding = free.time < 1.49
+    np.testing.assert_allclose(free["v.flow"][sliding], 3 - 2 * free.time[sliding], atol=1e-5)
+    assert np.abs(free["v.flow"][free.time > 1.51]).max() < 1e-4
+    # Pushed with 10 N: v = (10 - 4)/2 t.
+    pushed = system.simulate(1.0, inputs={"F": lambda _t: 10.0}, max_step=0.01)
+    assert pushed["v.flow"][-1] == pytest.approx(3.0, rel=1e-3)
 
 
 def test_a_parameter_is_reached_by_its_path():

@@ -1,8 +1,6 @@
 """Sensors: chains with a unit, and the ready-made ones against their data sheets."""
 
 import json
-from pathlib import Path
-from runpy import run_path
 
 import numpy as np
 import pytest
@@ -11,10 +9,8 @@ from bondloop.errors import InputError
 from bondloop.rigs.imperfections import Bias, Noise, Quantisation
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
 
-execute = run_path(str(Path(__file__).with_name("executor.py")))["execute"]
 
-
-def test_an_ideal_sensor_reads_what_is():
+def test_an_ideal_sensor_reads_what_is(execute):
     x = np.linspace(-1, 1, 9)
     np.testing.assert_array_equal(execute(Sensor(unit="m"), x), x)
 
@@ -24,9 +20,9 @@ def test_an_ideal_sensor_reads_what_is():
     [(LVDT(), 0.05, 0.0011, 1e-4), (LoadCell(), 500.0, 0.0015, 2e-4)],
     ids=["LVDT", "LoadCell"],
 )
-def test_errors_stay_within_the_data_sheet(sensor, full, linearity, noise):
-    # Linearity: Gawthrop 2005, section 5 (±0.11 % and ±0.15 %); noise: the documented assumption, four deviations
-    # and a half for 4001 draws; converter: half a step of 16 bits over ±full.
+def test_errors_stay_within_the_data_sheet(execute, sensor, full, linearity, noise):
+    # Linearity: Gawthrop 2005, section 5 (±0.11 % and ±0.15 %); noise: the documented assumption, four
+    # deviations and a half for 4001 draws; converter: half a step of 16 bits over ±full.
     x = np.linspace(-0.999, 0.999, 4001) * full
     error = execute(sensor, x, seed=3) - x
     assert np.abs(error).max() < full * (linearity + 4.5 * noise + 2**-16)
@@ -36,7 +32,7 @@ def test_errors_stay_within_the_data_sheet(sensor, full, linearity, noise):
     assert np.abs(smooth).max() == pytest.approx(full * linearity, rel=0.05)
 
 
-def test_options():
+def test_options(execute):
     cell = LoadCell("2 kN", noise="1 N", bits=24, linearity=0, bandwidth="200 Hz")
     assert [type(p).__name__ for p in cell.imperfections] == [
         "Nonlinearity",

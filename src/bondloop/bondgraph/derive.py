@@ -23,8 +23,8 @@ from bondloop.program.system import System
 from bondloop.program.time_derivative import add_rates
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.parts import Part
     from bondloop.bondgraph.model import Model
+    from bondloop.bondgraph.parts import Part
 
 __all__ = ["derive"]
 
@@ -54,7 +54,7 @@ class _Derivation:
         self.sensed: dict[str, Expr] = {}
         self.rate_goals: dict[Var, Var] = {}
         self.dots: dict[Var, Var] = {}
-        self.symbols: dict[Any, Var] = {}
+        self.symbols: dict[str, Var] = {}
         self.symbol_values = flat.symbol_values
         self.common: list[Var | None] = [None] * len(flat.kind)
         self.effort: list[Expr] = []
@@ -83,13 +83,17 @@ class _Derivation:
         for part in flat.signals:
             if part.is_signal:
                 self._signal(part)
-        dots, input_rates = self.dots, {}
+        dots = self.dots
+        input_rates: dict[Var, Var] = {}
         if self.rate_goals:
             more, input_rates = add_rates(
                 self.rate_goals, self.definitions, self.states, self.inputs, self.parameters
             )
             dots = {**dots, **more}
+        self._check_names()
         wanted: dict[str, Expr] = {}
+        if isinstance(outputs, str):
+            outputs = [outputs]
         if outputs is None:
             wanted = {flat.paths[p]: self._signal(p) for p in flat.signals if isinstance(p, (el.De, el.Df))}
             wanted.update(self.sensed)
@@ -97,14 +101,41 @@ class _Derivation:
             for path in outputs:
                 wanted[path] = self._lookup(path)
         return System(
-            self.model._name or "model", self.states, list(self.inputs), wanted, self.parameters, self.definitions,
+            self.model._name or "model",
+            self.states, list(self.inputs), wanted, self.parameters, self.definitions,
             tears=[*self.rate_goals.values(), *dots.values(), *self.tears], initial=self.initial, dots=dots,
             input_rates=input_rates, lookup=self._lookup,
-            remarks=[f"port {path} is left open: a free end, no effort acts there" for path in flat.free],
+            remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs,
         )  # fmt: skip
+
+    def _remarks(self) -> list[str]:
+        remarks = [f"port {path} is left open: a free end, no effort acts there" for path in self.flat.free]
+        missing = [v.name for v, value in self.parameters.items() if value is None]
+        unused = [name for name in self.symbol_values if name not in self.symbols]
+        if missing and unused:
+            remarks.append(
+                f"let() gives values to {', '.join(unused)}, which no coefficient uses; "
+                f"without a value: {', '.join(missing)}"
+            )
+        return remarks
+
+    def _check_names(self) -> None:
+        """Names that the user chooses (of inputs and symbols) must not stand for two things."""
+        taken = {v.name for group in (self.states, self.definitions) for v in group}
+        for name in self.symbols:
+            if name in self.input_names:
+                raise ModelError(
+                    f"the name '{name}' is used twice, for the input of {self.input_names[name]} and for a "
+                    "symbol in a coefficient; rename one of them"
+                )
+            if name in taken:
+                raise ModelError(f"the symbol '{name}' has the name of a variable of the model; rename it")
+        for var in self.inputs:
+            if var.name in taken and not any(d is var for d in self.definitions.values()):
+                raise ModelError(f"the input '{var.name}' has the name of a variable of the model; rename it")
 
     # ---------------------------------------------------------------- variables
 
@@ -112,14 +143,14 @@ class _Derivation:
         return (self.causality.to_head[bond] > 0) == (self.flat.tail[bond] == node)
 
     def _common(self, node: int) -> Var:
-        """The shared variable of a junction; neighbours of the same kind share one."""
+        """Return the shared variable of a junction; neighbours of the same kind share one."""
         known = self.common[node]
         if known is not None:
             return known
-        chain = []
+        chain: dict[int, None] = {}
         flat = self.flat
         while self.common[node] is None:
-            chain.append(node)
+            chain[node] = None
             bond = self.causality.strong[node]
             other = flat.tail[bond] if flat.head[bond] == node else flat.head[bond]
             if flat.kind[other] != flat.kind[node] or other in chain:
@@ -135,7 +166,7 @@ class _Derivation:
 
     def _bond_variables(self) -> None:
         flat, kinds = self.flat, self.flat.kind
-        for bond, (t, h) in enumerate(zip(flat.tail, flat.head, strict=True)):
+        for t, h in zip(flat.tail, flat.head, strict=True):
             kt, kh = kinds[t], kinds[h]
             if kt == ZERO:
                 e: Expr = self._common(t)
@@ -173,12 +204,11 @@ class _Derivation:
         return from_sympy(value, self._symbol, name)
 
     def _symbol(self, symbol: Any) -> Expr:
-        var = self.symbols.get(symbol)
+        name = symbol.name
+        var = self.symbols.get(name)
         if var is None:
-            same = [v for s, v in self.symbols.items() if s.name == symbol.name]
-            var = same[0] if same else Var(symbol.name)
-            self.symbols[symbol] = var
-            self.parameters[var] = self.symbol_values.get(symbol.name)
+            var = self.symbols[name] = Var(name)
+            self.parameters[var] = self.symbol_values.get(name)
         return var
 
     def _input(self, name: str, path: str, default: float = 0.0) -> Var:
@@ -232,7 +262,10 @@ class _Derivation:
             self._define(target, self._modulated(part, part.modulation))
             return
         assert isinstance(part, el._Source)
-        if part.value == 0.0:
+        if part.value is not None and not isinstance(part.value, float):  # symbols: a constant of the model
+            self._define(target, self._parameter(f"{flat.path[node]}.{part.word}", part.value))
+            return
+        if part.value == 0.0 and part.input_name is None:
             self._define(target, Const(0.0))
             return
         if part.input_name is None:
@@ -248,7 +281,9 @@ class _Derivation:
         flat = self.flat
         bond, path = flat.incident[node][0], flat.path[node]
         gives = self._gives_effort(bond, node)
-        target, sensed = (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        target, sensed = (
+            (self.effort[bond], self.flow[bond]) if gives else (self.flow[bond], self.effort[bond])
+        )
         name = f"{path}.{'effort' if gives else 'flow'}"
         assert isinstance(target, Var)
         if target.name == name:  # a variable of this bond alone is the input itself
@@ -264,7 +299,7 @@ class _Derivation:
         return f if self.flat.head[bond] == node else -f
 
     def _law(self, node: int) -> tuple[Callable[[Expr], Expr], Callable[[Expr, Var], Expr]]:
-        """The law of a one-port and its inverse, as functions of expressions."""
+        """Return the law of a one-port and its inverse, as functions of expressions."""
         flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
         if isinstance(part, el.MR):
             factor = self._modulated(part, part.modulation)
@@ -332,10 +367,11 @@ class _Derivation:
             self._no_start(node)
 
     def _no_start(self, node: int) -> None:
-        if self.flat.part[node].start:  # type: ignore[attr-defined]
+        start = self.flat.part[node].start  # type: ignore[attr-defined]
+        if start[self.flat.component[node]] if isinstance(start, list) else start:
             raise ModelError(
-                f"{self.flat.path[node]} is in derivative causality: its content follows from other storages, "
-                "so it has no initial value of its own; set theirs instead"
+                f"{self.flat.path[node]} is in derivative causality: its content follows from other "
+                "storages, so it has no initial value of its own; set theirs instead"
             )
 
     def _resistor(self, node: int) -> None:
@@ -377,26 +413,35 @@ class _Derivation:
         bond, first = flat.incident[node][0], flat.first[part]
         if self._gives_effort(bond, node):
             raise ModelError(
-                f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, which is "
-                "not supported for fields; bond it through a small compliance, or remove the degree of freedom from the matrix"
+                f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, "
+                "which is not supported for fields; bond it through a small compliance, or remove the degree "
+                "of freedom from the matrix"
             )
         if i == 0:
             for k in range(part.size or 0):
                 state = Var(f"{flat.path[first + k]}.flow.state")
                 self.dots[state] = Var(f"d/dt {state.name}")
-        states = {flat_path: s for s in self.dots for flat_path in [s.name]}
-        own = states[f"{flat.path[node]}.flow.state"]
-        row: Expr = Const(0.0)
-        for j, m in self._field_entries(part)[i]:
-            row = row + m * self.dots[states[f"{flat.path[first + j]}.flow.state"]]
+                self.common[first + k] = state
+        own = self.common[node]
+        assert own is not None
         dot = self.dots[own]
-        self.definitions[dot] = dot + (self.effort[bond] - row)
+        rest: Expr = self.effort[bond]
+        mass: Expr = Const(0.0)
+        for j, m in self._field_entries(part)[i]:
+            other = self.common[first + j]
+            assert other is not None
+            if j == i:
+                mass = m
+            else:
+                rest = rest - m * self.dots[other]
+        # Solved for its own rate: written as rate + (effort - mass @ rates), a small mass would cancel.
+        self.definitions[dot] = rest / mass
         self.states[own] = dot
         self._define(self.flow[bond], own if flat.head[bond] == node else -own)
         self._start(node, own)
 
     def _field_port(self, node: int, word: str) -> None:
-        """A port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
+        """Write down a port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
         flat, part, i = self.flat, self.flat.part[node], self.flat.component[node]
         assert isinstance(part, el._Field)
         bond, first = flat.incident[node][0], flat.first[part]
@@ -412,9 +457,15 @@ class _Derivation:
             return self._sided(flat.incident[first + k][0], first + k)
 
         row: Expr = Const(0.0)
+        effort = self.effort[bond]
+        rest: Expr = effort
+        diagonal: Expr | None = None
         for j, entry in self._field_entries(part)[i]:
             row = row + entry * cause(j)
-        effort = self.effort[bond]
+            if j == i:
+                diagonal = entry
+            else:
+                rest = rest - entry * cause(j)
         if self._gives_effort(bond, node):
             self._define(effort, row)
             if word:
@@ -426,14 +477,18 @@ class _Derivation:
             own = cause(i)
             assert isinstance(own, Var)
             rate = Var(f"d/dt {own.name}")
-            self.definitions[own] = own + (effort - row)
+            self.definitions[own] = own + (effort - row) if diagonal is None else rest / diagonal
             self.rate_goals[own] = rate
+            self._no_start(node)
             self._define(self.flow[bond], rate if flat.head[bond] == node else -rate)
         else:
             target = self.flow[bond]
             assert isinstance(target, Var)
-            difference = effort - row
-            self._define(target, target + (difference if flat.head[bond] == node else -difference))
+            into = flat.head[bond] == node
+            if diagonal is None:  # a gyrator-like field: the row does not hold its own flow
+                self._define(target, target + (effort - row if into else row - effort))
+            else:
+                self._define(target, rest / diagonal if into else -(rest / diagonal))
 
     # ---------------------------------------------------------------- two-ports
 
@@ -521,7 +576,9 @@ class _Derivation:
         names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
         count = len([n for n in names if n not in named]) - (first is not None)
         if count != len(values):
-            raise ModelError(f"{path}: its function takes {count} signals, but {len(values)} are bonded to it")
+            raise ModelError(
+                f"{path}: its function takes {count} signals, but {len(values)} are bonded to it"
+            )
         arguments = [*([first] if first is not None else []), *values]
         symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(arguments))]
         keywords = {n: sp.Symbol(n, real=True) for n in named}
@@ -542,8 +599,11 @@ class _Derivation:
             "_node_by_path", {p: i for i, p in enumerate(flat.path)}
         )
         if word in ("effort", "flow"):
-            if owner in flat.free:
-                return Const(0.0) if word == "effort" else self._common(flat.first[flat.free[owner]])
+            plain, component = _split_index(owner)
+            for name, index in ((owner, 0), (plain, component)):
+                if name in flat.free:
+                    first = flat.first[flat.free[name]]
+                    return Const(0.0) if word == "effort" else self._common(first + index)
             bond = flat.through.get(owner)
             node = by_path.get(owner)
             if bond is None and node is not None:
@@ -584,6 +644,12 @@ class _Derivation:
             if self.flat.kind[node] >= SE:
                 names |= {f"{path}.effort", f"{path}.flow"}
         return sorted(names)
+
+
+def _split_index(path: str) -> tuple[str, int]:
+    """Split ``right[1]`` into ``right`` and 1."""
+    name, bracket, rest = path.rpartition("[")
+    return (name, int(rest[:-1])) if bracket and rest[:-1].isdigit() else (path, 0)
 
 
 def _number(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bondloop.bondgraph.laws import Law, check_number, checked_coefficient
+from bondloop.bondgraph.laws import Law, check_number, check_plain, checked_coefficient, checked_size
 from bondloop.bondgraph.parts import Part
 from bondloop.errors import InputError, ModelError, unknown_name
 
@@ -58,8 +58,8 @@ class _OnePort(Element):
                 if type(value) is float and name in self.coefficients and value > 0.0 and value < 1e300:
                     self.coefficient = (name, value, self.coefficients[name])
                     if size is not None:
-                        self.size = size
-                    if initial != 0.0:
+                        self.size = checked_size(size, kind)
+                    if not isinstance(initial, float) or initial != 0.0:
                         self._set_initial(initial, kind)
                     return
                 if isinstance(value, (list, tuple, np.ndarray)) and name in self.coefficients:
@@ -68,23 +68,30 @@ class _OnePort(Element):
                         for v in value
                     ]
                     self.coefficient = (name, values, self.coefficients[name])
+                    if not values:
+                        raise InputError(f"{kind}({name}): expected at least one value; found none")
                     size = len(values) if size is None else size
                     if size != len(values):
                         raise InputError(f"{kind}({name}): {len(values)} values for size {size}")
-                    self.size = size
+                    self.size = checked_size(size, kind)
                     self._set_initial(initial, kind)
                     return
             self.coefficient = checked_coefficient(kind, coefficients, self.coefficients, self.positive)
         else:
             self.law = Law(law, inverse, coefficients, kind)
-        self.size = size
+        self.size = checked_size(size, kind)
         self._set_initial(initial, kind)
 
     def _set_initial(self, initial: Any, kind: str) -> None:
         if isinstance(initial, (list, tuple, np.ndarray)):
-            self.start = [check_number(v, f"{kind}(initial)") for v in initial]
+            self.start = [check_plain(v, f"{kind}(initial)") for v in initial]
+            if len(self.start) != (self.size or 1):
+                raise InputError(
+                    f"{kind}(initial): {len(self.start)} values for size {self.size or 1}; "
+                    "give size=..., or one value for each component"
+                )
         else:
-            self.start = check_number(initial, f"{kind}(initial)")
+            self.start = check_plain(initial, f"{kind}(initial)")
         if self.start != 0.0 and not self.state_word:
             raise InputError(f"{kind} stores nothing, so it has no initial value")
 
@@ -148,7 +155,7 @@ class R(_OnePort):
 
 
 class _Source(Element):
-    """A source: an input by name, or a fixed value."""
+    """A source: an input by name, a fixed zero, or a constant given by symbols."""
 
     word: ClassVar[str] = ""
 
@@ -158,8 +165,13 @@ class _Source(Element):
             if key != self.word:
                 raise InputError(unknown_name("parameter", key, [self.word], where=type(self).__name__))
         self.input_name = name
-        self.value = check_number(value[self.word], f"{type(self).__name__}({self.word})") if value else None
-        self.size = size
+        kind = type(self).__name__
+        if name is not None and (not isinstance(name, str) or not name):
+            raise InputError(
+                f"{kind}: expected an input's name as text; found {name!r} (a value is {self.word}=...)"
+            )
+        self.value = check_number(value[self.word], f"{kind}({self.word})") if value else None
+        self.size = checked_size(size, kind)
 
 
 class Se(_Source):
@@ -190,7 +202,7 @@ class SS(Element):
         if imposes not in (None, "effort", "flow"):
             raise InputError(f"SS(imposes): expected 'effort', 'flow' or None; found {imposes!r}")
         self.imposes = imposes
-        self.size = size
+        self.size = checked_size(size, "SS")
 
 
 def _modulation(kind: str, word: str, value: Any) -> Callable[..., Any] | None:
@@ -277,7 +289,7 @@ class _TwoPort(Element):
         self.coefficient = check_number(value, f"{kind}({self.word})")
         if self.coefficient == 0.0:
             raise InputError(f"{kind}({self.word}=0) transmits nothing; leave the element out instead")
-        self.size = size
+        self.size = checked_size(size, kind)
 
 
 class TF(_TwoPort):
@@ -355,7 +367,12 @@ class _Field(Element):
         ]
 
     def _check(self, kind: str) -> None:
-        numeric = hasattr(self.matrix, "tocsr") or getattr(self.matrix, "dtype", None) == float
+        if self.symmetric and hasattr(self.matrix, "free_symbols") and self.matrix != self.matrix.T:
+            raise InputError(
+                f"{kind}({self.word}): the matrix is not symmetric; "
+                "a storage field that conserves energy needs a symmetric matrix"
+            )
+        numeric = not hasattr(self.matrix, "free_symbols")
         if numeric and not np.all(
             np.isfinite(self.matrix.data if hasattr(self.matrix, "tocsr") else self.matrix)
         ):
@@ -372,9 +389,14 @@ class _Field(Element):
 
 def _matrix(given: Any) -> Any:
     if hasattr(given, "free_symbols"):
-        return given
-    rows = given if isinstance(given, np.ndarray) else [list(r) for r in given]
-    if any(hasattr(v, "free_symbols") for row in rows for v in row):
+        if given.free_symbols:
+            return given
+        given = given.tolist()
+    try:
+        rows = [list(r) for r in given]
+    except TypeError:
+        raise InputError(f"expected a square matrix, as rows of numbers; found {given!r}") from None
+    if any(getattr(v, "free_symbols", None) for row in rows for v in row):
         import sympy as sp
 
         return sp.Matrix(rows)
@@ -396,11 +418,19 @@ class IField(_Field):
 
     def _check(self, kind: str) -> None:
         super()._check(kind)
-        if getattr(self.matrix, "dtype", None) == float and not hasattr(self.matrix, "tocsr"):
+        if hasattr(self.matrix, "tocsr"):
+            diagonal = self.matrix.diagonal()
+            if diagonal.min() <= 0:  # all that can be said at little cost; a singular one shows when solved
+                raise InputError(
+                    f"{kind}(mass): the matrix is not positive definite (diagonal entry "
+                    f"{int(diagonal.argmin())} is {diagonal.min():.3g}); every degree of freedom needs a mass"
+                )
+        elif not hasattr(self.matrix, "free_symbols"):
             smallest = float(np.linalg.eigvalsh(self.matrix).min())
             if smallest <= 0:
                 raise InputError(
-                    f"{kind}(mass): the matrix is not positive definite (smallest eigenvalue {smallest:.3g}); check for a degree of freedom without mass"
+                    f"{kind}(mass): the matrix is not positive definite (smallest eigenvalue "
+                    f"{smallest:.3g}); check for a degree of freedom without mass"
                 )
 
 
@@ -453,7 +483,7 @@ class Integrator(_SignalPart):
 
     def __init__(self, initial: float | str = 0.0) -> None:
         super().__init__()
-        self.start = check_number(initial, "Integrator(initial)")
+        self.start = check_plain(initial, "Integrator(initial)")
 
 
 class Function(_SignalPart):

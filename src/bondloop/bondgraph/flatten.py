@@ -72,7 +72,7 @@ class Flat:
     first: dict[Part, int] = field(default_factory=dict)
 
     def name(self, bond: int) -> str:
-        """A bond as text, ``tail >> head``."""
+        """Return a bond as text, ``tail >> head``."""
         return f"{self.path[self.tail[bond]]} >> {self.path[self.head[bond]]}"
 
 
@@ -81,6 +81,7 @@ def flatten(model: Model) -> Flat:
     flat = Flat()
     drawn: list[Bond] = []
     sizes: dict[Part, int] = {}
+    valued: list[tuple[str, dict[str, float]]] = [("", model._symbol_values)]
     kinds, parts, names, components, incident = flat.kind, flat.part, flat.path, flat.component, flat.incident
     paths, first = flat.paths, flat.first
     for path, part in model.walk():
@@ -88,7 +89,8 @@ def flatten(model: Model) -> Flat:
         kind = _KINDS.get(type(part))
         if kind is None:
             if not hasattr(part, "_bonds"):
-                flat.symbol_values.update(part._symbol_values)  # type: ignore[attr-defined]
+                if part._symbol_values:  # type: ignore[attr-defined]
+                    valued.append((path, part._symbol_values))  # type: ignore[attr-defined]
                 continue  # a model: its parts follow
             kind = _other_kind(flat, part, path)
         bonds = part._bonds
@@ -115,12 +117,26 @@ def flatten(model: Model) -> Flat:
             names.append(f"{path}[{i}]")
             components.append(i)
             incident.append([])
-    flat.symbol_values.update(model._symbol_values)
+    _collect_values(flat, valued)
     if not flat.kind:
         raise ModelError(f"the model {model.path} has no elements")
     _connect(flat, drawn, sizes)
     _check(flat)
     return flat
+
+
+def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> None:
+    """Gather the values of symbols; an outer model's prevail, and two models side by side must agree."""
+    owner: dict[str, str] = {}
+    for path, values in valued:
+        for name, value in values.items():
+            by = owner.setdefault(name, path)
+            known = flat.symbol_values.setdefault(name, value)
+            if known != value and by and not path.startswith(f"{by}."):
+                raise ModelError(
+                    f"the symbol '{name}' is given two values, {known:g} in {by} and {value:g} in {path}, but "
+                    "a symbol is one parameter of the whole model; use two symbols, or one value"
+                )
 
 
 def _other_kind(flat: Flat, part: Part, path: str) -> int | None:
@@ -148,10 +164,24 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
             and not other.is_signal
         ):
             return other.size
+    return _size_beyond(part, bonds)
+
+
+def _size_beyond(part: Part, bonds: list[Bond]) -> int:
+    """Size found behind a row of two-ports that adapt themselves."""
     for b in bonds:
-        other = b.head if b.tail is part else b.tail
-        if isinstance(other, el._TwoPort) and other.size is None:
-            return _adapted_size(other, [x for x in other._bonds if x is not b])
+        seen: set[Part] = {part}
+        last, other = b, _other(b, part)
+        while isinstance(other, el._TwoPort) and other.size is None and other not in seen:
+            seen.add(other)
+            onward = [x for x in other._bonds if x is not last]
+            if not onward:
+                break
+            last = onward[0]
+            other = _other(last, other)
+        index = last.head_index if last.head is other else last.tail_index
+        if index is None and other.size is not None and not isinstance(other, el._Field):
+            return other.size
     return 1
 
 
@@ -192,6 +222,8 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
         for (part, i), (last, j), stroke, passed in _follow(b, enter, leave, sizes, paths):
             k = len(tails)
             t, h = first[part] + i, first[last] + j
+            if t == h:
+                raise ModelError(f"bond {b} leads through ports back to {flat.path[t]}, where it begins")
             tails.append(t)
             heads.append(h)
             strokes.append(stroke)
@@ -323,6 +355,10 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
     elif not target.is_signal and not getattr(target, "signals", 0):
         raise ModelError(
             f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})"
+        )
+    if b.tail_index is None and flat.paths and not source.is_signal and (source.size or 1) > 1:
+        raise ModelError(
+            f"{source.path} has {source.size} components, but {target.path} detects one; bond {source.path}[i] to it"
         )
     flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
 

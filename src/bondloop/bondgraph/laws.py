@@ -13,7 +13,7 @@ from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 
-__all__ = ["BoundLaw", "Law", "check_number", "checked_coefficient", "linear"]
+__all__ = ["BoundLaw", "Law", "check_number", "check_plain", "checked_coefficient", "checked_size", "linear"]
 
 
 def check_number(value: Any, what: str) -> Any:
@@ -33,6 +33,23 @@ def check_number(value: Any, what: str) -> Any:
     if not math.isfinite(number):
         raise InputError(f"{what}: expected a finite number; found {number}")
     return number
+
+
+def check_plain(value: Any, what: str) -> float:
+    """Return a number that may not be a symbol, such as an initial value."""
+    number = check_number(value, what)
+    if not isinstance(number, float):
+        raise InputError(f"{what}: expected a number, not the symbolic {number}; set it when simulating")
+    return number
+
+
+def checked_size(size: Any, kind: str) -> int | None:
+    """Return the size of a vector part, or None where it adapts to its bond."""
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise InputError(f"{kind}(size): expected a whole number, at least 1; found {size!r}")
+    return size
 
 
 def checked_coefficient(

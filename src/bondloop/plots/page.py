@@ -65,8 +65,8 @@ def dress(axes: Axes, xlabel: str = "", ylabel: str = "", *, ticks: int = 5) -> 
 
 
 def round_steps(count: int) -> MaxNLocator:
-    """Return a locator of about so many ticks, at multiples of 1, 2, 2.5 or 5."""
-    return MaxNLocator(count, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
+    """Return a locator of about so many ticks, at multiples of 1, 2, 2.5, 4 or 5."""
+    return MaxNLocator(count, steps=[1, 2, 2.5, 4, 5, 10], min_n_ticks=3)
 
 
 def heading(axes: Axes, text: str, *, lines_below: int = 0) -> None:

@@ -107,7 +107,7 @@ def draw_spectrum(
     factor, shown = scaled(unit, [amplitude for _, amplitude in lines.values()])
     peak = max(float(amplitude.max()) for _, amplitude in lines.values()) * factor or 1.0
     frequency = lines["desired"][0]
-    end = highest or _band(frequency, [amplitude * factor for _, amplitude in lines.values()], 1e-3 * peak)
+    end = highest or _band(frequency, [amplitude for _, amplitude in lines.values()])
     inside = frequency <= end
     axes.set_yscale("log")
     for name, (_, amplitude) in lines.items():
@@ -121,8 +121,10 @@ def draw_spectrum(
     legend(axes)
 
 
-def _band(frequency: NDArray[np.float64], spectra: list[NDArray[np.float64]], level: float) -> float:
-    """Return a little more than the highest frequency with a line above the level."""
+def _band(frequency: NDArray[np.float64], spectra: list[NDArray[np.float64]]) -> float:
+    """Return a little more than the highest frequency whose line stands above the floor and the noise."""
+    # White noise has Rayleigh amplitudes: of a million lines none stands 8 medians high.
+    level = max(max(1e-3 * float(spectrum.max()), 8 * float(np.median(spectrum))) for spectrum in spectra)
     above = [int(np.flatnonzero(amplitude > level)[-1]) for amplitude in spectra if (amplitude > level).any()]
     if not above:
         return float(frequency[-1])

@@ -128,7 +128,7 @@ def summary(desired: NDArray[np.float64], actual: NDArray[np.float64], sample_pe
         return "no finite samples"
     x, y = desired[:count], actual[:count]
     error = normalised_rms_error(x, y)
-    lines = [f"NRMSE {100 * error:.3g} %" if np.isfinite(error) else "NRMSE undefined"]
+    lines = [f"NRMSE {f'{100 * error:#.3g}'.rstrip('.')} %" if np.isfinite(error) else "NRMSE undefined"]
     if sample_period is not None:
         try:
             lag = delay(x, y, sample_period)

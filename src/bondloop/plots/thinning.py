@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COLUMNS = 3000
+COLUMNS = 1500
 """More than the dots across any figure here (7 in at 200 dpi is 1400)."""
 DENSE = 20_000
 """Points up to which a trajectory is drawn as it is."""
@@ -37,7 +37,7 @@ def envelope(
     >>> y = np.zeros(1_000_000)
     >>> y[123_456] = 7.0
     >>> thin_x, thin_y = envelope(x, y)
-    >>> thin_x.size <= 5 * 3001, float(thin_y.max()), float(thin_x[thin_y.argmax()])
+    >>> thin_x.size <= 5 * 1501, float(thin_y.max()), float(thin_x[thin_y.argmax()])
     (True, 7.0, 123456.0)
     """
     y = drawable(y)

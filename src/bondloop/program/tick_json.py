@@ -35,11 +35,11 @@ VERSION = 1
 DEEPEST_EXPRESSION = 250
 """Operations within operations; Python's own recursion, here and in the writers of code, ends soon after."""
 
-DEEPEST_STATEMENT = 20
-"""Repetitions within repetitions."""
+DEEPEST_STATEMENT = 24
+"""Objects within objects: the tick, repetitions within repetitions, a loop and its assignments."""
 
 LARGEST_COUNT = 10_000_000
-"""Ticks of a delay, turns of a repetition: more is a damaged file, and would only fail later, at its memory."""
+"""Ticks of a delay, turns of a repetition: more is a damaged file, and would fail only later, for memory."""
 
 LONGEST_NAME = 1000
 
@@ -93,13 +93,13 @@ def dump_tick(tick: Tick) -> dict[str, Any]:
     return {"format": FORMAT, "version": VERSION, "variables": names, "tick": body}
 
 
-def load_tick(data: dict[str, Any]) -> Tick:
+def load_tick(data: Any) -> Tick:
     """Return the tick that `dump_tick` wrote.
 
     Parameters
     ----------
     data
-        What :func:`json.load` returned.
+        What :func:`json.load` returned: a dictionary, if the file is a tick.
 
     Returns
     -------
@@ -154,7 +154,7 @@ class _Writer:
                 self.write(h, v, f"{where}[{i}]") for i, (h, v) in enumerate(zip(hints, value, strict=True))
             ]
         if get_origin(hint) is Mapping:
-            pair = tuple[get_args(hint)]  # type: ignore[misc]
+            pair = types.GenericAlias(tuple, get_args(hint))
             return [self.write(pair, item, f"{where}[{i}]") for i, item in enumerate(value.items())]
         if _is_union(hint):
             return {"kind": type(_one_of(hint, type(value).__name__, where, value)).__name__} | self._fields(
@@ -166,7 +166,8 @@ class _Writer:
         self.depth += 1
         _check_depth(self.depth, where)
         result = {}
-        for name, field in _fields(type(value)).items():
+        cls: Any = type(value)
+        for name, field in _fields(cls).items():
             place = f"{where}.{name}"
             inner = getattr(value, name)
             result[name] = (
@@ -241,7 +242,7 @@ class _Reader:
         return cls(**values)
 
     def _mapping(self, hint: Any, data: Any, where: str) -> dict[Any, Any]:
-        pair = tuple[get_args(hint)]  # type: ignore[misc]
+        pair = types.GenericAlias(tuple, get_args(hint))
         result: dict[Any, Any] = {}
         for i, d in enumerate(_list(data, where)):
             key, value = self.read(pair, d, f"{where}[{i}]")
@@ -255,7 +256,7 @@ class _Reader:
             raise InputError(
                 f"{where} must be the index of one of {len(self.variables)} variables; found {_shown(data)}"
             )
-        return self.variables[data]
+        return self.variables[int(data)]
 
     def _expression(self, data: Any, where: str, depth: int = 0) -> Expr:
         if isinstance(data, dict):
@@ -282,7 +283,7 @@ class _Field:
 
 
 @cache
-def _fields(cls: type[Any]) -> dict[str, _Field]:
+def _fields(cls: Any) -> dict[str, _Field]:
     hints = get_type_hints(cls)
     missing = dataclasses.MISSING
     return {
@@ -434,7 +435,7 @@ def _sparse(data: dict[str, Any], shape: tuple[int, ...], values: Any, where: st
                 raise InputError(f"{where}.{name} must be indices below {size}; found {_shown(i)}")
         places.append(np.array(indices, dtype=np.int64))
     form, _, flavour = kind.partition("_")
-    make = scipy.sparse.coo_array if flavour == "array" else scipy.sparse.coo_matrix
+    make: Any = scipy.sparse.coo_array if flavour == "array" else scipy.sparse.coo_matrix
     return make((values, tuple(places)), shape=shape).asformat(form)
 
 
@@ -459,16 +460,14 @@ def _check_fields(
 
 
 def _check_depth(depth: int, where: str) -> None:
-    if (
-        depth > DEEPEST_STATEMENT + 3
-    ):  # the tick around the statements; a loop and its assignments within the last
-        raise InputError(f"{where.split('.body')[0]} nests repetitions more than {DEEPEST_STATEMENT} deep")
+    if depth > DEEPEST_STATEMENT:
+        raise InputError(f"{where} nests statements more than {DEEPEST_STATEMENT} deep")
 
 
 def _check_operation(name: str, count: int, where: str, depth: int) -> None:
     if depth >= DEEPEST_EXPRESSION:
         raise InputError(
-            f"{where} nests operations more than {DEEPEST_EXPRESSION} deep; give parts of it names of their own"
+            f"{where} nests operations more than {DEEPEST_EXPRESSION} deep; give its parts names of their own"
         )
     if name not in _OPERATIONS:
         raise InputError(unknown_name("operation", name[:LONGEST_NAME], _OPERATIONS, where))
@@ -486,8 +485,10 @@ def _check_loop(values: dict[str, Any], where: str) -> None:
     """Every list of expressions has one for each unknown, every table of them is square."""
     n = len(values["tears"])
     for name, field in _fields(Loop).items():
-        rows = {tuple[Expr, ...]: [values[name]], tuple[tuple[Expr, ...], ...]: [values[name], *values[name]]}
-        if any(len(row) != n for row in rows.get(field.hint, [])):
+        table = field.hint == tuple[tuple[Expr, ...], ...]
+        if name not in values or not (table or field.hint == tuple[Expr, ...]):
+            continue
+        if any(len(row) != n for row in (values[name], *(values[name] if table else ()))):
             raise InputError(f"{where}.{name} does not fit the {n} unknowns of the loop")
 
 

@@ -1,6 +1,7 @@
-"""A tiny reference executor of statements, for tests: one Python loop, nothing shared with the package's runners."""
+"""A reference executor of statements: one Python loop, nothing shared with the package's own runners."""
 
 import numpy as np
+import pytest
 
 from bondloop.program.expr import Var, evaluate
 from bondloop.program.schedule import Assign
@@ -8,7 +9,7 @@ from bondloop.program.tick import Delay, Tick, Update
 from bondloop.rigs.imperfections import Context
 
 
-def execute(imperfection, inputs, period=0.01, seed=0, stream=0):
+def _execute(imperfection, inputs, period=0.01, seed=0, stream=0):
     """The output of an imperfection for a sequence of inputs."""
     u, count, time = Var("u"), Var("n"), Var("t")
     applied = imperfection.apply(u, Context("test", count, period, seed, stream))
@@ -30,3 +31,8 @@ def execute(imperfection, inputs, period=0.01, seed=0, stream=0):
                 values.update({v: evaluate(e, values) for v, e in step.pairs})
         result.append(evaluate(applied.value, values))
     return np.array(result)
+
+
+@pytest.fixture(scope="session")
+def execute():
+    return _execute
