@@ -66,3 +66,10 @@ def test_what_cannot_be_compared():
         metrics(mixed, desired="z", actual="x")
     with pytest.raises(InputError, match="unknown measure 'nrmse'"):
         _ = metrics(record(), desired="z", actual="x")["nrmse"]
+
+
+def test_a_run_that_grew_out_of_all_bounds_is_measured_without_overflow():
+    x = np.exp(150 * T)  # 1e260 at the end
+    found = metrics(Record(T, {"z": x, "x": 1.1 * x}), desired="z", actual="x")
+    assert found["normalised_rms_error"] == pytest.approx(0.1)
+    assert "measured up to" in found.notes[0]

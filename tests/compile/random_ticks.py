@@ -10,7 +10,8 @@ from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 NOISE = ("normal", "uniform")
 UNARY = [n for n in FUNCTIONS if n not in ("atan2", "fmin", "fmax", *NOISE)]
 NUMBERS = st.one_of(
-    st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, -3.25]), st.floats(-4.0, 4.0, allow_subnormal=False)
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 1e300, -3.25]),
+    st.floats(-4.0, 4.0, allow_subnormal=False),
 )
 
 
@@ -22,7 +23,11 @@ def expressions(draw, known, depth=3):
     def inner():
         return draw(expressions(known, depth - 1))
 
-    kind = draw(st.sampled_from(["add", "mul", "div", "neg", "pow", "power", "one", "two", "compare", "logic", "select", "noise"]))
+    kind = draw(
+        st.sampled_from(
+            ["add", "mul", "div", "neg", "pow", "power", "one", "two", "compare", "logic", "select", "noise"]
+        )
+    )
     if kind == "add":
         terms = [inner() for _ in range(draw(st.integers(2, 4)))]
         return Op("add", tuple(-e if draw(st.booleans()) else e for e in terms))
@@ -40,7 +45,10 @@ def expressions(draw, known, depth=3):
         return Op(draw(st.sampled_from(["atan2", "fmin", "fmax"])), (inner(), inner()))
     if kind == "noise":
         counter = function("floor", 100 * abs(inner()))
-        return Op(draw(st.sampled_from(NOISE)), (Const(draw(st.integers(0, 2**53 - 1))), Const(draw(st.integers(0, 9))), counter))
+        return Op(
+            draw(st.sampled_from(NOISE)),
+            (Const(draw(st.integers(0, 2**53 - 1))), Const(draw(st.integers(0, 9))), counter),
+        )
     condition = Op(draw(st.sampled_from(["lt", "le", "gt", "ge", "eq", "ne"])), (inner(), inner()))
     if kind == "compare":
         return condition
@@ -57,7 +65,9 @@ class _Builder:
 
     def fresh(self, path):
         self.count += 1
-        return Var(f"{path}{self.count}.{self.draw(st.sampled_from(['flow', 'effort', 'sin', 'double', 'x[0]', 'θ']))}")
+        return Var(
+            f"{path}{self.count}.{self.draw(st.sampled_from(['flow', 'effort', 'sin', 'double', 'x[0]', 'θ']))}"
+        )
 
     def expression(self):
         return self.draw(expressions(self.known))
@@ -79,7 +89,11 @@ class _Builder:
 
     def update(self, _):
         some = self.draw(st.lists(st.sampled_from(self.states), min_size=1, unique=True))
-        return [Update(tuple((v, function("fmax", -9.0, Op("fmin", (self.expression(), Const(9.0))))) for v in some))]
+        return [
+            Update(
+                tuple((v, function("fmax", -9.0, Op("fmin", (self.expression(), Const(9.0))))) for v in some)
+            )
+        ]
 
     def delay(self, _):
         source, length = self.expression(), self.draw(st.integers(1, 5))
@@ -88,8 +102,12 @@ class _Builder:
     def product(self, _):
         n, m = self.draw(st.sampled_from([(2, 3), (1, 1), (9, 8), (12, 20), (0, 2), (2, 0)]))
         rng = np.random.default_rng(self.draw(st.integers(0, 99)))
-        matrix = rng.standard_normal((n, m)) * (rng.random((n, m)) < self.draw(st.sampled_from([0.2, 0.5, 1.0])))
-        sources = tuple(self.expression() for _ in range(min(m, 3))) + tuple(self.known[i % len(self.known)] for i in range(m - 3))
+        matrix = rng.standard_normal((n, m)) * (
+            rng.random((n, m)) < self.draw(st.sampled_from([0.2, 0.5, 1.0]))
+        )
+        sources = tuple(self.expression() for _ in range(min(m, 3))) + tuple(
+            self.known[i % len(self.known)] for i in range(m - 3)
+        )
         targets = tuple(self.fresh("p") for _ in range(n))
         self.known += targets
         return [Product(targets, matrix, sources)]

@@ -20,7 +20,9 @@ BACKENDS = ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is No
 def make(steps, states, channels, name="demo", inputs=(), parameters=None, bounds=None, clock=None):
     clock = clock or SimpleNamespace(t=Var("t"), k=Var("k"))
     recorded = tuple(c if isinstance(c, Channel) else Channel(c.name, c) for c in channels)
-    return Tick(name, 0.1, clock.t, clock.k, inputs, states, parameters or {}, tuple(steps), recorded, bounds or {})
+    return Tick(
+        name, 0.1, clock.t, clock.k, inputs, states, parameters or {}, tuple(steps), recorded, bounds or {}
+    )
 
 
 def test_reads_like_the_model():
@@ -46,7 +48,23 @@ def test_is_clean_under_strict_warnings(tmp_path):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_any_path_makes_a_legal_name(backend):
-    paths = ["double", "sin", "s", "x.y", "x_y", "x[1]", "a >> b", "2nd", "Ω", "d(a)/d(b)", "*/", "y0", "lambda", "NAN", "demo_run"]
+    paths = [
+        "double",
+        "sin",
+        "s",
+        "x.y",
+        "x_y",
+        "x[1]",
+        "a >> b",
+        "2nd",
+        "Ω",
+        "d(a)/d(b)",
+        "*/",
+        "y0",
+        "lambda",
+        "NAN",
+        "demo_run",
+    ]
     states = {Var(n): float(i) for i, n in enumerate(paths)}
     steps = [Update(tuple((v, v + 1) for v in states))]
     result = Runner(make(steps, states, list(states)), backend).run(2)

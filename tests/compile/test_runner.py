@@ -10,7 +10,8 @@ from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Tick, Update
 
 pytestmark = pytest.mark.parametrize(
-    "backend", ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))]
+    "backend",
+    ["numpy", pytest.param("c", marks=pytest.mark.skipif(compiler() is None, reason="no C compiler"))],
 )
 
 

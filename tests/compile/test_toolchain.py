@@ -13,7 +13,7 @@ from bondloop.errors import CompileError
 from bondloop.program.expr import Var
 from bondloop.program.tick import Channel, Tick, Update
 
-SOURCE = "int demo_run(void);\n__attribute__((visibility(\"default\"))) int demo_run(void) { return 42; }\n"
+SOURCE = 'int demo_run(void);\n__attribute__((visibility("default"))) int demo_run(void) { return 42; }\n'
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 
@@ -26,7 +26,9 @@ def folder(tmp_path, monkeypatch):
 
 def tick():
     x = Var("x")
-    return Tick("small", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+    return Tick(
+        "small", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),)
+    )
 
 
 def test_builds_once(folder):
@@ -52,7 +54,9 @@ def test_processes_build_the_same_library_at_once(folder):
 
 
 def test_says_what_the_compiler_said(folder):
-    with pytest.raises(CompileError, match=r"cannot build demo\.c: .*undeclared|cannot build demo\.c: .*error"):
+    with pytest.raises(
+        CompileError, match=r"cannot build demo\.c: .*undeclared|cannot build demo\.c: .*error"
+    ):
         build("int demo_run(void) { return wrong; }", "demo", compiler())
     assert not list(folder.iterdir())
 

@@ -58,3 +58,7 @@ def test_ink_covers_what_the_line_crosses():
 
 def test_huge_values_become_gaps():
     assert np.isnan(drawable(np.array([1e200, -np.inf]))).all()
+
+
+def test_a_long_path_of_nothing_is_nothing():
+    assert trajectory(np.full(50_000, np.nan), np.zeros(50_000))[0].size == 0

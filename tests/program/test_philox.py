@@ -59,7 +59,9 @@ def test_the_series_are_the_functions():
     for counter in range(500):
         w = _words(3, 0, counter)
         u1, u2 = _fraction(w[0], w[1]), _fraction(w[2], w[3])
-        assert normal(3, 0, counter) == pytest.approx(math.sqrt(-2 * math.log(u1)) * math.cos(2 * math.pi * u2), abs=5e-15)
+        assert normal(3, 0, counter) == pytest.approx(
+            math.sqrt(-2 * math.log(u1)) * math.cos(2 * math.pi * u2), abs=5e-15
+        )
 
 
 @pytest.mark.parametrize("bad", [(-1, 0, 0), (0, 2.0**32, 0), (0, 0, 0.5), (0, 0, 2.0**53), (math.nan, 0, 0)])

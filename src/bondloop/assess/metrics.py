@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Metrics", "metrics"]
 
+LARGEST = 1e150
+"""Beyond this a product of two values overflows: a run is measured up to there."""
+
 
 @dataclass(frozen=True)
 class Metrics(Mapping[str, float]):
@@ -108,7 +111,7 @@ def metrics(
     Parameters
     ----------
     record
-        The run. If it diverged into values that are not finite, it is measured up to the first of them and a
+        The run. If it diverged beyond 1e150 or into NaN, it is measured up to the first such value and a
         note says so.
     desired, actual
         Names of the channels of the numerical half's motion and of the specimen's.
@@ -145,11 +148,11 @@ def metrics(
     f = None if force is None else record[force]
     notes: list[str] = []
     signals = [signal for signal in (x, y, f) if signal is not None]
-    finite = np.logical_and.reduce([np.isfinite(signal) for signal in signals])
+    finite = np.logical_and.reduce([np.abs(signal) < LARGEST for signal in signals])
     count = len(record) if finite.all() else int(np.argmin(finite))
     if count < len(record):
         notes.append(
-            f"measured up to t = {record.time[max(count - 1, 0)]:g} s, where the run left the finite numbers"
+            f"measured up to t = {record.time[max(count - 1, 0)]:g} s, where the run left the numbers that can be squared"
         )
     if count < 4:
         raise InputError(f"{actual} against {desired}: {count} finite samples; at least 4 are needed")

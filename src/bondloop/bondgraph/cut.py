@@ -52,7 +52,11 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     reached = _reachable(seed, set(marked))
     for text, b in zip(bonds, marked, strict=True):
         if (b.tail in reached) == (b.head in reached):
-            where = "both its ends are on the physical side" if b.tail in reached else "it does not touch the physical side"
+            where = (
+                "both its ends are on the physical side"
+                if b.tail in reached
+                else "it does not touch the physical side"
+            )
             raise ModelError(
                 f"the cut does not separate the model at '{text}': {where}, which holds "
                 f"{_some(reached)}; name every bond between the two halves"
@@ -60,14 +64,20 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     halves = []
     for keep_physical in (False, True):
         half = model.copy()
-        object.__setattr__(half, "_name", f"{model._name or 'model'}_{'physical' if keep_physical else 'numerical'}")
+        object.__setattr__(
+            half, "_name", f"{model._name or 'model'}_{'physical' if keep_physical else 'numerical'}"
+        )
         twins = {path: part for path, part in half.walk()}
         cuts = [_twin(b, model, twins) for b in marked]
         ends = []
         for b in cuts:
             tail_stays = (_original(b.tail, twins, model) in reached) == keep_physical
             ends.append((b, tail_stays))
-        gone = [p for path, p in twins.items() if hasattr(p, "_bonds") and (model.find(path) in reached) != keep_physical]
+        gone = [
+            p
+            for path, p in twins.items()
+            if hasattr(p, "_bonds") and (model.find(path) in reached) != keep_physical
+        ]
         sensors = [SS() for _ in ends]
         for (b, tail_stays), sensor in zip(ends, sensors, strict=True):
             stay, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
@@ -146,7 +156,11 @@ def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:
 def _twin(b: Bond, model: Model, twins: dict[str, Part]) -> Bond:
     tail, head = twins[b.tail.path], twins[b.head.path]
     for candidate in tail._bonds:
-        if candidate.tail is tail and candidate.head is head and (candidate.tail_index, candidate.head_index) == (b.tail_index, b.head_index):
+        if (
+            candidate.tail is tail
+            and candidate.head is head
+            and (candidate.tail_index, candidate.head_index) == (b.tail_index, b.head_index)
+        ):
             return candidate
     raise ModelError(f"internal: bond {b} was lost in a copy of {model.path}")
 

@@ -8,14 +8,17 @@ assignments is as short as the graph.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.causality import Causality, assign
+from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.bondgraph.lookup import variable_at
+from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
 from bondloop.program.sympy_bridge import from_sympy
@@ -37,13 +40,13 @@ def derive(model: Model, outputs: Sequence[str] | None, iterations: int | None) 
     gc.disable()
     try:
         flat = flatten(model)
-        return _Derivation(model, flat, assign(flat)).system(outputs, iterations)
+        return Derivation(model, flat, assign(flat)).system(outputs, iterations)
     finally:
         if collecting:
             gc.enable()
 
 
-class _Derivation:
+class Derivation:
     def __init__(self, model: Model, flat: Flat, causality: Causality) -> None:
         self.model, self.flat, self.causality = model, flat, causality
         self.definitions: dict[Var, Expr] = {}
@@ -63,6 +66,22 @@ class _Derivation:
         self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
         self.tears: list[Var] = []
         self.input_names: dict[str, str] = {}
+
+    @cached_property
+    def nodes_by_path(self) -> dict[str, int]:
+        """Node of every path."""
+        return {path: node for node, path in enumerate(self.flat.path)}
+
+    @cached_property
+    def signals_by_path(self) -> dict[str, Part]:
+        """Signal part of every path."""
+        return {self.flat.paths[part]: part for part in self.flat.signals if part.is_signal}
+
+    @cached_property
+    def variables_by_name(self) -> dict[str, Var]:
+        """Every variable of the finished program."""
+        groups = (self.definitions, self.inputs, self.parameters, self.states)
+        return {var.name: var for group in groups for var in group}
 
     # ---------------------------------------------------------------- the whole
 
@@ -99,12 +118,12 @@ class _Derivation:
             wanted.update(self.sensed)
         else:
             for path in outputs:
-                wanted[path] = self._lookup(path)
+                wanted[path] = variable_at(self, path)
         return System(
             self.model._name or "model",
             self.states, list(self.inputs), wanted, self.parameters, self.definitions,
             tears=[*self.rate_goals.values(), *dots.values(), *self.tears], initial=self.initial, dots=dots,
-            input_rates=input_rates, lookup=self._lookup,
+            input_rates=input_rates, lookup=lambda path: variable_at(self, path),
             remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
@@ -329,7 +348,7 @@ class _Derivation:
     def _inertia(self, node: int) -> None:
         part = self.flat.part[node]
         if isinstance(part, el._Field):
-            self._inertia_field_port(node)
+            inertia_port(self, node)
             return
         bond, path = self.flat.incident[node][0], self.flat.path[node]
         law, inverse = self._law(node)
@@ -350,7 +369,7 @@ class _Derivation:
     def _compliance(self, node: int) -> None:
         part = self.flat.part[node]
         if isinstance(part, el._Field):
-            self._field_port(node, "displacement")
+            effort_port(self, node, "displacement")
             return
         bond, path = self.flat.incident[node][0], self.flat.path[node]
         law, inverse = self._law(node)
@@ -377,7 +396,7 @@ class _Derivation:
     def _resistor(self, node: int) -> None:
         part = self.flat.part[node]
         if isinstance(part, el._Field):
-            self._field_port(node, "")
+            effort_port(self, node, "")
             return
         bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
@@ -393,102 +412,6 @@ class _Derivation:
                 inner = Var(self.flat.path[node] + ".flow_in")
                 self.definitions[inner] = inverse(self.effort[bond], inner)
                 self._define(target, -inner)
-
-    # ---------------------------------------------------------------- fields
-
-    def _field_entries(self, part: el._Field) -> list[list[tuple[int, Expr]]]:
-        found = self.entries.get(part)
-        if found is None:
-            path = self.flat.paths[part]
-            found = self.entries[part] = [
-                [(j, self._parameter(f"{path}.{part.word}[{i},{j}]", _number(v))) for j, v in row]
-                for i, row in enumerate(part.entries())
-            ]
-        return found
-
-    def _inertia_field_port(self, node: int) -> None:
-        """Row i of mass @ d(flow)/dt = effort; the flow is the state."""
-        flat, part, i = self.flat, self.flat.part[node], self.flat.component[node]
-        assert isinstance(part, el._Field)
-        bond, first = flat.incident[node][0], flat.first[part]
-        if self._gives_effort(bond, node):
-            raise ModelError(
-                f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, "
-                "which is not supported for fields; bond it through a small compliance, or remove the degree "
-                "of freedom from the matrix"
-            )
-        if i == 0:
-            for k in range(part.size or 0):
-                state = Var(f"{flat.path[first + k]}.flow.state")
-                self.dots[state] = Var(f"d/dt {state.name}")
-                self.common[first + k] = state
-        own = self.common[node]
-        assert own is not None
-        dot = self.dots[own]
-        rest: Expr = self.effort[bond]
-        mass: Expr = Const(0.0)
-        for j, m in self._field_entries(part)[i]:
-            other = self.common[first + j]
-            assert other is not None
-            if j == i:
-                mass = m
-            else:
-                rest = rest - m * self.dots[other]
-        # Solved for its own rate: written as rate + (effort - mass @ rates), a small mass would cancel.
-        self.definitions[dot] = rest / mass
-        self.states[own] = dot
-        self._define(self.flow[bond], own if flat.head[bond] == node else -own)
-        self._start(node, own)
-
-    def _field_port(self, node: int, word: str) -> None:
-        """Write down a port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
-        flat, part, i = self.flat, self.flat.part[node], self.flat.component[node]
-        assert isinstance(part, el._Field)
-        bond, first = flat.incident[node][0], flat.first[part]
-        if i == 0 and word:
-            for k in range(part.size or 0):
-                self.common[first + k] = Var(f"{flat.path[first + k]}.{word}")
-
-        def cause(k: int) -> Expr:
-            if word:
-                var = self.common[first + k]
-                assert var is not None
-                return var
-            return self._sided(flat.incident[first + k][0], first + k)
-
-        row: Expr = Const(0.0)
-        effort = self.effort[bond]
-        rest: Expr = effort
-        diagonal: Expr | None = None
-        for j, entry in self._field_entries(part)[i]:
-            row = row + entry * cause(j)
-            if j == i:
-                diagonal = entry
-            else:
-                rest = rest - entry * cause(j)
-        if self._gives_effort(bond, node):
-            self._define(effort, row)
-            if word:
-                own = cause(i)
-                assert isinstance(own, Var)
-                self.states[own] = self._sided(bond, node)
-                self._start(node, own)
-        elif word:
-            own = cause(i)
-            assert isinstance(own, Var)
-            rate = Var(f"d/dt {own.name}")
-            self.definitions[own] = own + (effort - row) if diagonal is None else rest / diagonal
-            self.rate_goals[own] = rate
-            self._no_start(node)
-            self._define(self.flow[bond], rate if flat.head[bond] == node else -rate)
-        else:
-            target = self.flow[bond]
-            assert isinstance(target, Var)
-            into = flat.head[bond] == node
-            if diagonal is None:  # a gyrator-like field: the row does not hold its own flow
-                self._define(target, target + (effort - row if into else row - effort))
-            else:
-                self._define(target, rest / diagonal if into else -(rest / diagonal))
 
     # ---------------------------------------------------------------- two-ports
 
@@ -551,7 +474,8 @@ class _Derivation:
     def _not_inverted(self, part: Part) -> Callable[[Expr, Var], Expr]:
         def refuse(_y: Expr, _x: Var) -> Expr:
             raise ModelError(
-                f"{self.flat.paths[part]} ({part.symbol}) is forced into derivative causality, in which its law has no "
+                f"{self.flat.paths[part]} ({part.symbol}) is forced into derivative causality, "
+                "in which its law has no "
                 "inverse; put a resistor or inertia between it and the source that forces it"
             )
 
@@ -590,79 +514,14 @@ class _Derivation:
 
         return from_sympy(sp.sympify(function(*symbols, **keywords)), variable, path)
 
-    # ---------------------------------------------------------------- look-up by path
 
-    def _lookup(self, path: str) -> Expr:
-        flat = self.flat
-        owner, _, word = path.rpartition(".")
-        by_path: Mapping[str, int] = self.__dict__.setdefault(
-            "_node_by_path", {p: i for i, p in enumerate(flat.path)}
-        )
-        if word in ("effort", "flow"):
-            plain, component = _split_index(owner)
-            for name, index in ((owner, 0), (plain, component)):
-                if name in flat.free:
-                    first = flat.first[flat.free[name]]
-                    return Const(0.0) if word == "effort" else self._common(first + index)
-            bond = flat.through.get(owner)
-            node = by_path.get(owner)
-            if bond is None and node is not None:
-                if flat.kind[node] <= ONE:
-                    if (word == "effort") != (flat.kind[node] == ZERO):
-                        other = "flow" if word == "effort" else "effort"
-                        raise InputError(
-                            f"{owner} is a {flat.part[node].symbol}-junction: it has one {other}, but a different {word} on each bond; name an element or port instead"
-                        )
-                    return self._common(node)
-                bonds = flat.incident[node]
-                if len(bonds) > 1:
-                    raise InputError(
-                        f"{path} is ambiguous: {owner} has two bonds; use {owner}.in.{word} or {owner}.out.{word}"
-                    )
-                bond = bonds[0]
-            if bond is None and owner.rpartition(".")[2] in ("in", "out"):
-                node = by_path.get(owner.rpartition(".")[0])
-                if node is not None and flat.kind[node] in (TF, GY):
-                    ends = flat.incident[node]
-                    inward = owner.endswith(".in")
-                    bond = next(b for b in ends if (flat.head[b] == node) == inward)
-            if bond is not None:
-                return self.effort[bond] if word == "effort" else self.flow[bond]
-        for part, name in flat.paths.items():
-            if name == path and part.is_signal:
-                return self._signal(part)
-        for group in (self.states, self.parameters, self.inputs, self.definitions):
-            for var in group:
-                if var.name == path:
-                    return var
-        raise InputError(unknown_name("variable", path, self._known(), where=self.model._name or "the model"))
-
-    def _known(self) -> list[str]:
-        names = {v.name for group in (self.states, self.inputs, self.definitions) for v in group}
-        names |= {f"{p}.{w}" for p in self.flat.through for w in ("effort", "flow")}
-        for node, path in enumerate(self.flat.path):
-            if self.flat.kind[node] >= SE:
-                names |= {f"{path}.effort", f"{path}.flow"}
-        return sorted(names)
-
-
-def _split_index(path: str) -> tuple[str, int]:
-    """Split ``right[1]`` into ``right`` and 1."""
-    name, bracket, rest = path.rpartition("[")
-    return (name, int(rest[:-1])) if bracket and rest[:-1].isdigit() else (path, 0)
-
-
-def _number(value: Any) -> Any:
-    return float(value) if not getattr(value, "free_symbols", None) else value
-
-
-_LAWS: dict[int, Callable[[_Derivation, int], None]] = {
-    TF: _Derivation._two_port,
-    GY: _Derivation._two_port,
-    SE: _Derivation._source,
-    SF: _Derivation._source,
-    SS: _Derivation._source_sensor,
-    I: _Derivation._inertia,
-    C: _Derivation._compliance,
-    R: _Derivation._resistor,
+_LAWS: dict[int, Callable[[Derivation, int], None]] = {
+    TF: Derivation._two_port,
+    GY: Derivation._two_port,
+    SE: Derivation._source,
+    SF: Derivation._source,
+    SS: Derivation._source_sensor,
+    I: Derivation._inertia,
+    C: Derivation._compliance,
+    R: Derivation._resistor,
 }

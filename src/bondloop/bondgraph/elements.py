@@ -17,8 +17,8 @@ from bondloop.bondgraph.parts import Part
 from bondloop.errors import InputError, ModelError, unknown_name
 
 __all__ = [
-    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I", "IField", "Input",
-    "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
+    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I", "IField",
+    "Input", "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
 ]  # fmt: skip
 
 
@@ -166,7 +166,8 @@ class _Source(Element):
                 raise InputError(unknown_name("parameter", key, [self.word], where=type(self).__name__))
         self.input_name = name
         kind = type(self).__name__
-        if name is not None and (not isinstance(name, str) or not name):
+        given: Any = name
+        if given is not None and not (isinstance(given, str) and given):
             raise InputError(
                 f"{kind}: expected an input's name as text; found {name!r} (a value is {self.word}=...)"
             )
@@ -208,9 +209,11 @@ class SS(Element):
 def _modulation(kind: str, word: str, value: Any) -> Callable[..., Any] | None:
     if value is not None and not callable(value):
         raise InputError(
-            f"{kind}({word}): expected a function of its signals; found {value!r} (without a signal use {kind[1:]})"
+            f"{kind}({word}): expected a function of its signals; "
+            f"found {value!r} (without a signal use {kind[1:]})"
         )
-    return value
+    function: Callable[..., Any] | None = value
+    return function
 
 
 class _ModulatedSource(Element):
@@ -223,7 +226,7 @@ class _ModulatedSource(Element):
 
 
 class MSe(_ModulatedSource):
-    """Source of effort given by signals: ``MSe()`` copies its signal, ``MSe(lambda a, b: a * b)`` computes."""
+    """Source of effort given by signals; ``MSe()`` copies its signal, ``MSe(lambda a: 2 * a)`` computes."""
 
     word: ClassVar[str] = "effort"
 
@@ -272,7 +275,7 @@ class MC(Element):
 
 
 class _TwoPort(Element):
-    """A power-conserving two-port; the first bond drawn to it is its input, the bond drawn from it its output."""
+    """A power-conserving two-port: the bond drawn to it is its input, the one drawn from it its output."""
 
     word: ClassVar[str] = ""
     size = None

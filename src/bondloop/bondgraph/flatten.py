@@ -23,7 +23,8 @@ ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
 
 _KINDS: dict[type[Part], int] = {
     Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
-    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C, el.R: R, el.MR: R, el.RField: R,
+    el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C,
+    el.R: R, el.MR: R, el.RField: R,
 }  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def flatten(model: Model) -> Flat:
         bonds = part._bonds
         for b in bonds:
             if b.tail is part:
-                drawn.append(b)
+                drawn.append(b)  # noqa: PERF401 - the commonest list here has one bond
         if kind is None:
             continue
         size = part.size
@@ -134,7 +135,8 @@ def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> N
             known = flat.symbol_values.setdefault(name, value)
             if known != value and by and not path.startswith(f"{by}."):
                 raise ModelError(
-                    f"the symbol '{name}' is given two values, {known:g} in {by} and {value:g} in {path}, but "
+                    f"the symbol '{name}' is given two values, "
+                    f"{known:g} in {by} and {value:g} in {path}, but "
                     "a symbol is one parameter of the whole model; use two symbols, or one value"
                 )
 
@@ -196,7 +198,8 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
         if head not in paths or tail not in paths:
             stranger = head if head not in paths else tail
             raise ModelError(
-                f"{_other(b, stranger).path} is bonded to {stranger.path}, which is not part of this model; assign it to an attribute of the model"
+                f"{_other(b, stranger).path} is bonded to {stranger.path}, "
+                "which is not part of this model; assign it to an attribute of the model"
             )
         if tail.is_signal or head.is_signal:
             _signal_bond(flat, b)
@@ -278,8 +281,8 @@ def _unconnected(
     if len(ins) >= 2 or len(outs) >= 2:
         way = "in" if len(ins) >= 2 else "out"
         raise ModelError(
-            f"port {label}: both its bonds ({', '.join(str(b) for b in (ins if way == 'in' else outs))}) point {way}; "
-            "one must lead in and one out, so turn one of them round"
+            f"port {label}: both its bonds ({', '.join(str(b) for b in (ins if way == 'in' else outs))}) "
+            f"point {way}; one must lead in and one out, so turn one of them round"
         )
     missing = "nothing is bonded to it" if not ins and not outs else "one side is not bonded"
     raise ModelError(
@@ -346,7 +349,8 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
         if not isinstance(source, wanted):
             what, where = ("efforts", "0-junction") if wanted is Zero else ("flows", "1-junction")
             raise ModelError(
-                f"{target.path} detects {what}, so it must be bonded from a {where}; found {source.path} ({source.symbol})"
+                f"{target.path} detects {what}, so it must be bonded from a {where}; "
+                f"found {source.path} ({source.symbol})"
             )
     elif isinstance(target, el.Input):
         raise ModelError(f"{target.path} is an input; nothing can be bonded to it")
@@ -356,9 +360,10 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
         raise ModelError(
             f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})"
         )
-    if b.tail_index is None and flat.paths and not source.is_signal and (source.size or 1) > 1:
+    if b.tail_index is None and not source.is_signal and (source.size or 1) > 1:
         raise ModelError(
-            f"{source.path} has {source.size} components, but {target.path} detects one; bond {source.path}[i] to it"
+            f"{source.path} has {source.size} components, but {target.path} detects one; "
+            f"bond {source.path}[i] to it"
         )
     flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
 
@@ -377,7 +382,8 @@ def _check(flat: Flat) -> None:
             if (flat.head[a] == node) == (flat.head[b] == node):
                 way = "in" if flat.head[a] == node else "out"
                 raise ModelError(
-                    f"{flat.path[node]} ({flat.part[node].symbol}): both its bonds point {way}; one must lead in and one out"
+                    f"{flat.path[node]} ({flat.part[node].symbol}): both its bonds point {way}; "
+                    "one must lead in and one out"
                 )
         elif count == 0:
             _bad_count(flat, node, count, "at least one bond")

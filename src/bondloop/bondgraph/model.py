@@ -322,7 +322,10 @@ class Model(Part):
         return cut(self, bonds, physical)
 
     def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
-        """Draw the bond graph with half arrows and causal strokes; see :func:`bondloop.bondgraph.drawing.draw`."""
+        """Draw the bond graph with half arrows and causal strokes.
+
+        See :func:`bondloop.bondgraph.drawing.draw`.
+        """
         from bondloop.bondgraph.drawing import draw
         from bondloop.bondgraph.sketch import sketch
 

@@ -71,7 +71,7 @@ class Part:
         return type(self).__name__
 
     def _home(self) -> Model | None:
-        """The model into which a neighbour without an owner is taken."""
+        """Return the model into which a neighbour without an owner is taken."""
         return self._owner
 
     def _accepts(self, index: int | None) -> None:
@@ -149,7 +149,7 @@ def bond(tail: Part | Terminal, head: Part | Terminal, *, stroke: str | None = N
     tail, head
         The parts; power counts as positive from tail to head.
     stroke
-        ``"head"`` or ``"tail"``: the end that receives the effort. None leaves it to the causality assignment.
+        ``"head"`` or ``"tail"``: the end that receives the effort. None leaves it to the assignment.
     """
     if stroke not in (None, "head", "tail"):
         raise ModelError(f"stroke must be 'head', 'tail' or None; found {stroke!r}")

@@ -22,10 +22,17 @@ __all__ = ["run"]
 
 def run(
     source: TestSource,
-    seconds: Annotated[float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+    ] = None,
     settings: Setting = None,
-    backend: Annotated[str, typer.Option("--backend", help="c, numpy, or auto: C where a compiler is found.")] = "auto",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures and the run file; out/NAME if left out.")] = None,
+    backend: Annotated[
+        str, typer.Option("--backend", help="c, numpy, or auto: C where a compiler is found.")
+    ] = "auto",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for figures and the run file; out/NAME if left out."),
+    ] = None,
     every: Annotated[int, typer.Option("--every", help="Record every so many samples.")] = 1,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     as_json: AsJson = False,
@@ -51,7 +58,10 @@ def run(
         made = test.run(length, backend=backend, every=every, progress=_progress(as_json))
         findings = getattr(module, "findings", None)
         found = findings(made) if findings is not None and len(made.time) > 1 else {}
-    files = [made.save(folder / "run.h5"), *(_figures(made, folder) if figures and len(made.time) > 3 else [])]
+    files = [
+        made.save(folder / "run.h5"),
+        *(_figures(made, folder) if figures and len(made.time) > 3 else []),
+    ]
     _answer(source, made, found, files, as_json)
     if not made.completed:
         raise typer.Exit(1)
@@ -78,7 +88,9 @@ def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], 
         print(f"note: {attributes['backend_message']}", file=sys.stderr)
     simulated = float(made.time[-1]) if len(made.time) else 0.0
     wall = max(float(attributes["wall_seconds"]), 1e-9)
-    print(f"{simulated:g} s rehearsed in {wall:.3g} s ({simulated / wall:,.0f} times real time, {attributes['backend']})")
+    print(
+        f"{simulated:g} s rehearsed in {wall:.3g} s ({simulated / wall:,.0f} times real time, {attributes['backend']})"
+    )
     for m in made.metrics if len(made.time) > 3 else []:
         print(m)
     for name, value in found.items():
@@ -108,6 +120,11 @@ def _progress(quiet: bool) -> Callable[[int, int], None] | None:
     def show(done: int, whole: int) -> None:
         filled = 40 * done // max(whole, 1)
         end: Any = "\n" if done >= whole else ""
-        print(f"\r[{'#' * filled}{'.' * (40 - filled)}] {100 * done // max(whole, 1):3d} %", end=end, file=sys.stderr, flush=True)
+        print(
+            f"\r[{'#' * filled}{'.' * (40 - filled)}] {100 * done // max(whole, 1):3d} %",
+            end=end,
+            file=sys.stderr,
+            flush=True,
+        )
 
     return show

@@ -28,7 +28,11 @@ TestSource = Annotated[
 ]
 Setting = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Change an option of the test or any parameter by its path; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change an option of the test or any parameter by its path; repeatable.",
+    ),
 ]
 
 
@@ -58,7 +62,9 @@ def _module(source: str) -> Any:
         with running(path):
             names = runpy.run_path(str(path), run_name="bondloop_test")
         if "test" not in names:
-            raise InputError(f"{path} defines no `test`; assign it a HybridTest, or write a function that returns one")
+            raise InputError(
+                f"{path} defines no `test`; assign it a HybridTest, or write a function that returns one"
+            )
         return SimpleNamespace(**names)
     entry = papers.find(source)
     if entry.kind != "test":
@@ -81,7 +87,10 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, f
         elif "." in key:
             values[key] = _number(key, given)
         else:
-            raise InputError(unknown_name("option", key, arguments, where="this test") + "; parameters are set by their path")
+            raise InputError(
+                unknown_name("option", key, arguments, where="this test")
+                + "; parameters are set by their path"
+            )
     return options, values
 
 

@@ -90,7 +90,9 @@ class CBody:
         result = self.plan.names.fresh(f"product_{index}")
         sources = ", ".join(self.text(e) for e in step.sources)
         few = sparse(step)
-        body = self._sparse_product(few, index, n, result) if few else self._dense_product(step, index, result)
+        body = (
+            self._sparse_product(few, index, n, result) if few else self._dense_product(step, index, result)
+        )
         return [
             f"double {result}[{n}] = {{0.0}};",
             "{",
@@ -146,7 +148,9 @@ class CBody:
         tears = [self._place(t) for t in loop.tears]
         n = len(tears)
         residual = [f"{self.text(d - t)}" for d, t in zip(loop.definitions, loop.tears, strict=True)]
-        matrix = [self.text(_newton(i, j, e)) for i, row in enumerate(loop.jacobian) for j, e in enumerate(row)]
+        matrix = [
+            self.text(_newton(i, j, e)) for i, row in enumerate(loop.jacobian) for j, e in enumerate(row)
+        ]
         solver = f"solve{n}" if n <= 2 else "solve"
         self.text.used.add(solver)
         if n == 1:
@@ -165,7 +169,9 @@ class CBody:
         if loop.iterations == 1:
             return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
         i = self.plan.names.fresh("newton")
-        small = " && ".join(f"fabs({c}) <= {STEP_TOLERANCE!r}*fabs({t})" for t, c in zip(tears, change, strict=True))
+        small = " && ".join(
+            f"fabs({c}) <= {STEP_TOLERANCE!r}*fabs({t})" for t, c in zip(tears, change, strict=True)
+        )
         wrong = " && ".join(
             f"fabs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + fabs({t}))" for r, t in zip(residual, tears, strict=True)
         )

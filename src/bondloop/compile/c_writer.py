@@ -99,7 +99,9 @@ def _comment(plan: Plan) -> str:
 def _structures(plan: Plan) -> str:
     name = plan.tick.name
     scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines)]
-    text = _structure(f"{name}_state", scalars) + _structure(f"{name}_parameters", plan.names.all(plan.parameters))
+    text = _structure(f"{name}_state", scalars) + _structure(
+        f"{name}_parameters", plan.names.all(plan.parameters)
+    )
     if plan.lines:
         text += _structure(f"{name}_lines", [f"{line.name}[{line.delay.length}]" for line in plan.lines])
     return text

@@ -80,7 +80,9 @@ class Text:
             return self._truth_value(self.condition(expr)), _ATOM
         if expr.name in FUNCTIONS:
             return self._call(expr.name, *expr.args), _ATOM
-        raise ModelError(f"'{expr.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}")
+        raise ModelError(
+            f"'{expr.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
+        )
 
     def _at_least(self, level: int, expr: Expr) -> str:
         text, found = self._write(expr)

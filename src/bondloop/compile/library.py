@@ -37,12 +37,28 @@ def c_run(tick: Tick, using: Compiler) -> PythonRun:
     ]
 
     def run(
-        steps: int, first: int, period: float, inputs: Any, state: Any, parameters: Any, record: Any, every: int
+        steps: int,
+        first: int,
+        period: float,
+        inputs: Any,
+        state: Any,
+        parameters: Any,
+        record: Any,
+        every: int,
     ) -> tuple[int, int, int]:
         stopped_at, channel = ctypes.c_long(), ctypes.c_long()
         given = None if inputs is None else inputs.ctypes.data
         status = function(
-            *(steps, first, period, given, state.ctypes.data, parameters.ctypes.data, record.ctypes.data, every),
+            *(
+                steps,
+                first,
+                period,
+                given,
+                state.ctypes.data,
+                parameters.ctypes.data,
+                record.ctypes.data,
+                every,
+            ),
             *(ctypes.byref(stopped_at), ctypes.byref(channel)),
         )
         return status, stopped_at.value, channel.value

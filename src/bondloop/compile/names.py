@@ -87,7 +87,9 @@ class Names:
     def fresh(self, path: str) -> str:
         """Return an identifier that nothing else has."""
         base = identifier(path)
-        if base.startswith((f"{self._model}_", "careful_", "MATRIX_", "power")):  # as generated functions are named
+        if base.startswith(
+            (f"{self._model}_", "careful_", "MATRIX_", "power")
+        ):  # as generated functions are named
             base = f"v_{base}"
         name, i = base, 2
         while name in self._taken:

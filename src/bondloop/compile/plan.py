@@ -17,7 +17,17 @@ from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BEYOND", "NOT_A_NUMBER", "SINGULAR", "UNCONVERGED", "Line", "Plan", "Sparse", "sparse", "unrolled"]
+__all__ = [
+    "BEYOND",
+    "NOT_A_NUMBER",
+    "SINGULAR",
+    "UNCONVERGED",
+    "Line",
+    "Plan",
+    "Sparse",
+    "sparse",
+    "unrolled",
+]
 
 BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED = 1, 2, 4, 8
 """Bits of the status of a run: a channel beyond its bound, one that is NaN, a loop without a unique solution,
@@ -116,7 +126,9 @@ def _check_names(tick: Tick) -> None:
     for kind, names in groups.items():
         twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
         if twice:
-            raise ModelError(f"tick '{tick.name}' has more than one {kind} named {', '.join(twice)}; rename one of them")
+            raise ModelError(
+                f"tick '{tick.name}' has more than one {kind} named {', '.join(twice)}; rename one of them"
+            )
     if len({id(d) for d in tick.delays}) < len(tick.delays):
         raise ModelError(f"tick '{tick.name}' executes one delay line in two places; give each place its own")
     if not (math.isfinite(tick.period) and tick.period > 0):
@@ -204,7 +216,9 @@ def entries(step: Product) -> list[tuple[int, int, float]]:
     matrix = step.matrix
     if hasattr(matrix, "tocoo"):
         coordinates = matrix.tocoo()
-        found = zip(coordinates.row.tolist(), coordinates.col.tolist(), coordinates.data.tolist(), strict=True)
+        found = zip(
+            coordinates.row.tolist(), coordinates.col.tolist(), coordinates.data.tolist(), strict=True
+        )
         return sorted((i, j, float(value)) for i, j, value in found if value != 0.0)
     rows, columns = matrix.nonzero()
     return [(i, j, float(matrix[i, j])) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]

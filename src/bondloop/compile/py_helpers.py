@@ -69,7 +69,14 @@ def _careful(function: Callable[..., float], name: str) -> Callable[..., float]:
     return guarded
 
 
-_UFUNCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power", "div": "divide"}
+_UFUNCS = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "pow": "power",
+    "div": "divide",
+}
 
 _PLAIN: dict[str, Callable[..., float]] = {
     "sign": _sign,

@@ -39,7 +39,9 @@ def python_run(tick: Tick) -> PythonRun:
     >>> import numpy as np
     >>> from bondloop.program.tick import Channel
     >>> x = Var("x")
-    >>> tick = Tick("halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+    >>> tick = Tick(
+    ...     "halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),)
+    ... )
     >>> state, record = np.array([1.0]), np.zeros((3, 1))
     >>> python_run(tick)(3, 0, 0.1, None, state, np.zeros(1), record, 1)
     (0, -1, -1)
@@ -107,7 +109,9 @@ def _checks(plan: Plan) -> list[str]:
         tests.append(f"-{bound!r} <= row[{i}] <= {bound!r}")
     if not tests:
         return []
-    numbers = [f"({', '.join(repr(plan.tick.bounds.get(c.name, float('inf'))) for c in plan.tick.channels)},)"]
+    numbers = [
+        f"({', '.join(repr(plan.tick.bounds.get(c.name, float('inf'))) for c in plan.tick.channels)},)"
+    ]
     return [
         f"        if not ({' and '.join(tests)}):",
         f"            for stopped_channel, (value, bound) in enumerate(zip(row, {numbers[0]})):",

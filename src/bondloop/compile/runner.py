@@ -95,7 +95,9 @@ class Runner:
     >>> from bondloop.program.expr import Var
     >>> from bondloop.program.tick import Channel, Update
     >>> x = Var("x")
-    >>> tick = Tick("halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),))
+    >>> tick = Tick(
+    ...     "halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),)
+    ... )
     >>> runner = Runner(tick, backend="numpy")
     >>> runner.run(3).channels["x"].tolist()
     [1.0, 0.5, 0.25]
@@ -164,7 +166,9 @@ class Runner:
             ends the run between two ticks.
         """
         if steps < 0 or every < 1:
-            raise InputError(f"expected steps from 0 up and every from 1 up; found steps = {steps}, every = {every}")
+            raise InputError(
+                f"expected steps from 0 up and every from 1 up; found steps = {steps}, every = {every}"
+            )
         table = self._inputs(steps, inputs)
         values = self._values(parameters or {})
         first = self._first
@@ -221,7 +225,9 @@ class Runner:
         names = [v.name for v in self.tick.inputs]
         if inputs is None:
             if names and steps:
-                raise InputError(f"{self.tick.name} needs a row of inputs per step: {', '.join(names)}; none were given")
+                raise InputError(
+                    f"{self.tick.name} needs a row of inputs per step: {', '.join(names)}; none were given"
+                )
             return np.zeros((0, len(names))) if names else None
         table = np.ascontiguousarray(inputs, dtype=float)
         if table.ndim != 2 or table.shape[1] != len(names) or table.shape[0] not in (steps, steps + 1):

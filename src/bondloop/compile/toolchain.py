@@ -133,7 +133,9 @@ def build(source: str, name: str, using: Compiler, *, anew: bool = False) -> Pat
     anew
         Compile even if the cache has it.
     """
-    content = "\0".join((source, using.identity, *using.command, *using.flags, platform.machine(), sys.platform))
+    content = "\0".join(
+        (source, using.identity, *using.command, *using.flags, platform.machine(), sys.platform)
+    )
     digest = hashlib.sha256(content.encode()).hexdigest()[:32]
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = _writable(cache_folder())
@@ -172,8 +174,13 @@ def _compile(using: Compiler, text: Path, built: Path, folder: Path) -> None:
     except OSError as error:
         raise CompileError(f"the C compiler {using.command[0]} cannot be started: {error}") from error
     if done.returncode or not built.exists():
-        said = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-        what = "; ".join(line.strip() for line in said[:_SHOWN]) or f"it gave no reason (exit code {done.returncode})"
+        said = [
+            line for line in done.stderr.splitlines() if "error" in line.lower()
+        ] or done.stderr.splitlines()
+        what = (
+            "; ".join(line.strip() for line in said[:_SHOWN])
+            or f"it gave no reason (exit code {done.returncode})"
+        )
         raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {text.name}: {what}")
 
 

@@ -64,7 +64,9 @@ class MCS(Controller):
         if self.order not in (1, 2):
             raise InputError(f"MCS: order must be 1 or 2; found {self.order}")
         if self.error_filter not in ("settling", "lyapunov"):
-            raise InputError(f"MCS: error_filter must be 'settling' or 'lyapunov'; found {self.error_filter!r}")
+            raise InputError(
+                f"MCS: error_filter must be 'settling' or 'lyapunov'; found {self.error_filter!r}"
+            )
         if self.dead_zone < 0 or self.leakage < 0:
             raise InputError("MCS: dead_zone and leakage must not be negative")
 
@@ -107,7 +109,9 @@ class MCS(Controller):
             z, new = displacement_state(states, flow, f"controller.desired{index}.displacement")
             states.update(new)
             desired.append(z)
-            motions.append([Var(f"controller.displacement{index}"), Var(f"controller.velocity{index}")][: self.order])
+            motions.append(
+                [Var(f"controller.displacement{index}"), Var(f"controller.velocity{index}")][: self.order]
+            )
         signals: dict[Var, Any] = {}
         if self.reference is not None:
             shared = Var("controller.reference")

@@ -53,7 +53,10 @@ class VirtualJunction(Controller):
                 f"the virtual junction has {len(models)} transfer system models, but the cut has {len(half.flows)} interfaces"
             )
         several = len(models) > 1
-        transfers = [transfer_system(m, f"controller.transfer[{i}]." if several else "controller.transfer.") for i, m in enumerate(models)]
+        transfers = [
+            transfer_system(m, f"controller.transfer[{i}]." if several else "controller.transfer.")
+            for i, m in enumerate(models)
+        ]
         _check_zero_dynamics(transfers)
         plant = _side_by_side(transfers)
         links: dict[Var, Expr] = {
@@ -61,12 +64,20 @@ class VirtualJunction(Controller):
             for t, effort, sign in zip(transfers, half.efforts, half.signs, strict=True)
         }
         inverse: Inverse = invert(
-            plant, [t.command for t in transfers], [t.velocity for t in transfers], half.flows, half.system, links
+            plant,
+            [t.command for t in transfers],
+            [t.velocity for t in transfers],
+            half.flows,
+            half.system,
+            links,
         )
         states = dict(inverse.states)
         extra: dict[Var, Expr] = {}
         desired = []
-        known = {**states, **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()}}
+        known = {
+            **states,
+            **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()},
+        }
         for i, (flow, t) in enumerate(zip(half.flows, transfers, strict=True)):
             index = f"[{i}]" if several else ""
             z, new = displacement_state({**known, **extra}, flow, f"controller.desired{index}.displacement")
@@ -74,7 +85,9 @@ class VirtualJunction(Controller):
                 z, new = displacement_state({**states, **extra}, t.velocity, z.name)
             extra.update(new)
             desired.append(z)
-        outputs: dict[str, Expr] = {(f"command[{i}]" if several else "command"): t.command for i, t in enumerate(transfers)}
+        outputs: dict[str, Expr] = {
+            (f"command[{i}]" if several else "command"): t.command for i, t in enumerate(transfers)
+        }
         system = System(
             "computer",
             {**states, **extra},
@@ -83,7 +96,9 @@ class VirtualJunction(Controller):
             {**half.system.parameters_by_var, **plant.parameters_by_var},
             inverse.definitions,
             tears=[*half.system.tears, *plant.tears],
-            initial={k: v for k, v in {**half.system.initial_by_var, **plant.initial_by_var}.items() if k in states},
+            initial={
+                k: v for k, v in {**half.system.initial_by_var, **plant.initial_by_var}.items() if k in states
+            },
             dots={s: d for s, d in half.system.dots.items() if s in states},
             input_rates=half.system.input_rates,
             input_defaults={u: half.system.input_defaults.get(u.name, 0.0) for u in half.system.input_vars},
@@ -91,12 +106,13 @@ class VirtualJunction(Controller):
             dependent=[*half.system.dependent, *(s.name for s in inverse.dependent)],
             remarks=half.system.remarks,
         )
-        return Design(
-            system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows
-        )
+        return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)
 
     def describe(self) -> dict[str, Any]:
-        return {"controller": "VirtualJunction", "models": [getattr(m, "_name", type(m).__name__) for m in self.models()]}
+        return {
+            "controller": "VirtualJunction",
+            "models": [getattr(m, "_name", type(m).__name__) for m in self.models()],
+        }
 
 
 def _side_by_side(transfers: Sequence[Transfer]) -> System:

@@ -143,7 +143,9 @@ def closed_loop(test: HybridTest) -> StateSpace:
     """The whole loop without sampling, linearised at rest."""
     design, rig = test.design, test.rig_system
     links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
-    links.update(zip(design.efforts, rig.forces if test.feedback else [Const(0.0)] * len(rig.forces), strict=True))
+    links.update(
+        zip(design.efforts, rig.forces if test.feedback else [Const(0.0)] * len(rig.forces), strict=True)
+    )
     links.update(zip(design.displacements, rig.displacements, strict=False))
     links.update(zip(design.velocities, rig.velocities, strict=False))
     whole = connect("loop", [design.system, rig.system], links, {})
@@ -159,7 +161,9 @@ def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[
     specimen = test.rig.physical.compile().linearise()
     fast = 1e3 * max([1.0, *np.abs(specimen.poles())])
     impedance = specimen.frequency_response([fast])[0]
-    slow = 0.01 * min(max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers)
+    slow = 0.01 * min(
+        max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers
+    )
     result = []
     for i, ratio in enumerate(_following(test, transfers, slow)):
         sign = half.signs[i]
@@ -177,7 +181,9 @@ def _following(test: HybridTest, transfers: list[Transfer], omega: float) -> lis
     outputs: dict[str, Expr] = {f"command[{i}]": c for i, c in enumerate(design.commands)}
     outputs.update({f"desired[{i}]": v for i, v in enumerate(design.desired_velocities)})
     computer = connect("computer", [design.system], {}, outputs)
-    response = computer.linearise(computer.initial(), values=test.values_for(computer)).frequency_response([omega])[0]
+    response = computer.linearise(computer.initial(), values=test.values_for(computer)).frequency_response(
+        [omega]
+    )[0]
     columns = [j for j, u in enumerate(computer.input_vars) if u not in design.efforts]
     ratios = []
     for i, t in enumerate(transfers):

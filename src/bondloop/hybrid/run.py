@@ -65,7 +65,9 @@ class Run:
         result = []
         for desired, actual in self.pairs:
             force = actual.replace("actual.displacement", "force", 1)
-            result.append(metrics(self.record, desired=desired, actual=actual, force=force, motion="displacement"))
+            result.append(
+                metrics(self.record, desired=desired, actual=actual, force=force, motion="displacement")
+            )
         return result
 
     @property
@@ -76,7 +78,9 @@ class Run:
         words = []
         for i, m in enumerate(self.metrics):
             e = m["normalised_rms_error"]
-            quality = "very well" if e < 0.03 else "well" if e < 0.1 else "poorly" if e < 0.5 else "not at all"
+            quality = (
+                "very well" if e < 0.03 else "well" if e < 0.1 else "poorly" if e < 0.5 else "not at all"
+            )
             who = f"Transfer system {i + 1}" if len(self.metrics) > 1 else "The transfer system"
             words.append(
                 f"{who} followed the numerical half {quality}: normalised rms error {100 * e:.2g} %, "
@@ -90,7 +94,11 @@ class Run:
         from bondloop.plots import RunPlots
 
         gains = [n for n in self.record if n.startswith("controller.K")]
-        labels = ["transfer system"] if len(self.pairs) == 1 else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
+        labels = (
+            ["transfer system"]
+            if len(self.pairs) == 1
+            else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
+        )
         return RunPlots(self.record, dict(zip(labels, self.pairs, strict=True)), gain_names=gains)
 
     def save(self, path: str | Path) -> Path:
@@ -135,7 +143,13 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
     tick = load_tick(repeat["tick"])
     signals = {name: signal_from(d) for name, d in repeat["tables"].items()}
     result, runner = _execute(tick, repeat["steps"], signals, backend, old.description.get("every", 1), None)
-    return _finish(tick, result, runner, dict(old.description), {"repeats": str(path), "seed": old.attributes.get("seed")})
+    return _finish(
+        tick,
+        result,
+        runner,
+        dict(old.description),
+        {"repeats": str(path), "seed": old.attributes.get("seed")},
+    )
 
 
 def _steps(seconds: float, period: float) -> int:
@@ -164,7 +178,9 @@ def _execute(
     return runner.run(steps, inputs, every=every, progress=progress), runner
 
 
-def _finish(tick: Tick, result: Result, runner: Runner, description: dict[str, Any], extra: dict[str, Any]) -> Run:
+def _finish(
+    tick: Tick, result: Result, runner: Runner, description: dict[str, Any], extra: dict[str, Any]
+) -> Run:
     import bondloop
 
     attributes = {
@@ -174,7 +190,11 @@ def _finish(tick: Tick, result: Result, runner: Runner, description: dict[str, A
         "backend_message": runner.message,
         "wall_seconds": result.wall_seconds,
         "steps": result.steps,
-        "versions": {"bondloop": bondloop.__version__, "numpy": np.__version__, "python": platform.python_version()},
+        "versions": {
+            "bondloop": bondloop.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **extra,
     }

@@ -139,7 +139,9 @@ class HybridTest:
         from bondloop.hybrid.wiring import _unit
 
         assert self.reference_system is not None
-        return [(n.removeprefix("reference."), e, _unit(n)) for n, e in self.reference_system.output_exprs.items()]
+        return [
+            (n.removeprefix("reference."), e, _unit(n)) for n, e in self.reference_system.output_exprs.items()
+        ]
 
     @property
     def command_unit(self) -> str:

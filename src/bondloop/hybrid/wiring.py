@@ -84,7 +84,12 @@ class Wiring:
         bounds = {c.name: DIVERGED for c in channels}
         limits = test.limits
         if limits is not None:
-            for word, name in (("displacement", "actual.displacement"), ("velocity", "actual.velocity"), ("force", "force"), ("command", "command")):
+            for word, name in (
+                ("displacement", "actual.displacement"),
+                ("velocity", "actual.velocity"),
+                ("force", "force"),
+                ("command", "command"),
+            ):
                 limit = getattr(limits, word)
                 if limit is not None:
                     for c in channels:
@@ -137,7 +142,9 @@ class Wiring:
             )
         links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
         zero = Const(0.0)
-        links.update({e: f if test.feedback else zero for e, f in zip(design.efforts, rig.forces, strict=True)})
+        links.update(
+            {e: f if test.feedback else zero for e, f in zip(design.efforts, rig.forces, strict=True)}
+        )
         links.update(zip(design.displacements, rig.displacements, strict=False))
         links.update(zip(design.velocities, rig.velocities, strict=False))
         parts = [design.system, rig.system]
@@ -159,9 +166,16 @@ class Wiring:
         held = {u: Var(f"{c}.held") for u, c in zip(rig.commands, self._names("command"), strict=True)}
         given: dict[Var, Expr] = {v: v for v in rig.system.state_vars}
         wanted = self._wanted()
-        rig_goals = [*rig.forces, *rig.displacements, *rig.velocities, *(e for n, e, _ in wanted if n.startswith("rig."))]
+        rig_goals = [
+            *rig.forces,
+            *rig.displacements,
+            *rig.velocities,
+            *(e for n, e, _ in wanted if n.startswith("rig.")),
+        ]
         program = rig.system.schedule(rig_goals)
-        needed = {v for s in program for a in ([s] if isinstance(s, Assign) else s.body) for v in variables(a.expr)}
+        needed = {
+            v for s in program for a in ([s] if isinstance(s, Assign) else s.body) for v in variables(a.expr)
+        }
         for u, h in held.items():
             given[u] = h
             if u in needed or any(u in variables(g) for g in rig_goals):
@@ -173,17 +187,28 @@ class Wiring:
         self.values.update(table)
         measured = {
             word: [self._measure(word, i, substitute(e, table)) for i, e in enumerate(exprs)]
-            for word, exprs in (("force", rig.forces), ("displacement", rig.displacements), ("velocity", rig.velocities))
+            for word, exprs in (
+                ("force", rig.forces),
+                ("displacement", rig.displacements),
+                ("velocity", rig.velocities),
+            )
         }
         self.measured = measured
         inputs: dict[Var, Expr] = {
-            e: f if test.feedback else Const(0.0) for e, f in zip(design.efforts, measured["force"], strict=True)
+            e: f if test.feedback else Const(0.0)
+            for e, f in zip(design.efforts, measured["force"], strict=True)
         }
         inputs.update(zip(design.displacements, measured["displacement"], strict=False))
         inputs.update(zip(design.velocities, measured["velocity"], strict=False))
         goals = [*design.commands, *(e for n, e, _ in wanted if not n.startswith(("rig.", "reference.")))]
-        goals = [g for g in goals if not any(v in table and v not in design.system.definitions for v in variables(g))]
-        made = test.integrator.discretise(design.system, test.period, self._inputs_at(design.system, inputs), goals)
+        goals = [
+            g
+            for g in goals
+            if not any(v in table and v not in design.system.definitions for v in variables(g))
+        ]
+        made = test.integrator.discretise(
+            design.system, test.period, self._inputs_at(design.system, inputs), goals
+        )
         self.steps += made.first
         self.values.update(made.table)
         commands: list[Expr] = []
@@ -201,7 +226,9 @@ class Wiring:
             self.steps += [*made.first, *made.rest]
             self.values.update(made.table)
 
-    def _run_rig(self, emulated: Emulated, rig: RigSystem, commands: list[Expr], held: Mapping[Var, Var]) -> None:
+    def _run_rig(
+        self, emulated: Emulated, rig: RigSystem, commands: list[Expr], held: Mapping[Var, Var]
+    ) -> None:
         fine = self.test.period / emulated.substeps
         length = round(emulated.latency / fine)
         if abs(length * fine - emulated.latency) > 1e-6 * fine:
@@ -240,7 +267,11 @@ class Wiring:
     def _through(self, chain: Sequence[Any], value: Expr, name: str, stream: int) -> Expr:
         for k, part in enumerate(chain):
             context = Context(
-                name=f"{name}.{k}", count=self.count, period=self.test.period, seed=self.test.rig.seed, stream=stream * 16 + k
+                name=f"{name}.{k}",
+                count=self.count,
+                period=self.test.period,
+                seed=self.test.rig.seed,
+                stream=stream * 16 + k,
             )
             applied = part.apply(value, context)
             self.steps += applied.steps
@@ -276,7 +307,12 @@ class Wiring:
 
     def _find(self, path: str) -> Expr:
         head = path.partition(".")[0]
-        systems = {"numerical": self.design.system, "controller": self.design.system, "rig": self.rig.system, "reference": self.test.reference_system}
+        systems = {
+            "numerical": self.design.system,
+            "controller": self.design.system,
+            "rig": self.rig.system,
+            "reference": self.test.reference_system,
+        }
         system = systems.get(head)
         if system is None:
             raise InputError(
@@ -307,7 +343,9 @@ class Wiring:
                 seen = self.measured["force"][i]
                 channels.append(Channel(f"measured.force{suffix}", seen, "N"))
                 used = seen if test.feedback else Const(0.0)
-                channels.append(Channel(f"synchronisation.force{suffix}", byname[f"force{suffix}"] - used, "N"))
+                channels.append(
+                    Channel(f"synchronisation.force{suffix}", byname[f"force{suffix}"] - used, "N")
+                )
                 for word, unit in (("displacement", "m"), ("velocity", "m/s")):
                     if word in test.rig.sensors:
                         channels.append(Channel(f"measured.{word}{suffix}", self.measured[word][i], unit))
@@ -315,4 +353,6 @@ class Wiring:
 
 
 def _unit(path: str) -> str:
-    return {"displacement": "m", "flow": "m/s", "effort": "N", "momentum": "kg m/s", "value": ""}.get(path.rpartition(".")[2], "")
+    return {"displacement": "m", "flow": "m/s", "effort": "N", "momentum": "kg m/s", "value": ""}.get(
+        path.rpartition(".")[2], ""
+    )

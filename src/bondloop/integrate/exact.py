@@ -44,7 +44,9 @@ class Exact(Integrator):
 
         h = check_period(period).value
         if not system.is_linear:
-            raise InputError(f"{system.name} is nonlinear; the exact integrator needs a linear system (use RK4)")
+            raise InputError(
+                f"{system.name} is nonlinear; the exact integrator needs a linear system (use RK4)"
+            )
         space = system.numeric(dict(self.values)).explicit()
         A, B = space.A.toarray(), space.B.toarray()
         n, m = B.shape

@@ -41,7 +41,9 @@ class NewmarkAverage(Integrator):
             sources = [*states, *(inputs(c)[u] for c in (0.0, 1.0) for u in system.input_vars)]
             targets = tuple(Var(x.name + "@next") for x in states)
             return Discretised(
-                first, table, [Product(targets, matrix, tuple(sources)), Update(tuple(zip(states, targets, strict=True)))]
+                first,
+                table,
+                [Product(targets, matrix, tuple(sources)), Update(tuple(zip(states, targets, strict=True)))],
             )
         end: dict[Var, Expr] = {x: Var(x.name + "@next") for x in states}
         end.update(inputs(1.0))

@@ -102,7 +102,9 @@ def findings(run: Run) -> dict[str, float]:
     from bondloop.assess import normalised_rms_error
 
     found = {
-        "normalised_rms_error_to_complete": normalised_rms_error(run["reference.z2"], run["actual.displacement"]),
+        "normalised_rms_error_to_complete": normalised_rms_error(
+            run["reference.z2"], run["actual.displacement"]
+        ),
     }
     for name in run.record:
         if name.startswith("controller.K"):

@@ -122,7 +122,9 @@ def findings(run: Run) -> dict[str, float]:
 
     from bondloop.assess import normalised_rms_error
 
-    found = {"normalised_rms_error": normalised_rms_error(run["desired.displacement"], run["actual.displacement"])}
+    found = {
+        "normalised_rms_error": normalised_rms_error(run["desired.displacement"], run["actual.displacement"])
+    }
     for name in run.record:
         if name.startswith("controller.K"):
             found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())

@@ -68,7 +68,7 @@ def error_spectrum(
         Their unit.
     highest
         End of the frequency axis [Hz]; unless given, where everything has sunk below 1e-3 of the greatest
-        line.
+        line or into the noise.
     title, path
         Heading, and where to save.
 

@@ -85,11 +85,13 @@ def trajectory(
     if x.size <= DENSE:
         return x, y
     sound = np.isfinite(x) & np.isfinite(y)
+    if not sound.any():
+        return x[:0], y[:0]
     cell = np.where(sound, _cells(x, sound) * (CELLS + 1) + _cells(y, sound), -1)
     # Samples that stay in a cell add nothing; then each step between two cells is kept the first time.
     extreme = np.zeros(x.size, dtype=bool)
     for values in (x, y):
-        extreme[[np.nanargmin(values), np.nanargmax(values)]] = sound.any()
+        extreme[[np.where(sound, values, np.inf).argmin(), np.where(sound, values, -np.inf).argmax()]] = True
     moved = np.concatenate(([True], cell[1:] != cell[:-1])) | extreme
     x, y, cell, extreme = x[moved], y[moved], cell[moved], extreme[moved]
     step = cell[:-1] * (CELLS + 1) ** 2 + cell[1:]
@@ -143,6 +145,6 @@ def drawable(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _cells(values: NDArray[np.float64], sound: NDArray[np.bool_]) -> NDArray[np.int64]:
-    low, high = (float(values[sound].min()), float(values[sound].max())) if sound.any() else (0.0, 1.0)
+    low, high = float(values[sound].min()), float(values[sound].max())
     place = (np.where(sound, values, low) - low) * (CELLS / (high - low) if high > low else 0.0)
     return place.astype(np.int64)

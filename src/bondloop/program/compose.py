@@ -25,7 +25,13 @@ def prefixed(system: System, prefix: str) -> System:
         assert isinstance(found, Var)
         return found
 
-    for v in (*system.parameters_by_var, *system.state_vars, *system.input_vars, *system.input_rates.values(), *system.definitions):
+    for v in (
+        *system.parameters_by_var,
+        *system.state_vars,
+        *system.input_vars,
+        *system.input_rates.values(),
+        *system.definitions,
+    ):
         new(v)
 
     def put(e: Expr) -> Expr:
@@ -85,7 +91,9 @@ def connect(
     known = {u for s in systems for u in s.input_vars}
     for u in links:
         if u not in known:
-            raise InputError(f"{u.name} is linked but is not an input of {', '.join(s.name for s in systems)}")
+            raise InputError(
+                f"{u.name} is linked but is not an input of {', '.join(s.name for s in systems)}"
+            )
     first = list(inputs)
     free = [*first, *(u for s in systems for u in s.input_vars if u not in links and u not in first)]
     merged_states = {v: r for s in systems for v, r in zip(s.state_vars, s.rate_exprs, strict=True)}
@@ -117,7 +125,9 @@ def connect(
         initial={**{v: x for s in systems for v, x in s.initial_by_var.items()}, **(initial or {})},
         dots={v: d for s in systems for v, d in s.dots.items()},
         input_rates=rates,
-        input_defaults={u: d for s in systems for u in s.input_vars if (d := s.input_defaults.get(u.name, 0.0))},
+        input_defaults={
+            u: d for s in systems for u in s.input_vars if (d := s.input_defaults.get(u.name, 0.0))
+        },
         lookup=lookup,
         dependent=[d for s in systems for d in s.dependent],
         remarks=[r for s in systems for r in s.remarks],

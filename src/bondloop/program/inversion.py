@@ -71,7 +71,9 @@ def invert(
     states = dict(zip(imposing.state_vars, imposing.rate_exprs, strict=True))
     plant_states = dict(zip(plant.state_vars, plant.rate_exprs, strict=True))
     parameters = {**imposing.parameters_by_var, **plant.parameters_by_var}
-    inputs = dict.fromkeys((*imposing.input_vars, *(u for u in plant.input_vars if u not in links and u not in commands)))
+    inputs = dict.fromkeys(
+        (*imposing.input_vars, *(u for u in plant.input_vars if u not in links and u not in commands))
+    )
     dependent: list[Var] = []
     order = [0] * len(outputs)
     todo = list(zip(range(len(outputs)), imposed, outputs, strict=True))
@@ -96,7 +98,9 @@ def invert(
         dependent.append(state)
         order[number] += 1
         required = Var(f"d/dt {state.name} (required)")
-        _, input_rates = add_rates({state: required}, definitions, {**states, **plant_states}, inputs, parameters)
+        _, input_rates = add_rates(
+            {state: required}, definitions, {**states, **plant_states}, inputs, parameters
+        )
         if input_rates:
             raise SolveError(
                 f"the transfer system cannot be followed: the motion of {state.name} would need the rate of "
@@ -105,7 +109,9 @@ def invert(
             )
         todo.append((number, required, rate))
     if remaining:
-        raise SolveError(f"the transfer system has more commands than outputs; {', '.join(u.name for u in remaining)} is left over")
+        raise SolveError(
+            f"the transfer system has more commands than outputs; {', '.join(u.name for u in remaining)} is left over"
+        )
     return Inverse({**states, **plant_states}, definitions, tuple(dependent), tuple(order))
 
 

@@ -169,7 +169,9 @@ def _word_arrays(seed: int, stream: int, counters: ArrayLike) -> list[NDArray[np
     given = np.asarray(counters)
     c = given.astype(np.uint64)
     if not (0 <= seed < LARGEST and 0 <= stream <= _WORD and int(seed) == seed and int(stream) == stream):
-        raise ValueError(f"expected a seed from 0 to 2**53 - 1 and a stream from 0 to 2**32 - 1; found {seed}, {stream}")
+        raise ValueError(
+            f"expected a seed from 0 to 2**53 - 1 and a stream from 0 to 2**32 - 1; found {seed}, {stream}"
+        )
     if np.any(given < 0) or np.any(given >= LARGEST) or np.any(c != given):
         raise ValueError("expected counters that are whole numbers from 0 to 2**53 - 1")
     word, half = np.uint64(_WORD), np.uint64(32)

@@ -202,7 +202,9 @@ class StateSpace:
         return transmission_zeros(A, B[:, cols], C[rows], D[np.ix_(rows, cols)])
 
     def transfer_function(
-        self, output: str, input: str  # noqa: A002
+        self,
+        output: str,
+        input: str,  # noqa: A002
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Numerator and denominator polynomials, highest power first, from zeros, poles and gain."""
         explicit = self.explicit()

@@ -147,7 +147,10 @@ class Emulated:
         """Connect transfer systems given as equations to the specimen's equations."""
         several = len(actuators) > 1
         specimen = prefixed(self.physical.compile(), f"{prefix}specimen.")
-        transfers = [transfer_system(a, f"{prefix}transfer[{i}]." if several else f"{prefix}transfer.") for i, a in enumerate(actuators)]
+        transfers = [
+            transfer_system(a, f"{prefix}transfer[{i}]." if several else f"{prefix}transfer.")
+            for i, a in enumerate(actuators)
+        ]
         by_name = dict(zip(specimen.inputs, specimen.input_vars, strict=True))
         links: dict[Var, Expr] = {}
         forces = []
@@ -163,7 +166,9 @@ class Emulated:
             links[t.load] = effort if direction < 0 else -effort
             forces.append(effort)
         system = connect("rig", [specimen, *(t.system for t in transfers)], links, {})
-        return self._finish(system, [t.command for t in transfers], forces, [t.velocity for t in transfers], prefix)
+        return self._finish(
+            system, [t.command for t in transfers], forces, [t.velocity for t in transfers], prefix
+        )
 
     def _finish(
         self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str

@@ -55,7 +55,7 @@ def stribeck(coulomb: Any, static: Any, velocity: Any, viscous: Any = 0.0, width
     """Return dry friction that is larger near rest, with viscous friction beside it.
 
     (coulomb + (static - coulomb) exp(-(flow/velocity)²)) tanh(flow/width) + viscous flow
-    (Armstrong-Hélouvry et al. 1994, section 2.1, with a smooth sign).
+    (Armstrong-Hélouvry et al. 1994, with a smooth sign).
 
     Parameters
     ----------

@@ -83,11 +83,19 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
             if not wrong
             else f"the physical half does not give {', '.join(wrong)}: it begins with a mass; cut at its spring side"
         )
-        items.append(Assumption(1, "the physical half imposes a force on the numerical one", not wrong, reason))
+        items.append(
+            Assumption(1, "the physical half imposes a force on the numerical one", not wrong, reason)
+        )
     except BondloopError as error:
-        items.append(Assumption(1, "the physical half imposes a force on the numerical one", False, str(error)))
+        items.append(
+            Assumption(1, "the physical half imposes a force on the numerical one", False, str(error))
+        )
     sensed = ", ".join(f"force at {s.path}" for s in interfaces(physical))
-    items.append(Assumption(2, "what the physical half imposes is measured", True, f"a load cell must measure the {sensed}"))
+    items.append(
+        Assumption(
+            2, "what the physical half imposes is measured", True, f"a load cell must measure the {sensed}"
+        )
+    )
     fits = len(transfers) == count
     items.append(
         Assumption(
@@ -100,11 +108,15 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
     items.append(_stability(transfers))
     n_paths, t_paths = [], []
     if half is not None and fits:
-        n_paths = [shortest_causal_path(half.system, e, f) for e, f in zip(half.efforts, half.flows, strict=True)]
+        n_paths = [
+            shortest_causal_path(half.system, e, f) for e, f in zip(half.efforts, half.flows, strict=True)
+        ]
         t_paths = [shortest_causal_path(t.system, t.command, t.velocity) for t in transfers]
         items.append(_paths(n_paths, t_paths))
     else:
-        items.append(Assumption(5, "sigma_N >= sigma_T", False, "cannot be checked before assumptions 1 and 3 hold"))
+        items.append(
+            Assumption(5, "sigma_N >= sigma_T", False, "cannot be checked before assumptions 1 and 3 hold")
+        )
     return Assumptions(tuple(items), tuple(n_paths), tuple(t_paths))
 
 
@@ -125,13 +137,24 @@ def _stability(transfers: Sequence[TransferLike]) -> Assumption:
         name = t.system.name
         words.append(
             f"{name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros {_numbers(zeros)} "
-            + ("none" if not len(zeros) else "stable, one at the origin (its position)" if marginal and minimum_phase else "stable" if minimum_phase else "UNSTABLE: it cannot be inverted")
+            + (
+                "none"
+                if not len(zeros)
+                else "stable, one at the origin (its position)"
+                if marginal and minimum_phase
+                else "stable"
+                if minimum_phase
+                else "UNSTABLE: it cannot be inverted"
+            )
         )
     return Assumption(4, title, good, "; ".join(words))
 
 
 def _numbers(values: Any) -> str:
-    shown = [f"{v.real:.3g}{v.imag:+.3g}j" if abs(v.imag) > 1e-9 * (1 + abs(v)) else f"{v.real + 0.0:.3g}" for v in values[:6]]
+    shown = [
+        f"{v.real:.3g}{v.imag:+.3g}j" if abs(v.imag) > 1e-9 * (1 + abs(v)) else f"{v.real + 0.0:.3g}"
+        for v in values[:6]
+    ]
     return "[" + ", ".join(shown) + (", ..." if len(values) > 6 else "") + "]"
 
 

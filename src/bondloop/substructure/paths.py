@@ -74,6 +74,8 @@ def shortest_causal_path(system: System, source: Var, goal: Expr) -> CausalPath 
         v_ = before[v_]
     trail.reverse()
     storages = [
-        b.name for a, b in zip(trail, trail[1:], strict=False) if b in system.state_vars and b in fed.get(a, ())
+        b.name
+        for a, b in zip(trail, trail[1:], strict=False)
+        if b in system.state_vars and b in fed.get(a, ())
     ]
     return CausalPath(tuple(v.name for v in trail), tuple(storages))

@@ -31,7 +31,14 @@ class MassSpringDamper(Model):
     """
 
     def __init__(
-        self, m: Any, c: Any, k: Any, *, drive: str = "force", velocity: float = 0.0, friction: R | None = None
+        self,
+        m: Any,
+        c: Any,
+        k: Any,
+        *,
+        drive: str = "force",
+        velocity: float = 0.0,
+        friction: R | None = None,
     ) -> None:
         super().__init__("mass_spring_damper")
         self.command_unit = {"force": "N", "position": "m"}.get(drive, "")

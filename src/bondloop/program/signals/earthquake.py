@@ -29,7 +29,7 @@ class Earthquake(Signal):
     """Ground acceleration after Kanai and Tajimi, with the second filter of Clough and Penzien.
 
     White noise passes the ground, a damped oscillator, and a high-pass filter that keeps the displacement
-    finite. Its one-sided power spectrum is, up to a factor (Clough and Penzien 1993, eq. 28-5),
+    finite. Its one-sided power spectrum is, up to a factor (Clough and Penzien 1993),
 
     S(ω) = (1 + 4ζg²r²) / ((1 - r²)² + 4ζg²r²) · s⁴ / ((1 - s²)² + 4ζf²s²),  r = ω/ωg, s = ω/ωf.
 
@@ -47,7 +47,7 @@ class Earthquake(Signal):
     seed
         From 0 to 2⁵³ - 1.
     ground_frequency, ground_damping
-        Of the ground: Hz and ratio. The defaults stand for firm soil (Kanai's ωg = 5π rad/s, ζg = 0.6).
+        Of the ground: Hz and ratio. The defaults stand for firm soil (ωg = 5π rad/s, ζg = 0.6).
     filter_frequency, filter_damping
         Of the high-pass filter.
     envelope
@@ -64,7 +64,7 @@ class Earthquake(Signal):
 
     References
     ----------
-    Kanai (1957); Tajimi (1960). Clough and Penzien (1993), Dynamics of Structures, chapter 28.
+    Kanai (1957); Tajimi (1960). Clough and Penzien (1993), Dynamics of Structures.
     """
 
     peak: Parameter = Parameter(above=0)

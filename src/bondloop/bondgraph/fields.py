@@ -1,0 +1,115 @@
+"""Equations of fields: N-port storages and resistors with a matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bondloop.bondgraph import elements as el
+from bondloop.errors import ModelError
+from bondloop.program.expr import Const, Expr, Var
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.derive import Derivation
+
+__all__ = ["effort_port", "inertia_port"]
+
+
+def inertia_port(d: Derivation, node: int) -> None:
+    """Row i of mass @ d(flow)/dt = effort; the flow is the state."""
+    flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
+    assert isinstance(part, el._Field)
+    bond, first = flat.incident[node][0], flat.first[part]
+    if d._gives_effort(bond, node):
+        raise ModelError(
+            f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, "
+            "which is not supported for fields; bond it through a small compliance, or remove the degree "
+            "of freedom from the matrix"
+        )
+    if i == 0:
+        for k in range(part.size or 0):
+            state = Var(f"{flat.path[first + k]}.flow.state")
+            d.dots[state] = Var(f"d/dt {state.name}")
+            d.common[first + k] = state
+    own = d.common[node]
+    assert own is not None
+    dot = d.dots[own]
+    rest: Expr = d.effort[bond]
+    mass: Expr = Const(0.0)
+    for j, m in _entries(d, part)[i]:
+        other = d.common[first + j]
+        assert other is not None
+        if j == i:
+            mass = m
+        else:
+            rest = rest - m * d.dots[other]
+    # Solved for its own rate: written as rate + (effort - mass @ rates), a small mass would cancel.
+    d.definitions[dot] = rest / mass
+    d.states[own] = dot
+    d._define(d.flow[bond], own if flat.head[bond] == node else -own)
+    d._start(node, own)
+
+
+def effort_port(d: Derivation, node: int, word: str) -> None:
+    """Write down a port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
+    flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
+    assert isinstance(part, el._Field)
+    bond, first = flat.incident[node][0], flat.first[part]
+    if i == 0 and word:
+        for k in range(part.size or 0):
+            d.common[first + k] = Var(f"{flat.path[first + k]}.{word}")
+
+    def cause(k: int) -> Expr:
+        if word:
+            var = d.common[first + k]
+            assert var is not None
+            return var
+        return d._sided(flat.incident[first + k][0], first + k)
+
+    row: Expr = Const(0.0)
+    effort = d.effort[bond]
+    rest: Expr = effort
+    diagonal: Expr | None = None
+    for j, entry in _entries(d, part)[i]:
+        row = row + entry * cause(j)
+        if j == i:
+            diagonal = entry
+        else:
+            rest = rest - entry * cause(j)
+    if d._gives_effort(bond, node):
+        d._define(effort, row)
+        if word:
+            own = cause(i)
+            assert isinstance(own, Var)
+            d.states[own] = d._sided(bond, node)
+            d._start(node, own)
+    elif word:
+        own = cause(i)
+        assert isinstance(own, Var)
+        rate = Var(f"d/dt {own.name}")
+        d.definitions[own] = own + (effort - row) if diagonal is None else rest / diagonal
+        d.rate_goals[own] = rate
+        d._no_start(node)
+        d._define(d.flow[bond], rate if flat.head[bond] == node else -rate)
+    else:
+        target = d.flow[bond]
+        assert isinstance(target, Var)
+        into = flat.head[bond] == node
+        if diagonal is None:  # a gyrator-like field: the row does not hold its own flow
+            d._define(target, target + (effort - row if into else row - effort))
+        else:
+            d._define(target, rest / diagonal if into else -(rest / diagonal))
+
+
+def _entries(d: Derivation, part: el._Field) -> list[list[tuple[int, Expr]]]:
+    found = d.entries.get(part)
+    if found is None:
+        path = d.flat.paths[part]
+        found = d.entries[part] = [
+            [(j, d._parameter(f"{path}.{part.word}[{i},{j}]", _number(v))) for j, v in row]
+            for i, row in enumerate(part.entries())
+        ]
+    return found
+
+
+def _number(value: Any) -> Any:
+    return float(value) if not getattr(value, "free_symbols", None) else value

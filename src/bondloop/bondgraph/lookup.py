@@ -1,0 +1,85 @@
+"""Variables by path: element, port, junction, either side of a two-port, free end, signal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph.flatten import GY, ONE, SE, TF, ZERO
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.expr import Const, Expr
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.derive import Derivation
+
+__all__ = ["variable_at"]
+
+
+def variable_at(d: Derivation, path: str) -> Expr:
+    """Return the expression of a variable by its path, or raise with suggestions."""
+    owner, _, word = path.rpartition(".")
+    if word in ("effort", "flow"):
+        found = _of_bond(d, owner, word)
+        if found is not None:
+            return found
+    part = d.signals_by_path.get(path)
+    if part is not None:
+        return d._signal(part)
+    var = d.variables_by_name.get(path)
+    if var is not None:
+        return var
+    raise InputError(unknown_name("variable", path, _known(d), where=d.model._name or "the model"))
+
+
+def _of_bond(d: Derivation, owner: str, word: str) -> Expr | None:
+    """Effort or flow of a free end, a port, a junction, a one-port, or one side of a two-port."""
+    flat = d.flat
+    plain, component = _split_index(owner)
+    for name, index in ((owner, 0), (plain, component)):
+        if name in flat.free:
+            first = flat.first[flat.free[name]]
+            return Const(0.0) if word == "effort" else d._common(first + index)
+    bond = flat.through.get(owner)
+    node = d.nodes_by_path.get(owner)
+    if bond is None and node is not None:
+        if flat.kind[node] <= ONE:
+            return _of_junction(d, node, word)
+        bonds = flat.incident[node]
+        if len(bonds) > 1:
+            raise InputError(
+                f"{owner}.{word} is ambiguous: {owner} has two bonds; "
+                f"use {owner}.in.{word} or {owner}.out.{word}"
+            )
+        bond = bonds[0]
+    stem, _, side = owner.rpartition(".")
+    if bond is None and side in ("in", "out"):
+        node = d.nodes_by_path.get(stem)
+        if node is not None and flat.kind[node] in (TF, GY):
+            bond = next(b for b in flat.incident[node] if (flat.head[b] == node) == (side == "in"))
+    if bond is None:
+        return None
+    return d.effort[bond] if word == "effort" else d.flow[bond]
+
+
+def _of_junction(d: Derivation, node: int, word: str) -> Expr:
+    if (word == "effort") == (d.flat.kind[node] == ZERO):
+        return d._common(node)
+    path, common = d.flat.path[node], "flow" if word == "effort" else "effort"
+    raise InputError(
+        f"{path} is a {d.flat.part[node].symbol}-junction: it has one {common}, but a different {word} on "
+        "each bond; name an element or port instead"
+    )
+
+
+def _known(d: Derivation) -> list[str]:
+    names = {v.name for group in (d.states, d.inputs, d.definitions) for v in group}
+    names |= {f"{p}.{w}" for p in d.flat.through for w in ("effort", "flow")}
+    for node, path in enumerate(d.flat.path):
+        if d.flat.kind[node] >= SE:
+            names |= {f"{path}.effort", f"{path}.flow"}
+    return sorted(names)
+
+
+def _split_index(path: str) -> tuple[str, int]:
+    """Split ``right[1]`` into ``right`` and 1."""
+    name, bracket, rest = path.rpartition("[")
+    return (name, int(rest[:-1])) if bracket and rest[:-1].isdigit() else (path, 0)
