@@ -84,7 +84,7 @@ def correlation(x: NDArray[np.float64], y: NDArray[np.float64], reach: int) -> N
     Examples
     --------
     >>> x = np.array([0.0, 1.0, 0.0, -1.0, 0.0, 1.0, 0.0, -1.0])
-    >>> correlation(x, np.roll(x, 1), 1).round(12).tolist()
+    >>> (correlation(x, np.roll(x, 1), 1).round(12) + 0.0).tolist()
     [-1.0, 0.0, 1.0]
     """
     scaled_x, scaled_y = _unit_scale(x), _unit_scale(y)

@@ -152,7 +152,7 @@ def metrics(
     count = len(record) if finite.all() else int(np.argmin(finite))
     if count < len(record):
         notes.append(
-            f"measured up to t = {record.time[max(count - 1, 0)]:g} s, where the run left the numbers that can be squared"
+            f"measured up to t = {record.time[max(count - 1, 0)]:g} s; beyond, values are no numbers or overflow"
         )
     if count < 4:
         raise InputError(f"{actual} against {desired}: {count} finite samples; at least 4 are needed")

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 from bondloop.rigs.emulated import Emulated, RigSystem
-from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, stribeck
+from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
 from bondloop.rigs.imperfections import (
     Backlash,
     Bias,
+    Chain,
     Context,
     GainError,
     LowPass,
     Noise,
+    Nonlinearity,
     PureDelay,
     Quantisation,
     RateLimit,
     Saturation,
+    chain,
 )
-from bondloop.rigs.sensor import Sensor
+from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
 
 __all__ = [
+    "LVDT",
     "Backlash",
     "Bias",
+    "Chain",
     "Context",
     "Emulated",
     "GainError",
+    "LoadCell",
     "LowPass",
     "Noise",
+    "Nonlinearity",
     "PureDelay",
     "Quantisation",
     "RateLimit",
     "RigSystem",
     "Saturation",
     "Sensor",
+    "chain",
     "coulomb",
     "cubic_spring",
     "dead_zone_spring",
+    "preloaded_spring",
+    "sensor_from",
     "stribeck",
 ]
