@@ -1,5 +1,5 @@
 # Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
-#   make demo    install what bondloop needs, run the three-mass example; figures in out/
+#   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest
 #   make lint    formatting, lint, types, the import rules between rooms
 
@@ -23,8 +23,13 @@ export MPLBACKEND := Agg
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
-	mkdir -p out
-	$(BIN)/python examples/three_mass.py out
+	@mkdir -p out
+	@$(BIN)/python examples/three_mass.py out
+	@echo
+	@echo 'Now as a hybrid test: masses 1 and 2 in the computer, mass 3 on an emulated rig (bondloop run gawthrop-three-mass)'
+	@$(BIN)/bondloop run gawthrop-three-mass --out out/gawthrop-three-mass
+	@echo
+	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

@@ -81,7 +81,7 @@ def test_shows_progress_and_can_be_interrupted(backend):
     assert seen[-1] == (5000, 5000)
     assert len(seen) > 1
 
-    def interrupt(done, of):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     runner.reset()

@@ -39,8 +39,9 @@ def test_builds_once(folder):
     assert sorted(p.suffix for p in folder.iterdir()) == [library.suffix] * 2
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("damage", [b"", b"not a library", None])
-def test_a_damaged_library_is_built_anew(folder, damage):
+def test_a_damaged_library_is_built_anew(damage):
     library = build(SOURCE, "demo", compiler())
     library.write_bytes(library.read_bytes()[:200] if damage is None else damage)
     assert load(SOURCE, "demo", compiler()).demo_run() == 42

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile.library import c_run
@@ -15,10 +15,16 @@ from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import compiler, zig
 
 sys.path.insert(0, str(Path(__file__).parent))
-from random_ticks import ticks  # noqa: E402
+from random_ticks import ticks
 
 STEPS = 40
-SLOW = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck), derandomize=True)
+SLOW = settings(
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+)
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 

@@ -15,9 +15,9 @@ def load(name):
     return module
 
 
-def run(name, folder):
+def run(name, folder, ends=(".svg", ".png", "_response.png")):
     found = load(name).main(folder)
-    for end in (".svg", ".png", "_response.png"):
+    for end in ends:
         assert (folder / f"{name}{end}").stat().st_size > 5000
     return found
 
@@ -29,7 +29,7 @@ def test_an_example_is_at_most_120_lines_and_tested(path):
 
 
 def test_three_mass(tmp_path, capsys):
-    found = run("three_mass", tmp_path)
+    found = run("three_mass", tmp_path, (".svg", ".png"))
     assert found["speed_20s"] == pytest.approx(0.878824, abs=1e-5)
     assert found["pole_at_rest"] == pytest.approx(1.255, abs=1e-3)
     assert found["pole_in_well"] == pytest.approx(-0.05, abs=1e-9)
@@ -76,3 +76,74 @@ def test_double_pendulum_reports_four_dependent_storages():
     system = load("double_pendulum").model().compile()
     assert sorted(system.dependent) == ["I", "I2", "I3", "I4"]
     assert len(system.states) == 4
+
+
+def test_virtual_junction(tmp_path):
+    found = run("virtual_junction", tmp_path, (".png",))
+    assert found["same"]  # equations (7) to (10) of the paper, symbol for symbol
+    assert found["continuous, at rest"] < 1e-9
+    assert found["continuous, at rest, last 10 s"] < 1e-9
+    assert found["continuous, 0.01 m/s"] == pytest.approx(0.1814, abs=0.01)
+    assert found["continuous, 0.01 m/s, hardening, last 10 s"] < found["continuous, 0.01 m/s, hardening"] / 4
+    assert found["sampled at 1 kHz, at rest, hardening"] == pytest.approx(8.0e-4, rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def two_actuators(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two_actuators")
+    return run("two_actuators", folder, ("_figure_13.png", "_figure_15.png"))
+
+
+@pytest.mark.parametrize(
+    ("case", "percent", "milliseconds"),
+    [
+        ("5/5 Hz, virtual junction", (2.73, 2.16), (0.857, 0.686)),
+        ("5/5 Hz, none, open force", (35.8, 24.4), (10.22, 7.48)),
+        ("3/5 Hz, virtual junction", (1.00, 1.49), (0.33, 0.48)),
+        ("sweeps, virtual junction", (1.19, 1.15), (0.475, 0.479)),
+        ("sweeps, none, open force", (33.0, 20.6), (12.03, 8.14)),
+        ("5/5 Hz, model c_t + 10 %", (1.35, 0.62), (-0.258, -0.097)),
+        ("5/5 Hz, model k_t + 10 %", (6.40, 4.55), (1.68, 1.34)),
+        ("5/5 Hz, one sample late", (7.30, 6.19), (2.17, 1.87)),
+        ("5/5 Hz, 2 kHz sampling", (1.36, 1.08), (0.43, 0.34)),
+    ],
+)
+def test_two_actuators(two_actuators, case, percent, milliseconds):
+    errors, delays = zip(*two_actuators[case], strict=True)
+    assert [100 * error for error in errors] == pytest.approx(percent, rel=0.02, abs=0.02)
+    assert [1e3 * delay for delay in delays] == pytest.approx(milliseconds, rel=0.02, abs=0.02)
+
+
+def test_two_actuators_grow_without_virtual_junction_as_predicted(two_actuators):
+    assert two_actuators["lags"] == pytest.approx(
+        [-52.4, -36.7], rel=0.01
+    )  # N s/m, against 6 in the structure
+    assert two_actuators["predicted"] == pytest.approx((7.48, 9.80), rel=0.01)
+    assert two_actuators["seen"] == pytest.approx(two_actuators["predicted"], rel=0.1)
+
+
+def test_two_actuators_delay_by_the_hold_follows_the_formula(two_actuators):
+    # docs/papers/gawthrop-2005.md: half a sample, and again for the force's share, on both its ways
+    for (_, measured), stiffness in zip(
+        two_actuators["5/5 Hz, virtual junction"], (13618.0, 25902.0), strict=True
+    ):
+        assert measured == pytest.approx(0.5e-3 * (1 + 2 * 4750 / stiffness), rel=0.02)
+
+
+def test_adaptive_control(tmp_path):
+    found = run("adaptive_control", tmp_path, (".png",))
+    assert found["alpha 100, beta 10, t_s 0.01"] < 0.04
+    assert found["alpha 1000, beta 100"] < 0.001
+    assert found["alpha 10, beta 1"] > 0.2
+    assert 20 < found["sampled at 1 kHz"] < 60  # the time in s at which it diverges
+    assert found["sampled at 10 kHz"] < 0.04
+
+
+def test_first_hybrid_test(tmp_path):
+    found = run("first_hybrid_test", tmp_path, (".png", ".h5"))
+    assert found["passed"]
+    assert not found["naked_passed"]
+    assert found["added_damping"] == pytest.approx(-44.8, rel=0.01)
+    assert found["same"]
+    assert found["tracking_error"] == pytest.approx(0.0019, rel=0.05)
+    assert found["rack_error"] == pytest.approx(0.038, rel=0.05)

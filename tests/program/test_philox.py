@@ -53,7 +53,7 @@ def test_streams_seeds_and_neighbours_are_uncorrelated():
 
 
 def test_the_series_are_the_functions():
-    """Box and Muller's formula with the mathematical library gives the same to some units in the last place."""
+    """Box and Muller's formula with the mathematical library gives the same but for rounding."""
     from bondloop.program.philox import _fraction, _words
 
     for counter in range(500):

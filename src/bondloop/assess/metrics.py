@@ -151,9 +151,7 @@ def metrics(
     finite = np.logical_and.reduce([np.abs(signal) < LARGEST for signal in signals])
     count = len(record) if finite.all() else int(np.argmin(finite))
     if count < len(record):
-        notes.append(
-            f"measured up to t = {record.time[max(count - 1, 0)]:g} s; beyond, values are no numbers or overflow"
-        )
+        notes.append(f"measured up to t = {record.time[max(count - 1, 0)]:g} s; beyond, values overflow")
     if count < 4:
         raise InputError(f"{actual} against {desired}: {count} finite samples; at least 4 are needed")
     x, y = x[:count], y[:count]

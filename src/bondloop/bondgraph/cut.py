@@ -48,6 +48,8 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     seed = marked[0].head if physical is None else model.find(physical)
     if not hasattr(seed, "_bonds"):
         inside = [p for path, p in model.walk() if path.startswith(f"{physical}.") and hasattr(p, "_bonds")]
+        if not inside:
+            raise ModelError(f"{physical} is empty, so it cannot tell which half is physical")
         seed = inside[0]
     reached = _reachable(seed, set(marked))
     for text, b in zip(bonds, marked, strict=True):
@@ -67,7 +69,7 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
         object.__setattr__(
             half, "_name", f"{model._name or 'model'}_{'physical' if keep_physical else 'numerical'}"
         )
-        twins = {path: part for path, part in half.walk()}
+        twins = dict(half.walk())
         cuts = [_twin(b, model, twins) for b in marked]
         ends = []
         for b in cuts:
@@ -103,7 +105,7 @@ def _place(half: Model, sensors: list[SS]) -> None:
 
 
 def interfaces(model: Model) -> list[SS]:
-    """The source-sensors at the cut of a half, in order."""
+    """Return the source-sensors at the cut of a half, in order."""
     found = getattr(model, INTERFACE, None) if INTERFACE in model.__dict__ else None
     if isinstance(found, SS):
         return [found]
@@ -179,13 +181,23 @@ def _remove(half: Model, gone: list[Part]) -> None:
             half._unbond(b)
         owner = part._owner
         assert owner is not None
-        del owner._parts[part._name or ""]
-        owner.__dict__.pop((part._name or "").partition("[")[0], None)
+        _forget(owner, part._name or "")
         while owner is not half and not owner._parts and owner._owner is not None:
             above = owner._owner
-            del above._parts[owner._name or ""]
-            above.__dict__.pop((owner._name or "").partition("[")[0], None)
+            _forget(above, owner._name or "")
             owner = above
+
+
+def _forget(owner: Model, name: str) -> None:
+    """Remove a part's name from its owner; the other members of an array keep their numbers."""
+    del owner._parts[name]
+    array, bracket, number = name.partition("[")
+    if bracket and any(other.startswith(f"{array}[") for other in owner._parts):
+        members = list(owner.__dict__[array])
+        members[int(number[:-1])] = None
+        object.__setattr__(owner, array, members)
+    else:
+        owner.__dict__.pop(array, None)
 
 
 def _some(parts: set[Part]) -> str:

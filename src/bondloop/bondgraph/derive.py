@@ -18,7 +18,7 @@ from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
-from bondloop.errors import ModelError
+from bondloop.errors import ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
 from bondloop.program.sympy_bridge import from_sympy
@@ -172,7 +172,14 @@ class Derivation:
             chain[node] = None
             bond = self.causality.strong[node]
             other = flat.tail[bond] if flat.head[bond] == node else flat.head[bond]
-            if flat.kind[other] != flat.kind[node] or other in chain:
+            if other in chain:
+                zero = flat.kind[node] == ZERO
+                names = ", ".join(f"{flat.path[n]}.{'effort' if zero else 'flow'}" for n in chain)
+                raise SolveError(
+                    f"{names} depend on each other alone: these {0 if zero else 1}-junctions are joined in a "
+                    "ring, and what circulates in it is undetermined; remove one of the bonds between them"
+                )
+            if flat.kind[other] != flat.kind[node]:
                 word = ".effort" if flat.kind[node] == ZERO else ".flow"
                 self.common[node] = Var(flat.path[node] + word)
                 break

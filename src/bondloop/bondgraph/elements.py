@@ -17,8 +17,8 @@ from bondloop.bondgraph.parts import Part
 from bondloop.errors import InputError, ModelError, unknown_name
 
 __all__ = [
-    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I", "IField",
-    "Input", "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
+    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I",
+    "IField", "Input", "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
 ]  # fmt: skip
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from bondloop.compile.bands import LONG
+from bondloop.compile.c_products import CProducts
 from bondloop.compile.expressions import CText
-from bondloop.compile.plan import LOOP_TOLERANCE, STEP_TOLERANCE, Plan, sparse, unrolled
+from bondloop.compile.plan import LOOP_TOLERANCE, STEP_TOLERANCE, Plan, unrolled
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Update
 
 __all__ = ["CBody"]
+
+NAMED = 64
+"""Most results of a product that get names of their own; of more, each stays an element of the array."""
 
 
 class CBody:
@@ -22,7 +27,10 @@ class CBody:
         self._places = {v: f"s->{plan.names(v)}" for v in plan.states}
         self._places |= {v: f"p->{plan.names(v)}" for v in plan.parameters}
         self._hoisted = set(plan.hoisted)
-        self._products = 0
+        self._offsets = {v: i for i, v in enumerate(plan.states)}
+        self._elements: dict[Var, tuple[str, int]] = {}
+        self._products = CProducts(plan, self.text, self.tables)
+        self._counted = 0
 
     def write(self) -> list[str]:
         """Return the lines of the tick's body: hoisted variables, statements, channels."""
@@ -54,6 +62,9 @@ class CBody:
         return self._repeat(step)
 
     def _place(self, v: Var) -> str:
+        if v in self._elements:
+            array, i = self._elements[v]
+            return f"{array}[{i}]"
         return self._places.get(v) or self.plan.names(v)
 
     def _declared(self, v: Var, kind: str = "const double") -> str:
@@ -62,15 +73,47 @@ class CBody:
     def _update(self, step: Update) -> list[str]:
         """All at once: a state that a later pair still needs is changed only at the end."""
         lines, last = [], []
+        needed = {u: i for i, (_, e) in enumerate(step.pairs) for u in variables(e)}
+        copied = {}
+        for run in self._copies(step):
+            copied.update(dict.fromkeys(range(run.start, run.stop)))
+            last += self._copy(step, run)
         for i, (v, expr) in enumerate(step.pairs):
-            later = {u for _, e in step.pairs[i + 1 :] for u in variables(e)}
-            if v in later:
+            if i in copied:
+                continue
+            if needed.get(v, -1) > i:
                 temporary = self.plan.names.fresh(f"{v.name}_next")
                 lines.append(f"const double {temporary} = {self.text(expr)};")
-                last.append(f"{self._place(v)} = {temporary};")
+                last.insert(0, f"{self._place(v)} = {temporary};")
             else:
                 lines.append(f"{self._place(v)} = {self.text(expr)};")
         return lines + last
+
+    def _copies(self, step: Update) -> list[range]:
+        """Return the runs of pairs that copy neighbours in a product to neighbours in the state."""
+        runs, first = [], 0
+        for i in range(1, len(step.pairs) + 1):
+            if i < len(step.pairs) and self._follows(step.pairs[i - 1], step.pairs[i]):
+                continue
+            if i - first >= LONG:
+                runs.append(range(first, i))
+            first = i
+        return runs
+
+    def _follows(self, one: tuple[Var, Expr], two: tuple[Var, Expr]) -> bool:
+        (v, e), (w, f) = one, two
+        if e not in self._elements or f not in self._elements:
+            return False
+        (a, i), (b, j) = self._elements[e], self._elements[f]
+        return a == b and j == i + 1 and self._offsets[w] == self._offsets[v] + 1
+
+    def _copy(self, step: Update, run: range) -> list[str]:
+        v, e = step.pairs[run.start]
+        result, i = self._elements[e]  # type: ignore[index]
+        return [
+            f"for (int i = 0; i < {len(run)}; ++i)",
+            f"    ((double *)s)[{self._offsets[v]} + i] = {result}[{i} + i];",
+        ]
 
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)
@@ -85,52 +128,15 @@ class CBody:
         assigns = unrolled(step, self.plan.names)
         if assigns is not None:
             return self.steps(tuple(assigns))
-        self._products += 1
-        n, m, index = len(step.targets), len(step.sources), self._products
-        result = self.plan.names.fresh(f"product_{index}")
-        sources = ", ".join(self.text(e) for e in step.sources)
-        few = sparse(step)
-        body = (
-            self._sparse_product(few, index, n, result) if few else self._dense_product(step, index, result)
-        )
-        return [
-            f"double {result}[{n}] = {{0.0}};",
-            "{",
-            f"    const double x[{m}] = {{{sources}}};",
-            *(f"    {line}" for line in body),
-            "}",
-            *(f"{self._declared(v)} = {result}[{i}];" for i, v in enumerate(step.targets)),
-        ]
-
-    def _sparse_product(self, few: object, index: int, n: int, result: str) -> list[str]:
-        from bondloop.compile.plan import Sparse
-
-        assert isinstance(few, Sparse)
-        start, column, value = (f"{self.prefix}_{what}_{index}" for what in ("starts", "columns", "values"))
-        numbers = ", ".join(self.text.number(v) for v in few.values)
-        self.tables += [
-            f"static const int {start}[{n + 1}] = {{{', '.join(map(str, few.starts))}}};",
-            f"static const int {column}[{len(few.columns)}] = {{{', '.join(map(str, few.columns))}}};",
-            f"static const double {value}[{len(few.values)}] = {{{numbers}}};",
-        ]
-        return [
-            f"for (int i = 0; i < {n}; ++i)",
-            f"    for (int j = {start}[i]; j < {start}[i + 1]; ++j)",
-            f"        {result}[i] += {value}[j]*x[{column}[j]];",
-        ]
-
-    def _dense_product(self, step: Product, index: int, result: str) -> list[str]:
-        """Column by column: it vectorises, and the order of summation is fixed."""
-        n, m = len(step.targets), len(step.sources)
-        table = f"{self.prefix}_matrix_{index}"
-        columns = (", ".join(self.text.number(float(step.matrix[i, j])) for i in range(n)) for j in range(m))
-        rows = ",\n".join(f"    {{{column}}}" for column in columns)
-        self.tables.append(f"static const double {table}[{m}][{n}] = {{\n{rows}\n}};")
-        return [
-            f"for (int j = 0; j < {m}; ++j)",
-            f"    for (int i = 0; i < {n}; ++i)",
-            f"        {result}[i] += {table}[j][i]*x[j];",
-        ]
+        self._counted += 1
+        n, result = len(step.targets), self.plan.names.fresh(f"product_{self._counted}")
+        lines = self._products.write(step, result)
+        for i, v in enumerate(step.targets):
+            if n > NAMED and v not in self._hoisted and v not in self._places:
+                self._elements[v] = (result, i)
+            else:
+                lines.append(f"{self._declared(v)} = {result}[{i}];")
+        return lines
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")

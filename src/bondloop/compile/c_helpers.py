@@ -112,7 +112,8 @@ static inline int NAME_philox(double seed, double stream, double counter, uint32
     uint32_t c0 = (uint32_t)(uint64_t)counter, c1 = (uint32_t)((uint64_t)counter >> 32);
     uint32_t c2 = (uint32_t)stream, c3 = 0;
     for (int i = 0; i < {philox.ROUNDS}; ++i) {{
-        const uint64_t p0 = (uint64_t){philox.MULTIPLIERS[0]:#x}u*c0, p1 = (uint64_t){philox.MULTIPLIERS[1]:#x}u*c2;
+        const uint64_t p0 = (uint64_t){philox.MULTIPLIERS[0]:#x}u*c0;
+        const uint64_t p1 = (uint64_t){philox.MULTIPLIERS[1]:#x}u*c2;
         c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
         c1 = (uint32_t)p1;
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;

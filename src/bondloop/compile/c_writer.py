@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, Plan
-from bondloop.program.tick import Tick
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Tick
 
 __all__ = ["write_c"]
 
-_INLINED = 3000
-"""Statements up to which a tick is compiled into the run loop itself, so that its states stay in registers."""
+_INLINED = 300
+"""Statements up to which a tick is compiled into the run loop itself, its states kept in registers."""
 
 
 def write_c(tick: Tick) -> str:
     """Write a tick as a C99 source file.
 
     The file exports, all with the tick's name in front: ``NAME_run`` (many ticks, recorded and checked),
-    ``NAME_tick_once`` (one, for a real-time loop) and ``NAME_counts`` (the sizes of the arrays: state, inputs,
-    parameters, channels). Every assignment is one named temporary.
+    ``NAME_tick_once`` (one, for a real-time loop) and ``NAME_counts`` (the sizes of the arrays: state,
+    inputs, parameters, channels). Every assignment is one named temporary.
 
     Parameters
     ----------
@@ -205,7 +208,8 @@ NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const do
     double *channels)
 {
     int status = 0;
-    NAME_tick((NAME_state *)state, LINES_ARGUMENT(const NAME_parameters *)parameters, in, t, k, channels, &status);
+    const NAME_parameters *p = (const NAME_parameters *)parameters;
+    NAME_tick((NAME_state *)state, LINES_ARGUMENTp, in, t, k, channels, &status);
     const long channel = NAME_outside(channels);
     if (channel >= 0)
         status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;

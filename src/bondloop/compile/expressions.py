@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from bondloop.errors import ModelError
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
 
-__all__ = ["CText", "LARGEST_POWER", "PythonText", "Text", "power"]
+__all__ = ["LARGEST_POWER", "CText", "PythonText", "Text", "power"]
 
 LARGEST_POWER = 8
 """Largest whole exponent that is written as a product."""
@@ -57,7 +57,7 @@ class Text:
         """Return an expression as text."""
         return self._write(expr)[0]
 
-    def _write(self, expr: Expr) -> tuple[str, int]:
+    def _write(self, expr: Expr) -> tuple[str, int]:  # noqa: PLR0911 - one case per operation
         if isinstance(expr, Var):
             return self.name(expr), _ATOM
         if isinstance(expr, Const):

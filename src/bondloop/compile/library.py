@@ -9,10 +9,10 @@ from bondloop.compile.c_writer import write_c
 from bondloop.compile.plan import Plan
 from bondloop.compile.toolchain import Compiler, load
 from bondloop.errors import CompileError
-from bondloop.program.tick import Tick
 
 if TYPE_CHECKING:
     from bondloop.compile.py_writer import PythonRun
+    from bondloop.program.tick import Tick
 
 __all__ = ["c_run"]
 

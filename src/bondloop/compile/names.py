@@ -6,33 +6,36 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
-from bondloop.program.expr import Var
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Var
 
 __all__ = ["Names", "identifier"]
 
-_C_KEYWORDS = """
+_RESERVED = """
 auto break case char const continue default do double else enum extern float for goto if inline int long
 register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
 _Bool _Complex _Imaginary _Alignas _Atomic asm typeof bool true false nullptr constexpr alignas alignof
 thread_local static_assert linux unix main NULL
-""".split()
-_C_MATHEMATICS = """
-acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma
-fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan
-nearbyint nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
-fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal isless islessequal islessgreater
-isunordered gamma drem finite significand signgam scalb j0 j1 jn y0 y1 yn float_t double_t
-NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW UNDERFLOW
-PLOSS TLOSS X_TLOSS HUGE MAXFLOAT
-""".split()
-_OURS = """
-s p t k i j n m x y in out row status line lines channels state states parameters inputs record steps first period
-every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate reversed undo total dense few
-solve solve1 record_rows place old value bound change matrix residual run min max None
-""".split()
-RESERVED = frozenset([*_C_KEYWORDS, *_C_MATHEMATICS, *_OURS, *keyword.kwlist, *keyword.softkwlist])
+
+acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor
+fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf
+nan nearbyint nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh
+tgamma trunc fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal isless islessequal
+islessgreater isunordered gamma drem finite significand signgam scalb j0 j1 jn y0 y1 yn float_t double_t
+NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT math_errhandling DOMAIN SING OVERFLOW
+UNDERFLOW PLOSS TLOSS X_TLOSS HUGE MAXFLOAT
+
+s p t k i j l n m x y z sum in out row status
+line lines channels state states parameters inputs record steps first
+period every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate
+reversed undo total dense dots few solve solve1 record_rows place old value bound change matrix residual run
+"""
+RESERVED = frozenset([*_RESERVED.split(), *keyword.kwlist, *keyword.softkwlist])
+"""Words of C and Python, functions and macros of ``math.h``, and names that generated code uses itself."""
 
 
 def identifier(path: str) -> str:
@@ -58,6 +61,7 @@ def _spelt_out(character: str) -> str:
 class Names:
     """Identifiers of variables, one each.
 
+    >>> from bondloop.program.expr import Var
     >>> names = Names("demo")
     >>> a, b = Var("m.x"), Var("m_x")
     >>> names(a), names(b), names(a)
@@ -65,9 +69,9 @@ class Names:
     """
 
     def __init__(self, model: str) -> None:
-        if identifier(model) != model or model in RESERVED:
+        if not (model.isidentifier() and model.isascii()):
             raise InputError(
-                f"a tick is named '{model}', which is no C identifier; letters, digits and single underscores make one"
+                f"a tick is named '{model}', which is no C identifier; use letters, digits and '_'"
             )
         self._model = model
         self._taken = set(RESERVED)

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BEYOND",
+    "LANES",
     "NOT_A_NUMBER",
     "SINGULAR",
     "UNCONVERGED",
     "Line",
     "Plan",
     "Sparse",
+    "dotted",
     "sparse",
     "unrolled",
 ]
@@ -44,6 +46,9 @@ TINY_PRODUCT = 48
 
 SPARSE = 0.3
 """Share of entries that are not zero up to which zeros are left out."""
+
+LANES = 8
+"""Partial sums of a long dot product."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +239,12 @@ def sparse(step: Product) -> Sparse | None:
         counts[i] += 1
     starts = [0, *itertools.accumulate(counts)]
     return Sparse(starts, [j for _, j, _ in found], [value for _, _, value in found])
+
+
+def dotted(step: Product) -> bool:
+    """Whether a dense matrix has so few and so long rows that dot products beat sums over columns."""
+    rows, columns = step.matrix.shape
+    return bool(rows <= LANES and columns >= 4 * LANES)
 
 
 def unrolled(step: Product, names: Names) -> list[Assign] | None:

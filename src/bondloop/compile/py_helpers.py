@@ -1,4 +1,4 @@
-"""Functions that generated Python calls: those of C, with C's results where Python would raise an exception."""
+"""Functions that generated Python calls: C's, with C's results where Python would raise an exception."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.expressions import LARGEST_POWER
-from bondloop.compile.plan import SINGULAR, Sparse
+from bondloop.compile.plan import LANES, SINGULAR, Sparse
+from bondloop.program.expr import FUNCTIONS
 from bondloop.program.philox import normal, uniform
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def _careful(function: Callable[..., float], name: str) -> Callable[..., float]:
     """Give the value that IEEE 754 and C99 give at poles and outside domains."""
     import numpy as np
 
-    ufunc = getattr(np, _UFUNCS.get(name, name))
+    inverse = f"arc{name[1:]}" if name.startswith("a") else name
+    ufunc = getattr(np, {"pow": "power", "div": "divide"}.get(name, inverse))
 
     def guarded(*args: float) -> float:
         try:
@@ -68,15 +70,6 @@ def _careful(function: Callable[..., float], name: str) -> Callable[..., float]:
 
     return guarded
 
-
-_UFUNCS = {
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "pow": "power",
-    "div": "divide",
-}
 
 _PLAIN: dict[str, Callable[..., float]] = {
     "sign": _sign,
@@ -90,8 +83,8 @@ _PLAIN: dict[str, Callable[..., float]] = {
 """Functions that never raise an exception."""
 
 _RAISING: dict[str, Callable[..., float]] = {
-    **{name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2")},
-    **{name: getattr(math, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt", "cbrt", "pow")},
+    **{name: getattr(math, name) for name in FUNCTIONS if name not in _PLAIN},
+    "pow": math.pow,
     "floor": _floor,
     "div": _divide,
 }
@@ -141,6 +134,19 @@ def _dense(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
     return values
 
 
+def _dots(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
+    """Dot products in the partial sums of the C code."""
+    import numpy as np
+
+    m, n = columns.shape
+    with np.errstate(all="ignore"):
+        terms = np.zeros((-(-m // LANES) * LANES, n))
+        terms[:m] = columns * np.asarray(x)[:, None]
+        lanes = np.add.accumulate(terms.reshape(-1, LANES, n))[-1]
+        values: list[float] = np.add.accumulate(lanes)[-1].tolist()
+    return values
+
+
 def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
     result = []
     for i in range(len(matrix.starts) - 1):
@@ -154,7 +160,7 @@ def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
 def scope() -> dict[str, Any]:
     """Return the names that a generated function can use."""
     names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": _total}
-    names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "few": _few}
+    names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few}
     for name, function in _PLAIN.items():
         names[name] = names[f"careful_{name}"] = function
     for name, function in _RAISING.items():

@@ -18,6 +18,7 @@ from bondloop.compile.plan import (
     STEP_TOLERANCE,
     UNCONVERGED,
     Plan,
+    dotted,
     sparse,
     unrolled,
 )
@@ -29,8 +30,8 @@ from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 __all__ = ["PythonRun", "python_run", "write_python"]
 
 PythonRun = Callable[..., tuple[int, int, int]]
-"""``run(steps, first, period, inputs, state, parameters, record, every)``, changing ``state`` and ``record`` in
-place; returns the status, the number of the tick at which it stopped and the channel, or -1."""
+"""``run(steps, first, period, inputs, state, parameters, record, every)``, changing ``state`` and ``record``
+in place; returns the status, the number of the tick at which it stopped and the channel, or -1."""
 
 
 def python_run(tick: Tick) -> PythonRun:
@@ -180,12 +181,14 @@ class _Body:
         table = f"MATRIX_{len(self.tables)}"
         few = sparse(step)
         if few is None:
-            self.tables[table] = np.ascontiguousarray(np.asarray(step.matrix, dtype=float).T)
+            matrix = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
+            self.tables[table] = np.ascontiguousarray(np.asarray(matrix, dtype=float).T)
         else:
             self.tables[table] = few
         sources = "".join(f"{self.text(e)}, " for e in step.sources)
         targets = "".join(f"{self._place(v)}, " for v in step.targets)
-        return [f"{targets}= {'dense' if few is None else 'few'}({table}, ({sources}))"]
+        how = "few" if few is not None else "dots" if dotted(step) else "dense"
+        return [f"{targets}= {how}({table}, ({sources}))"]
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")

@@ -15,10 +15,11 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, Plan
 from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
-from bondloop.program.tick import Tick
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.program.tick import Tick
 
 __all__ = ["Backend", "Result", "Runner", "Status"]
 
@@ -87,13 +88,13 @@ class Runner:
     tick
         What to execute.
     backend
-        ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` compiles if it
-        can; `message` then says in one line if it could not.
+        ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` compiles
+        if it can; `message` then says in one line if it could not.
 
     Examples
     --------
     >>> from bondloop.program.expr import Var
-    >>> from bondloop.program.tick import Channel, Update
+    >>> from bondloop.program.tick import Channel, Tick, Update
     >>> x = Var("x")
     >>> tick = Tick(
     ...     "halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),)
@@ -162,8 +163,8 @@ class Runner:
         every
             Record one tick in so many.
         progress
-            Called with the ticks done and the ticks wanted, some twenty times a second. An exception that it raises
-            ends the run between two ticks.
+            Called with the ticks done and the ticks wanted, some twenty times a second. An exception that it
+            raises ends the run between two ticks.
         """
         if steps < 0 or every < 1:
             raise InputError(
@@ -231,10 +232,8 @@ class Runner:
             return np.zeros((0, len(names))) if names else None
         table = np.ascontiguousarray(inputs, dtype=float)
         if table.ndim != 2 or table.shape[1] != len(names) or table.shape[0] not in (steps, steps + 1):
-            raise InputError(
-                f"{self.tick.name} needs inputs of shape ({steps}, {len(names)}) for {', '.join(names) or 'no inputs'}; "
-                f"found {table.shape}"
-            )
+            wanted = f"({steps}, {len(names)}) for {', '.join(names) or 'no inputs'}"
+            raise InputError(f"{self.tick.name} needs inputs of shape {wanted}; found {table.shape}")
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             i, j = bad[0]

@@ -1,8 +1,8 @@
 """The machine's C compiler: finding it, calling it, and keeping what it built.
 
-Libraries are kept by content: the same source, compiler and options give the same file, in ``$BONDLOOP_CACHE``,
-``$XDG_CACHE_HOME/bondloop`` or ``~/.cache/bondloop``. Files appear under their final name only when complete, so
-that several processes may build at once.
+Libraries are kept by content: the same source, compiler and options give the same file, in
+``$BONDLOOP_CACHE``, ``$XDG_CACHE_HOME/bondloop`` or ``~/.cache/bondloop``. Files appear under their final
+name only when complete, so that several processes may build at once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ FLAGS = (
     "-shared",
     "-fvisibility=hidden",
 )
-"""Chosen by measurement. None of them changes a result: products and sums stay apart, so that states are the same to
-the last bit from every compiler. Packing scalars into vectors (SLP) and ``-march=native`` make a tick slower."""
+"""Chosen by measurement. None of them changes a result: products and sums stay apart, so that states are the
+same to the last bit from every compiler. Packing scalars into vectors (SLP) and ``-march=native`` would make
+a tick slower."""
 
 NO_COMPILER = (
     "no C compiler found ($CC, cc, gcc, clang, or the ziglang package), so the test runs in Python, "
@@ -105,7 +106,7 @@ def _executable(command: list[str]) -> Compiler | None:
 
 
 def _stamp(path: Path) -> str:
-    """Identify a file without starting it: asking a compiler for its version takes longer than using the cache."""
+    """Identify a file without starting it: asking a compiler for its version takes too long."""
     about = path.stat()
     return f"{path} {about.st_size} {about.st_mtime_ns}"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.program.expr import Expr, Var
-from bondloop.program.system import System
-from bondloop.substructure.half import NumericalHalf
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+    from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Controller", "Design", "displacement_state"]
 
@@ -50,6 +52,9 @@ class Design:
 class Controller(ABC):
     """Makes the transfer systems follow the numerical half."""
 
+    inverts: ClassVar[bool] = False
+    """Whether it needs the transfer systems' inverse (Gawthrop 2005, assumption 5)."""
+
     @abstractmethod
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Wire the controller to a numerical half.
@@ -63,7 +68,7 @@ class Controller(ABC):
         """
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Describe it for run files."""
         return {"controller": type(self).__name__}
 
 

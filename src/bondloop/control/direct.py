@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError
 from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.substructure.half import NumericalHalf
+from bondloop.program.expr import Expr, Var
 from bondloop.transfer.base import transfer_system
+
+if TYPE_CHECKING:
+    from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Direct"]
 
@@ -25,18 +27,27 @@ class Direct(Controller):
     """
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+        """Send each desired displacement, divided by the static gain of its transfer system."""
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         desired: list[Expr] = []
         commands: list[Expr] = []
+        parameters: dict[Var, float | None] = {}
         for i, (flow, actuator) in enumerate(zip(half.flows, actuators, strict=True)):
             index = f"[{i}]" if len(half.flows) > 1 else ""
             z, new = displacement_state({**states, **extra}, flow, f"controller.desired{index}.displacement")
             extra.update(new)
             desired.append(z)
-            commands.append(z * Const(1 / _static_gain(actuator)))
+            gain = Var(f"controller.gain{index}")
+            parameters[gain] = 1 / _static_gain(actuator)
+            commands.append(z * gain)
         outputs = {f"command[{i}]": c for i, c in enumerate(commands)}
-        system = connect("computer", [half.system], {}, outputs, inputs=half.efforts, states=extra)
+        system = connect(
+            *("computer", [half.system], {}, outputs),
+            inputs=half.efforts,
+            states=extra,
+            parameters=parameters,
+        )
         return Design(system, tuple(commands), half.efforts, tuple(desired), half.flows)
 
 
@@ -47,9 +58,9 @@ def _static_gain(actuator: Any) -> float:
     omega = 1e-6 * max(1.0, float(abs(space.poles()).max(initial=1.0)))
     j = space.inputs.index(t.command.name)
     gain = space.frequency_response([omega])[0, 0, j] / (1j * omega)
-    if not 1e-12 < abs(gain.real) < 1e12:
+    if not 1e-12 < abs(gain.real) < 1e12 or abs(gain.imag) > 1e-2 * abs(gain.real):
         raise InputError(
-            f"{t.system.name} has no static gain from command to displacement ({gain.real:.3g}); a direct command "
-            "needs a transfer system that comes to rest at a position"
+            f"{t.system.name} has no static gain from command to displacement ({gain.real:.3g}); a direct "
+            "command needs a transfer system that comes to rest at a position"
         )
     return float(gain.real)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.system import System
-from bondloop.substructure.half import NumericalHalf
+
+if TYPE_CHECKING:
+    from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["MCS"]
 
@@ -33,12 +35,13 @@ class MCS(Controller):
     settling_time
         Settling time t_s in seconds of the ideal error dynamics: both poles at -4/t_s.
     order
-        2: gains on displacement and velocity, ``C_e = [4/t_s, 1]``; 1: gains on displacement only, ``C_e = 1``.
+        2: gains on displacement and velocity, ``C_e = [4/t_s, 1]``; 1: gains on displacement only,
+        ``C_e = 1``.
     reference
         The signal r: None for the desired displacement, or a signal such as the support motion (Wagg 2001).
     error_filter
-        ``"settling"``: C_e as above; ``"lyapunov"``: C_e = B_e^T P with A_m^T P + P A_m = -Q, Q = I, and A_m with
-        both poles at -4/t_s. Either makes {A_m, B_e, C_e} strictly positive real.
+        ``"settling"``: C_e as above; ``"lyapunov"``: C_e = B_e^T P with A_m^T P + P A_m = -Q, Q = I, and A_m
+        with both poles at -4/t_s. Either makes {A_m, B_e, C_e} strictly positive real.
     dead_zone
         Wind-up protection: the integral part does not adapt while |y_e| is below this.
     leakage
@@ -71,7 +74,7 @@ class MCS(Controller):
             raise InputError("MCS: dead_zone and leakage must not be negative")
 
     def error_weights(self) -> tuple[float, ...]:
-        """The row C_e: weights of the displacement and velocity errors.
+        """Return the row C_e: weights of the displacement and velocity errors.
 
         >>> MCS(settling_time=0.01).error_weights()
         (400.0, 1.0)
@@ -87,75 +90,37 @@ class MCS(Controller):
         P = solve_continuous_lyapunov(A.T, -np.eye(2))
         return (float(P[1, 0]), float(P[1, 1]))
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
-        several = len(half.flows) > 1
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - needs no model
+        """Join the adaptive laws to the numerical half, whose interface motion is the reference model's."""
+        names = [f"[{i}]" for i in range(len(half.flows))] if len(half.flows) > 1 else [""]
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
-        definitions = dict(half.system.definitions)
-        parameters: dict[Var, float | None] = dict(half.system.parameters_by_var)
-
-        def constant(name: str, value: float) -> Var:
-            var = Var(f"controller.{name}")
-            parameters[var] = value
-            return var
-
-        alpha, beta = constant("alpha", self.alpha), constant("beta", self.beta)
-        weights = [constant(f"error_weight[{i}]", w) for i, w in enumerate(self.error_weights())]
-        leak = constant("leakage", self.leakage) if self.leakage else None
-        zone = constant("dead_zone", self.dead_zone) if self.dead_zone else None
         desired: list[Expr] = []
-        motions: list[list[Var]] = []
-        for i, flow in enumerate(half.flows):
-            index = f"[{i}]" if several else ""
+        for index, flow in zip(names, half.flows, strict=True):
             z, new = displacement_state(states, flow, f"controller.desired{index}.displacement")
             states.update(new)
             desired.append(z)
-            motions.append(
-                [Var(f"controller.displacement{index}"), Var(f"controller.velocity{index}")][: self.order]
-            )
-        signals: dict[Var, Any] = {}
-        if self.reference is not None:
-            shared = Var("controller.reference")
-            signals[shared] = self.reference
-            references: list[list[Expr]] = [[shared]] * len(desired)
-        else:
-            references = [[z] for z in desired]
-        channels: dict[str, tuple[Expr, str]] = {}
+        words = ("displacement", "velocity")[: self.order]
+        measured = [[Var(f"controller.{word}{index}") for word in words] for index in names]
+        shared = Var("controller.reference")
+        signals: dict[Var, Any] = {} if self.reference is None else {shared: self.reference}
+        law = _Law(self, states, dict(half.system.definitions))
         commands: list[Expr] = []
-        for i, (z, flow, measured) in enumerate(zip(desired, half.flows, motions, strict=True)):
-            index = f"[{i}]" if several else ""
-            errors = [z - measured[0], *([flow - measured[1]] if self.order == 2 else [])]
-            total: Expr = Const(0.0)
-            for w, e in zip(weights, errors, strict=True):
-                total = total + w * e
-            y_e = Var(f"controller.error{index}")
-            definitions[y_e] = total
-            adapting: Expr = y_e if zone is None else select(function("fabs", y_e) > zone, y_e, 0)
-            others = range(len(motions)) if self.coupled else [i]
-            regressors = [(f"K{index}[{j}]", m) for j, m in enumerate(v for o in others for v in motions[o])]
-            regressors += [(f"K_r{index}" + (f"[{j}]" if self.coupled and several and self.reference is None else ""), r)
-                           for j, r in enumerate(r for o in (others if self.reference is None else [i]) for r in references[o])]  # fmt: skip
-            command: Expr = Const(0.0)
-            for name, signal in regressors:
-                integral = Var(f"controller.{name}.integral")
-                growth = alpha * adapting * signal
-                states[integral] = growth if leak is None else growth - leak * integral
-                gain = Var(f"controller.{name}")
-                definitions[gain] = integral + beta * y_e * signal
-                command = command + gain * signal
-                channels[gain.name] = (gain, "")
-            u = Var(f"command{index}")
-            definitions[u] = command
-            commands.append(u)
-            channels[y_e.name] = (y_e, "")
-        displacements = tuple(m[0] for m in motions)
-        velocities = tuple(m[1] for m in motions) if self.order == 2 else ()
+        for i, index in enumerate(names):
+            model = [desired[i], half.flows[i]][: self.order]
+            seen: list[Expr] = list(measured[i])
+            if self.coupled:
+                seen = [v for motion in measured for v in motion]
+            references = [shared] if signals else desired if self.coupled else [desired[i]]
+            commands.append(law.command(index, model, measured[i], seen, references))
+        displacements = tuple(m[0] for m in measured)
+        velocities = tuple(m[1] for m in measured) if self.order == 2 else ()
         system = System(
             "computer",
-            states,
+            law.states,
             [*half.efforts, *half.excitations, *displacements, *velocities, *signals],
-            {f"command{f'[{i}]' if several else ''}": u for i, u in enumerate(commands)},
-            parameters,
-            definitions,
+            {f"command{index}": u for index, u in zip(names, commands, strict=True)},
+            {**half.system.parameters_by_var, **law.parameters},
+            law.definitions,
             tears=half.system.tears,
             initial=half.system.initial_by_var,
             dots=half.system.dots,
@@ -164,15 +129,79 @@ class MCS(Controller):
             lookup=half.system.expression,
             dependent=half.system.dependent,
             remarks=half.system.remarks,
+            iterations=half.system.iterations,
         )
         return Design(
-            system, tuple(commands), half.efforts, tuple(desired), half.flows,
-            displacements, velocities, channels, signals,
-        )  # fmt: skip
+            system,
+            tuple(commands),
+            half.efforts,
+            tuple(desired),
+            half.flows,
+            displacements,
+            velocities,
+            law.channels,
+            signals,
+        )
 
     def describe(self) -> dict[str, Any]:
-        return {
-            "controller": "MCS", "alpha": self.alpha, "beta": self.beta, "settling_time": self.settling_time,
-            "order": self.order, "error_filter": self.error_filter, "dead_zone": self.dead_zone,
-            "leakage": self.leakage, "coupled": self.coupled,
-        }  # fmt: skip
+        """Describe it for run files."""
+        settings = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self.reference is not None:
+            settings["reference"] = self.reference.describe()
+        return {"controller": "MCS", **settings}
+
+
+class _Law:
+    """Collects the equations of the adaptive laws, one command after the other."""
+
+    def __init__(self, mcs: MCS, states: dict[Var, Expr], definitions: dict[Var, Expr]) -> None:
+        self.states, self.definitions = states, definitions
+        self.parameters: dict[Var, float | None] = {}
+        self.channels: dict[str, tuple[Expr, str]] = {}
+        self.alpha, self.beta = self._constant("alpha", mcs.alpha), self._constant("beta", mcs.beta)
+        self.weights = [self._constant(f"error_weight[{i}]", w) for i, w in enumerate(mcs.error_weights())]
+        self.leakage = self._constant("leakage", mcs.leakage) if mcs.leakage else None
+        self.dead_zone = self._constant("dead_zone", mcs.dead_zone) if mcs.dead_zone else None
+
+    def _constant(self, name: str, value: float) -> Var:
+        var = Var(f"controller.{name}")
+        self.parameters[var] = value
+        return var
+
+    def command(
+        self,
+        index: str,
+        model: Sequence[Expr],
+        measured: Sequence[Expr],
+        seen: Sequence[Expr],
+        references: Sequence[Expr],
+    ) -> Expr:
+        """Add one command, ``u = K x + K_r r``; return it."""
+        error: Expr = Const(0.0)
+        for w, z, x in zip(self.weights, model, measured, strict=True):
+            error = error + w * (z - x)
+        y_e = Var(f"controller.error{index}")
+        self.definitions[y_e] = error
+        self.channels[y_e.name] = (y_e, "")
+        gains = [(f"K{index}[{j}]", x) for j, x in enumerate(seen)]
+        several = len(references) > 1
+        gains += [(f"K_r{index}[{j}]" if several else f"K_r{index}", r) for j, r in enumerate(references)]
+        total: Expr = Const(0.0)
+        for name, signal in gains:
+            total = total + self._gain(f"controller.{name}", y_e, signal) * signal
+        u = Var(f"command{index}")
+        self.definitions[u] = total
+        return u
+
+    def _gain(self, name: str, y_e: Var, signal: Expr) -> Var:
+        """Add one gain: its integral part as a state, its proportional part beside it."""
+        adapting: Expr = y_e
+        if self.dead_zone is not None:
+            adapting = select(function("fabs", y_e) > self.dead_zone, y_e, 0)
+        integral = Var(f"{name}.integral")
+        growth = self.alpha * adapting * signal
+        self.states[integral] = growth if self.leakage is None else growth - self.leakage * integral
+        gain = Var(name)
+        self.definitions[gain] = integral + self.beta * y_e * signal
+        self.channels[name] = (gain, "")
+        return gain

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph import Model
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError, SolveError
 from bondloop.program.expr import Expr, Var
@@ -14,6 +13,9 @@ from bondloop.program.inversion import Inverse, invert
 from bondloop.program.system import System
 from bondloop.substructure.half import NumericalHalf, numerical_half
 from bondloop.transfer.base import Transfer, transfer_system
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
 
 __all__ = ["VirtualJunction"]
 
@@ -33,28 +35,33 @@ class VirtualJunction(Controller):
         own: that is how errors of the model are studied.
     """
 
+    inverts: ClassVar[bool] = True
     model: Any
 
     def models(self) -> list[Any]:
-        """The transfer systems' models as a list."""
+        """Return the transfer systems' models as a list."""
         return list(self.model) if isinstance(self.model, (list, tuple)) else [self.model]
 
     def augment(self, numerical: Model) -> System:
-        """The augmented numerical substructure: numerical half and virtual junction as one system.
+        """Return the augmented numerical substructure: numerical half and virtual junction as one system.
 
         Its inputs are the measured forces, then the excitations; its outputs the commands.
         """
         return self.design(numerical_half(numerical), self.models()).system
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - has its own
+        """Join the inverse of the transfer systems' models to the numerical half."""
         models = self.models()
         if len(models) != len(half.flows):
             raise InputError(
-                f"the virtual junction has {len(models)} transfer system models, but the cut has {len(half.flows)} interfaces"
+                f"the virtual junction has {len(models)} transfer system models, but the cut has "
+                f"{len(half.flows)} interfaces; give one for each"
             )
         several = len(models) > 1
         transfers = [
-            transfer_system(m, f"controller.transfer[{i}]." if several else "controller.transfer.")
+            transfer_system(
+                m, f"controller.transfer[{i}]." if several else "controller.transfer.", to_invert=True
+            )
             for i, m in enumerate(models)
         ]
         _check_zero_dynamics(transfers)
@@ -70,6 +77,7 @@ class VirtualJunction(Controller):
             half.flows,
             half.system,
             links,
+            measured=half.efforts,
         )
         states = dict(inverse.states)
         extra: dict[Var, Expr] = {}
@@ -100,15 +108,17 @@ class VirtualJunction(Controller):
                 k: v for k, v in {**half.system.initial_by_var, **plant.initial_by_var}.items() if k in states
             },
             dots={s: d for s, d in half.system.dots.items() if s in states},
-            input_rates=half.system.input_rates,
+            input_rates=inverse.input_rates,
             input_defaults={u: half.system.input_defaults.get(u.name, 0.0) for u in half.system.input_vars},
             lookup=half.system.expression,
             dependent=[*half.system.dependent, *(s.name for s in inverse.dependent)],
             remarks=half.system.remarks,
+            iterations=max(half.system.iterations, plant.iterations),
         )
         return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)
 
     def describe(self) -> dict[str, Any]:
+        """Describe it for run files."""
         return {
             "controller": "VirtualJunction",
             "models": [getattr(m, "_name", type(m).__name__) for m in self.models()],
@@ -132,6 +142,6 @@ def _check_zero_dynamics(transfers: Sequence[Transfer]) -> None:
         bad = [z for z in zeros if z.real > 1e-7 * scale]
         if bad:
             raise SolveError(
-                f"{t.system.name} has unstable zero dynamics (zero at {bad[0]:.4g} rad/s), so its inverse would grow "
-                "without bound and a virtual junction cannot be used (Gawthrop 2005, assumption 4)"
+                f"{t.system.name} has unstable zero dynamics (zero at {bad[0]:.4g} rad/s), so its inverse would "
+                "grow without bound and a virtual junction cannot be used (Gawthrop 2005, assumption 4)"
             )

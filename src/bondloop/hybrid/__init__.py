@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondloop.hybrid.check import Check
 from bondloop.hybrid.run import Run, rerun
+from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.test import HybridTest
 
-__all__ = ["Check", "HybridTest", "Run", "rerun"]
+__all__ = ["Check", "HybridTest", "Run", "Simulation", "rerun"]

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.bondgraph.cut import interfaces, rejoin
 from bondloop.errors import BondloopError
-from bondloop.program.compose import connect
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.statespace import StateSpace
+from bondloop.program.compose import connect, prefixed, with_values
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
 from bondloop.transfer.base import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
+    from bondloop.program.expr import Expr, Var
+    from bondloop.program.statespace import StateSpace
 
 __all__ = ["Check", "Lag", "check"]
+
+TINY = 1e-6
+"""Lags in ms and dampings in Ns/m below this are rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +57,15 @@ class Lag:
 
     def __str__(self) -> str:
         return (
-            f"interface {self.interface + 1}: a lag of {1e3 * self.seconds:.3g} ms on a stiffness of {self.stiffness:.4g} N/m "
-            f"acts as {self.damping:.3g} Ns/m of damping at {self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
+            f"interface {self.interface + 1}: a lag of {_clean(1e3 * self.seconds):.3g} ms on a stiffness of "
+            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping at "
+            f"{self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
         )
 
 
 @dataclass(frozen=True)
 class Check:
-    """May this cut, this actuator, this controller be run?
+    """Whether this cut, this actuator and this controller may be run.
 
     Attributes
     ----------
@@ -66,6 +73,8 @@ class Check:
         The five assumptions of Gawthrop 2005.
     poles
         Poles of the whole loop in rad/s, without sampling; empty where the controller adapts.
+    own
+        Unstable poles that the structure has in one piece, without any cut: a double well, say.
     lags
         The effect of each transfer system's lag.
     problems
@@ -76,7 +85,8 @@ class Check:
     poles: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
     problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    own: tuple[complex, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -90,8 +100,10 @@ class Check:
             worst = max(moving, key=lambda s: s.real)
             resting = len(self.poles) - len(moving)
             lines.append(
-                f"The closed loop, without sampling, is {'UNSTABLE' if worst.real > 0 else 'stable'}: its least stable pole is "
-                f"{worst.real:.3g}{worst.imag:+.3g}j rad/s ({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
+                f"The closed loop, without sampling, is {'UNSTABLE' if worst.real > 0 else 'stable'}"
+                f"{' at rest, as the structure itself is' if worst.real > 0 and self.own else ''}: its least "
+                f"stable pole is {worst.real:.3g}{worst.imag:+.3g}j rad/s "
+                f"({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
                 + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
             )
         lines += [f"  {lag}" for lag in self.lags]
@@ -103,14 +115,19 @@ class Check:
 
 def check(test: HybridTest) -> Check:
     """Analyse a test before anything moves."""
-    transfers = [
-        transfer_system(a, f"transfer[{i}]." if len(test.rig.actuator_list()) > 1 else "transfer.")
-        for i, a in enumerate(test.rig.actuator_list())
-    ]
+    transfers = [_in_force(test, i, a) for i, a in enumerate(test.rig.actuator_list())]
     assumptions = check_assumptions(test.numerical, test.rig.physical, transfers)
-    problems = [f"assumption {a.number} does not hold: {a.reason}" for a in assumptions.items if not a.holds]
+    problems: list[str] = []
     notes: list[str] = []
+    for a in assumptions.items:
+        if not a.holds:
+            optional = a.number == 5 and not test.controller.inverts
+            words = f"assumption {a.number} does not hold: {a.reason}"
+            (notes if optional else problems).append(
+                f"{words}; a virtual junction could not be used" if optional else words
+            )
     poles: tuple[complex, ...] = ()
+    own: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
     if test.design.channels:
         notes.append("the controller adapts, so its loop has no fixed poles; rehearse it instead")
@@ -118,59 +135,108 @@ def check(test: HybridTest) -> Check:
         notes.append("the measured force is not fed back; there is no loop to be unstable")
     else:
         try:
-            space = closed_loop(test)
-            poles = tuple(complex(p) for p in space.poles())
-            worst = max(_away_from_origin(poles), key=lambda s: s.real)
+            poles = tuple(complex(p) for p in closed_loop(test).poles())
+            own = tuple(_unstable(structure(test).poles()))
+            added = _added(_unstable(poles), own)
+            worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
             lags = _lags(test, transfers, worst)
-            scale = max(abs(p) for p in poles)
-            if worst.real > 1e-9 * scale:
-                why = "; ".join(str(lag) for lag in lags if lag.damping < 0)
-                problems.append(
-                    f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} 1/s"
-                    + (f", because {why}" if why else "")
+            if added:
+                problems.append(_unstable_because(worst, lags))
+            elif own:
+                notes.append(
+                    f"the structure itself is unstable at rest: a mode grows at {max(p.real for p in own):.3g} 1/s "
+                    "in one piece too; the loop adds no unstable mode"
                 )
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")
-    return Check(assumptions, poles, lags, tuple(problems), tuple(notes))
+    return Check(assumptions, poles, lags, tuple(problems), tuple(notes), own)
 
 
-def _away_from_origin(poles: tuple[complex, ...]) -> list[complex]:
-    scale = max(abs(p) for p in poles)
-    return [p for p in poles if abs(p) > 1e-7 * scale] or list(poles)
+def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:
+    why = "; ".join(str(lag) for lag in lags if lag.damping < -max(lag.structure, TINY))
+    return (
+        f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} 1/s"
+        + (f", because {why}" if why else "")
+    )
+
+
+def _in_force(test: HybridTest, i: int, actuator: Any) -> Transfer:
+    """Return a transfer system of the rig with the values in force."""
+    several = len(test.rig.actuator_list()) > 1
+    transfer = transfer_system(actuator, f"rig.transfer[{i}]." if several else "rig.transfer.")
+    return replace(transfer, system=with_values(transfer.system, test.values_for(transfer.system)))
+
+
+def _away_from_origin(poles: Sequence[complex]) -> list[complex]:
+    scale = max((abs(p) for p in poles), default=0.0)
+    return [p for p in poles if abs(p) > 1e-7 * scale] or list(poles) or [0j]
+
+
+def _unstable(poles: Any) -> list[complex]:
+    scale = max((abs(p) for p in poles), default=0.0)
+    return [complex(p) for p in poles if p.real > 1e-7 * scale]
+
+
+def _added(unstable: list[complex], own: Sequence[complex]) -> list[complex]:
+    """Return the unstable poles that the structure in one piece does not account for."""
+    left = list(unstable)
+    for p in own:
+        if left:
+            left.remove(min(left, key=lambda q: abs(q - p)))
+    return left
+
+
+def _clean(value: float) -> float:
+    """Return zero for what is only rounding."""
+    return value if abs(value) > TINY else 0.0
 
 
 def closed_loop(test: HybridTest) -> StateSpace:
-    """The whole loop without sampling, linearised at rest."""
+    """Return the whole loop without sampling, linearised at its initial state."""
     design, rig = test.design, test.rig_system
     links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
-    links.update(
-        zip(design.efforts, rig.forces if test.feedback else [Const(0.0)] * len(rig.forces), strict=True)
-    )
+    links.update(zip(design.efforts, rig.forces, strict=True))
     links.update(zip(design.displacements, rig.displacements, strict=False))
     links.update(zip(design.velocities, rig.velocities, strict=False))
     whole = connect("loop", [design.system, rig.system], links, {})
-    return whole.linearise(whole.initial(), values=test.values_for(whole))
+    return whole.linearise(whole.initial())
+
+
+def structure(test: HybridTest) -> StateSpace:
+    """Return the two halves joined without any transfer system, linearised at the initial state."""
+    whole = rejoin(test.numerical, test.rig.physical).compile()
+    renamed = {re.sub(r"^rig\.specimen\.", "physical.", path): v for path, v in test.overrides.items()}
+    return whole.linearise(
+        whole.initial(), values={k: v for k, v in renamed.items() if k in whole.parameters}
+    )
 
 
 def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:
     """Lag of slow motion, stiffness that the specimen opposes to fast motion, damping of the numerical half."""
     omega = abs(worst.imag) or 1.0
     half = test.half
-    numerical = half.system.linearise(half.system.initial(), values=test.values_for(half.system))
+    numerical = half.system.linearise(half.system.initial())
     mobility = numerical.frequency_response([omega])[0]
-    specimen = test.rig.physical.compile().linearise()
+    plain = prefixed(test.rig.physical.compile(), "rig.specimen.")
+    specimen = plain.linearise(plain.initial(), values=test.values_for(plain))
     fast = 1e3 * max([1.0, *np.abs(specimen.poles())])
     impedance = specimen.frequency_response([fast])[0]
     slow = 0.01 * min(
         max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers
     )
     result = []
-    for i, ratio in enumerate(_following(test, transfers, slow)):
+    ends = zip(interfaces(test.numerical), interfaces(test.rig.physical), strict=True)
+    for i, (ratio, (near, far)) in enumerate(zip(_following(test, transfers, slow), ends, strict=True)):
+        effort, flow = (f"rig.specimen.{far.path}.{word}" for word in ("effort", "flow"))
+        if flow not in specimen.inputs:
+            continue  # the specimen begins with a mass: it opposes no stiffness
         sign = half.signs[i]
-        own = mobility[i, numerical.inputs.index(half.efforts[i].name)] * -sign
-        structure = float(np.real(1 / own)) if own != 0 else np.inf
-        stiffness = float(np.real(1j * fast * impedance[i, i])) * sign
-        result.append(Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow), stiffness, structure))
+        row = numerical.outputs.index(f"numerical.{near.path}.flow")
+        own = mobility[row, numerical.inputs.index(half.efforts[i].name)] * -sign
+        damping = float(np.real(1 / own)) if own != 0 else np.inf
+        felt = impedance[specimen.outputs.index(effort), specimen.inputs.index(flow)]
+        stiffness = float(np.real(1j * fast * felt)) * sign
+        result.append(Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow), stiffness, damping))
     return tuple(result)
 
 
@@ -181,9 +247,7 @@ def _following(test: HybridTest, transfers: list[Transfer], omega: float) -> lis
     outputs: dict[str, Expr] = {f"command[{i}]": c for i, c in enumerate(design.commands)}
     outputs.update({f"desired[{i}]": v for i, v in enumerate(design.desired_velocities)})
     computer = connect("computer", [design.system], {}, outputs)
-    response = computer.linearise(computer.initial(), values=test.values_for(computer)).frequency_response(
-        [omega]
-    )[0]
+    response = computer.linearise(computer.initial()).frequency_response([omega])[0]
     columns = [j for j, u in enumerate(computer.input_vars) if u not in design.efforts]
     ratios = []
     for i, t in enumerate(transfers):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import platform
+import re
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bondloop.assess import Metrics, metrics
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
+from bondloop.hybrid.wiring import DIVERGED
 from bondloop.program.signals import signal_from
-from bondloop.program.tick import Tick
 from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.hybrid.simulation import Simulation
     from bondloop.hybrid.test import HybridTest
     from bondloop.plots import RunPlots
+    from bondloop.program.tick import Tick
 
 __all__ = ["Run", "rehearse", "rerun"]
 
@@ -75,6 +79,8 @@ class Run:
         """The outcome in words."""
         if not self.completed:
             return f"The run was stopped: {self.record.attributes.get('message', '')}."
+        if not self.metrics:
+            return "The run was completed."
         words = []
         for i, m in enumerate(self.metrics):
             e = m["normalised_rms_error"]
@@ -82,6 +88,9 @@ class Run:
                 "very well" if e < 0.03 else "well" if e < 0.1 else "poorly" if e < 0.5 else "not at all"
             )
             who = f"Transfer system {i + 1}" if len(self.metrics) > 1 else "The transfer system"
+            if np.isnan(e):
+                words.append(f"{who} had nothing to follow: the numerical half did not move.")
+                continue
             words.append(
                 f"{who} followed the numerical half {quality}: normalised rms error {100 * e:.2g} %, "
                 f"delay {1e3 * m['delay']:.2g} ms."
@@ -113,7 +122,7 @@ class Run:
 
 
 def rehearse(
-    test: HybridTest,
+    test: HybridTest | Simulation,
     seconds: float,
     *,
     backend: str = "auto",
@@ -122,7 +131,7 @@ def rehearse(
 ) -> Run:
     """Run a test's tick for a given time."""
     steps = _steps(seconds, test.period)
-    signals = {name: s for name, (s, _, _) in test.wiring.signals.tables.items()} if test.tick else {}
+    signals = test.tables
     described = {name: s.describe() for name, s in signals.items()}
     result, runner = _execute(test.tick, steps, signals, backend, every, progress)
     description = {
@@ -131,7 +140,7 @@ def rehearse(
         "every": every,
         "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},
     }
-    return _finish(test.tick, result, runner, description, {"seed": test.rig.seed})
+    return _finish(test.tick, result, runner, description, {"seed": test.seed})
 
 
 def rerun(path: str | Path, *, backend: str = "auto") -> Run:
@@ -153,9 +162,9 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
 
 
 def _steps(seconds: float, period: float) -> int:
-    if not seconds > 0:
-        raise InputError(f"the length of a run must be positive; found {seconds} s")
-    return int(round(seconds / period)) + 1
+    if not 0 < seconds < np.inf:
+        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
+    return round(seconds / period) + 1
 
 
 def _execute(
@@ -195,7 +204,7 @@ def _finish(
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         **extra,
     }
     units = {c.name: c.unit for c in tick.channels}
@@ -209,9 +218,28 @@ def _why(tick: Tick, result: Result) -> str:
         return result.message
     bound = tick.bounds.get(channel, float("inf"))
     values = result.channels[channel]
-    found = f"{values[-1]:.4g}" if len(values) else "a value"
     unit = next((c.unit for c in tick.channels if c.name == channel), "")
+    when = f"at t = {result.stopped_at:.4g} s"
+    if bound >= DIVERGED:
+        return f"the test diverged: '{channel}' grew beyond {bound:.0e} {unit} {when}; check() tells why".replace(
+            "  ", " "
+        )
+    # With `every` above 1 the sample that crossed the limit may not have been recorded.
+    crossed = len(values) > 0 and abs(values[-1]) > bound
+    found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
+    word = re.sub(r"^actual\.|\[\d+\]$", "", channel)
     return (
-        f"'{channel}' reached {found} {unit} at t = {result.stopped_at:.4g} s; limit ±{bound:g} {unit}; "
-        "the test is unstable or the limit too narrow: lower the excitation, improve the controller, or raise the limit"
+        f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; lower the excitation, improve the controller, "
+        f"or raise limits.{word}"
     )
+
+
+def shown(value: float, unit: str) -> str:
+    """Write a value with its unit, in mm where metres would be small.
+
+    >>> shown(0.0251, "m"), shown(512.3, "N")
+    ('25.1 mm', '512.3 N')
+    """
+    if unit in ("m", "m/s") and abs(value) < 1:
+        value, unit = 1e3 * value, f"m{unit}"
+    return f"{value:.4g} {unit}".rstrip()

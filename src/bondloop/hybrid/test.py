@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import Model
-from bondloop.control.base import Controller, Design
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.wiring import Wiring
 from bondloop.integrate import RK4, Integrator
-from bondloop.program.compose import prefixed
-from bondloop.program.expr import Expr
-from bondloop.program.system import System
-from bondloop.program.tick import Tick
-from bondloop.rigs.emulated import Emulated, RigSystem
-from bondloop.safety import Limits
-from bondloop.substructure.half import NumericalHalf, numerical_half
+from bondloop.program.compose import prefixed, with_values
+from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+    from bondloop.control.base import Controller, Design
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.run import Run
+    from bondloop.program.expr import Expr
+    from bondloop.program.signals import Signal
+    from bondloop.program.system import System
+    from bondloop.program.tick import Tick
+    from bondloop.rigs.emulated import Emulated, RigSystem
+    from bondloop.safety import Limits
 
 __all__ = ["HybridTest"]
 
@@ -41,12 +43,12 @@ class HybridTest:
     controller
         What makes the transfer systems follow the numerical half.
     excitation
-        A signal for every input of the numerical half.
+        A signal (or a constant number) for every input of the numerical half; zero where none is given.
     rate
         Samples a second.
     coupling
-        ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``: computer
-        and rig are integrated as one system, the ideal that papers simulate.
+        ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``:
+        computer and rig are integrated as one system, the ideal that papers simulate.
     integrator
         Scheme of the numerical half and controller.
     reference
@@ -63,7 +65,7 @@ class HybridTest:
         Name of the test.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one part of the definition above
         self,
         numerical: Model,
         *,
@@ -80,18 +82,18 @@ class HybridTest:
         values: Mapping[str, float] | None = None,
         name: str = "hybrid_test",
     ) -> None:
-        if not rate > 0:
-            raise InputError(f"rate must be positive; found {rate}")
+        if not 0 < rate < np.inf:
+            raise InputError(f"rate must be positive and finite; found {rate}")
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         self.numerical, self.rig, self.controller = numerical, rig, controller
-        self.excitation = dict(excitation)
+        self.excitation = {name: _signal(name, s) for name, s in excitation.items()}
         self.rate, self.period = float(rate), 1.0 / float(rate)
         self.coupling = coupling
         self.integrator = integrator or RK4()
         self.reference = reference
         self.limits = limits
-        self.record = tuple(record)
+        self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback
         self.overrides = dict(values or {})
         self.name = name
@@ -106,7 +108,8 @@ class HybridTest:
     @cached_property
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
-        return numerical_half(self.numerical, "numerical.")
+        half = numerical_half(self.numerical, "numerical.")
+        return replace(half, system=with_values(half.system, self.values_for(half.system)))
 
     @cached_property
     def rig_system(self) -> RigSystem:
@@ -117,12 +120,19 @@ class HybridTest:
                 f"the rig does not fit the numerical half: {len(self.half.flows)} interfaces there, "
                 f"{len(system.commands)} transfer systems here"
             )
-        return system
+        for i, (ours, theirs) in enumerate(zip(self.half.signs, orientation(self.rig.physical), strict=True)):
+            if ours == theirs:
+                raise InputError(
+                    f"the rig does not fit the numerical half: at interface {i + 1} the bond points "
+                    f"{'out of' if ours > 0 else 'into'} both halves; take the two halves of one cut"
+                )
+        return replace(system, system=with_values(system.system, self.values_for(system.system)))
 
     @cached_property
     def design(self) -> Design:
         """Numerical half and controller together."""
-        return self.controller.design(self.half, self.rig.actuator_list())
+        design = self.controller.design(self.half, self.rig.actuator_list())
+        return replace(design, system=with_values(design.system, self.values_for(design.system)))
 
     @cached_property
     def reference_system(self) -> System | None:
@@ -131,16 +141,18 @@ class HybridTest:
             return None
         model = self.reference[0] if isinstance(self.reference, tuple) else self.reference
         outputs = list(self.reference[1]) if isinstance(self.reference, tuple) else None
-        return prefixed(model.compile(outputs), "reference.")
+        system = prefixed(model.compile(outputs), "reference.")
+        return with_values(system, self.values_for(system))
 
     @property
     def reference_outputs(self) -> list[tuple[str, Expr, str]]:
         """Outputs of the complete model: (name, expression, unit)."""
-        from bondloop.hybrid.wiring import _unit
+        from bondloop.hybrid.wiring import unit_of
 
         assert self.reference_system is not None
         return [
-            (n.removeprefix("reference."), e, _unit(n)) for n, e in self.reference_system.output_exprs.items()
+            (n.removeprefix("reference."), e, unit_of(n))
+            for n, e in self.reference_system.output_exprs.items()
         ]
 
     @property
@@ -150,12 +162,16 @@ class HybridTest:
         return units.pop() if len(units) == 1 else ""
 
     def signal(self, name: str) -> Any:
-        """The signal of an input; a constant where none is given."""
+        """Return the signal of an input; a constant, the model's own default, where none is given."""
         from bondloop.program.signals import Constant
 
         if name in self.excitation:
             return self.excitation[name]
-        return Constant(self.half.system.input_defaults.get(f"numerical.{name}", 0.0))
+        defaults = dict(self.half.system.input_defaults)
+        if self.reference_system is not None:
+            defaults.update(self.reference_system.input_defaults)
+        own = defaults.get(f"numerical.{name}", defaults.get(f"reference.{name}", 0.0))
+        return Constant(own)
 
     # ---------------------------------------------------------------- values
 
@@ -169,7 +185,6 @@ class HybridTest:
         found: dict[str, float | None] = {}
         for s in self._systems():
             found.update(s.parameters)
-        found.update(self.overrides)
         return found
 
     def _check_overrides(self) -> None:
@@ -191,7 +206,7 @@ class HybridTest:
         )  # fmt: skip
 
     def values_for(self, system: System) -> dict[str, float]:
-        """The replaced values that concern one system."""
+        """Return the replaced values that concern one system."""
         return {k: v for k, v in self.overrides.items() if k in system.parameters}
 
     # ---------------------------------------------------------------- readings
@@ -200,6 +215,16 @@ class HybridTest:
     def wiring(self) -> Wiring:
         """All parts joined."""
         return Wiring(self)
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Signals that are read from tables, by name."""
+        return {name: s for name, (s, _, _) in self.wiring.signals.tables.items()} if self.tick else {}
+
+    @property
+    def seed(self) -> int:
+        """Seed of the rig's noise."""
+        return self.rig.seed
 
     @cached_property
     def tick(self) -> Tick:
@@ -248,7 +273,7 @@ class HybridTest:
         return path
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files: everything that makes the test what it is."""
+        """Describe the test for run files: everything that makes it what it is."""
         return {
             "name": self.name,
             "rate": self.rate,
@@ -262,3 +287,16 @@ class HybridTest:
             "record": list(self.record),
             "parameters": self.parameters,
         }
+
+
+def _signal(name: str, given: Any) -> Signal:
+    from bondloop.program.signals import Constant, Signal
+
+    if isinstance(given, Signal):
+        return given
+    if isinstance(given, (int, float)):
+        return Constant(float(given))
+    raise InputError(
+        f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
+        "bondloop.signals.Sine(...), or a number"
+    )

@@ -6,20 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.control.base import Design
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
-from bondloop.program.system import System
-from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, instantiate
-from bondloop.rigs.emulated import Emulated, RigSystem
+from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, instantiate
 from bondloop.rigs.imperfections import Context
 
 if TYPE_CHECKING:
+    from bondloop.control.base import Design
     from bondloop.hybrid.test import HybridTest
+    from bondloop.program.system import System
+    from bondloop.rigs.emulated import Emulated, RigSystem
 
-__all__ = ["Wiring"]
+__all__ = ["DIVERGED", "Signals", "Wiring", "unit_of"]
 
 DIVERGED = 1e9
 """A channel beyond this magnitude (SI units) has diverged, whatever the limits."""
@@ -106,14 +106,20 @@ class Wiring:
     def _add(self, system: System) -> None:
         for v in system.state_vars:
             self.states[v] = system.initial_by_var.get(v, 0.0)
-        self.parameters.update(system.values(self.test.values_for(system)))
+        self.parameters.update(system.values())
 
     def _inputs_at(self, system: System, held: Mapping[Var, Expr]) -> Any:
-        """Inputs of a system at fractions of the step: held values, and signals."""
+        """Return a function that gives a system's inputs at fractions of the step: held values, and signals."""
         sources: dict[Var, tuple[str, Any]] = {}
         for u in system.input_vars:
             if u not in held:
                 sources[u] = self._signal_of(u)
+        unknown = [u.name for u in system.input_rates if u in held]
+        if unknown:
+            raise InputError(
+                f"the rate of {', '.join(unknown)} is needed, which is not measured: a storage of the numerical "
+                "half is driven directly at the interface; cut elsewhere, or put a mass there"
+            )
         rates = {r: self._signal_of(u) for u, r in system.input_rates.items()}
 
         def at(fraction: float) -> dict[Var, Expr]:
@@ -133,7 +139,7 @@ class Wiring:
         return name, self.test.signal(name)
 
     def _continuous(self) -> None:
-        """Computer and rig integrated as one system: the ideal coupling, without sampling."""
+        """Integrate computer and rig as one system: the ideal coupling, without sampling."""
         test, design, rig = self.test, self.design, self.rig
         if test.rig.sensors or test.rig.drive or test.rig.latency:
             raise InputError(
@@ -158,7 +164,7 @@ class Wiring:
         self.values = made.table
 
     def _sampled(self) -> None:
-        """The computer samples the rig once a tick; the rig runs on between samples."""
+        """Let the computer sample the rig once a tick; the rig runs on between samples."""
         test, design, rig = self.test, self.design, self.rig
         emulated = test.rig
         self._add(design.system)
@@ -247,8 +253,6 @@ class Wiring:
                 inputs[u] = command
         made = emulated.integrator.discretise(rig.system, fine, lambda _: inputs, [])
         body += [*made.first, *made.rest]
-        from bondloop.program.tick import Update
-
         kept = [(h, inputs[u]) for u, h in held.items() if h in self.states]
         if kept:
             body.append(Update(tuple(kept)))
@@ -301,8 +305,8 @@ class Wiring:
         wanted += [(n, e, unit) for n, (e, unit) in design.channels.items()]
         if test.reference_system is not None:
             wanted += [(f"reference.{n}", e, u) for n, e, u in test.reference_outputs]
-        for path in test.record:
-            wanted.append((path, self._find(path), _unit(path)))
+        taken = {name for name, _, _ in wanted}
+        wanted += [(path, self._find(path), unit_of(path)) for path in test.record if path not in taken]
         return wanted
 
     def _find(self, path: str) -> Expr:
@@ -315,9 +319,8 @@ class Wiring:
         }
         system = systems.get(head)
         if system is None:
-            raise InputError(
-                f"cannot record '{path}': {unknown_name('part of the test', head, [k for k, s in systems.items() if s is not None])}"
-            )
+            known = [k for k, s in systems.items() if s is not None]
+            raise InputError(f"cannot record '{path}': {unknown_name('part of the test', head, known)}")
         return system.expression(path)
 
     def _channels(self) -> list[Channel]:
@@ -326,9 +329,10 @@ class Wiring:
 
         test = self.test
         channels: list[Channel] = []
-        for name in test.excitation:
-            signal = test.excitation[name]
-            channels.append(Channel(name, self.signals.at(name, signal, 0.0), ""))
+        taken = {name for name, _, _ in self._wanted()}
+        for name, signal in test.excitation.items():
+            label = f"excitation.{name}" if name in taken else name
+            channels.append(Channel(label, self.signals.at(name, signal, 0.0), ""))
         byname: dict[str, Expr] = {}
         for name, e, unit in self._wanted():
             value = put(e)
@@ -352,7 +356,7 @@ class Wiring:
         return channels
 
 
-def _unit(path: str) -> str:
+def unit_of(path: str) -> str:
     return {"displacement": "m", "flow": "m/s", "effort": "N", "momentum": "kg m/s", "value": ""}.get(
         path.rpartition(".")[2], ""
     )

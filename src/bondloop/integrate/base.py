@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.system import System
 from bondloop.program.tick import Step, instantiate
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["Discretised", "InputsAt", "Integrator", "check_period"]
 
@@ -60,7 +62,7 @@ class Integrator(ABC):
         """
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Describe it for run files."""
         return {"integrator": type(self).__name__}
 
     @staticmethod

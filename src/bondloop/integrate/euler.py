@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
 from bondloop.program.expr import Expr, substitute
-from bondloop.program.system import System
 from bondloop.program.tick import Update
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["ForwardEuler"]
 
@@ -20,6 +22,7 @@ class ForwardEuler(Integrator):
     order: ClassVar[int] = 1
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step: states move along the rates at its beginning."""
         h = check_period(period)
         first, table = self.at_start(system, inputs, goals)
         pairs = [

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
 from bondloop.program.expr import Expr, Var
-from bondloop.program.system import System
 from bondloop.program.tick import Product, Update
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["Exact"]
 
@@ -24,22 +26,25 @@ class Exact(Integrator):
     ----------
     hold
         ``"zero"``: inputs keep their value over the step; ``"first"``: they change linearly to the next one.
-    values
-        Parameter values other than the system's own; they are built into the matrices.
+
+    Notes
+    -----
+    Parameter values are built into the matrices: a compiled test with this scheme keeps them.
     """
 
     order: ClassVar[int] = 2
     hold: str = "zero"
-    values: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if self.hold not in ("zero", "first"):
             raise InputError(f"hold must be 'zero' or 'first'; found {self.hold!r}")
 
     def describe(self) -> dict[str, Any]:
+        """Describe it for run files."""
         return {"integrator": "Exact", "hold": self.hold}
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step: one product with the matrix exponential."""
         from scipy.linalg import expm
 
         h = check_period(period).value
@@ -47,7 +52,10 @@ class Exact(Integrator):
             raise InputError(
                 f"{system.name} is nonlinear; the exact integrator needs a linear system (use RK4)"
             )
-        space = system.numeric(dict(self.values)).explicit()
+        if system.input_rates:
+            names = ", ".join(u.name for u in system.input_rates)
+            raise InputError(f"{system.name} needs the rate of {names}, which a held input has not; use RK4")
+        space = system.numeric().explicit()
         A, B = space.A.toarray(), space.B.toarray()
         n, m = B.shape
         # Van Loan: one exponential gives e^(Ah), and the integrals for held and for linear inputs.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import schedule
-from bondloop.program.system import System
 from bondloop.program.tick import Product, Update
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["NewmarkAverage"]
 
@@ -30,6 +32,7 @@ class NewmarkAverage(Integrator):
     iterations: int = 6
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step: a matrix product, or a Newton iteration where the system is nonlinear."""
         h = check_period(period).value
         first, table = self.at_start(system, inputs, goals)
         states = system.state_vars

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
-from bondloop.program.system import System
 from bondloop.program.tick import Step, Update, instantiate
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["RK4"]
 
@@ -21,6 +23,7 @@ class RK4(Integrator):
     order: ClassVar[int] = 4
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step: the rates at the beginning, twice in the middle, and at the end."""
         check_period(period)
         first, table = self.at_start(system, inputs, goals)
         states, rate_exprs = system.state_vars, system.rate_exprs

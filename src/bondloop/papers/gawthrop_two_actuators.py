@@ -24,6 +24,7 @@ from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest, Run
+    from bondloop.program.signals import Signal
 
 __all__ = ["CUTS", "SECONDS", "TABLE_I", "Link", "PointMass", "excitations", "findings", "model", "test"]
 
@@ -35,6 +36,9 @@ MASS, DAMPING, STIFFNESS = 2.2, 6.0, 4750.0
 
 TABLE_I = ((150.8, 13618.0), (200.8, 25902.0))
 """Damping and stiffness of the two actuators (table I), with m_t = 2.2 kg."""
+
+STROKE, CAPACITY = 0.025, 500.0
+"""m and N: half of the displacement transducers' full scale of 50 mm; the actuators' largest force (section 5)."""
 
 SECONDS = 10.0
 """Default length; the sweeps last 60 s."""
@@ -81,6 +85,8 @@ def excitations(case: str, amplitude: float) -> dict[str, Any]:
     """Wall velocities of the paper's cases: ``5/5``, ``3/5`` (sines, Hz) or ``sweep`` (1-5 and 3-4 Hz in 60 s)."""
     from bondloop.program.signals import Sine, Sweep
 
+    left: Signal
+    right: Signal
     if case == "sweep":
         left, right = Sweep(amplitude, 1.0, 5.0, 60.0), Sweep(amplitude, 3.0, 4.0, 60.0)
     elif case in ("5/5", "3/5"):
@@ -123,6 +129,7 @@ def test(
     from bondloop.control import Direct, VirtualJunction
     from bondloop.hybrid import HybridTest
     from bondloop.rigs import Emulated
+    from bondloop.safety import Limits
     from bondloop.transfer import MassSpringDamper
 
     structure = model()
@@ -146,6 +153,7 @@ def test(
         excitation=excitations(case, amplitude),
         rate=rate,
         feedback=feedback,
+        limits=Limits(displacement=STROKE, force=CAPACITY),
         reference=(structure, ["mn1.v.flow", "mn2.v.flow"]),
         name="gawthrop_two_actuators",
     )

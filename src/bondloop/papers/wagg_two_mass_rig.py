@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
 from bondloop.papers.gawthrop_three_mass import Mass
 
 if TYPE_CHECKING:

@@ -128,6 +128,4 @@ def _band(frequency: NDArray[np.float64], spectra: list[NDArray[np.float64]]) ->
     above = [int(np.flatnonzero(amplitude > level)[-1]) for amplitude in spectra if (amplitude > level).any()]
     if not above:
         return float(frequency[-1])
-    return float(
-        min(max(1.15 * frequency[max(above)], frequency[min(10, frequency.size - 1)]), frequency[-1])
-    )
+    return float(min(max(1.5 * frequency[max(above)], frequency[min(10, frequency.size - 1)]), frequency[-1]))

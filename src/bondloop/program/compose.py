@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.system import System
 
-__all__ = ["connect", "prefixed"]
+__all__ = ["connect", "prefixed", "with_values"]
 
 
 def prefixed(system: System, prefix: str) -> System:
@@ -61,6 +61,37 @@ def prefixed(system: System, prefix: str) -> System:
     )
 
 
+def with_values(system: System, values: Mapping[str, float]) -> System:
+    """Return the same system, over the same variables, with some parameter values replaced by name."""
+    if not values:
+        return system
+    return System(
+        system.name,
+        dict(zip(system.state_vars, system.rate_exprs, strict=True)),
+        system.input_vars,
+        system.output_exprs,
+        {**system.parameters_by_var, **_named(system, values)},
+        system.definitions,
+        tears=system.tears,
+        initial=system.initial_by_var,
+        dots=system.dots,
+        input_rates=system.input_rates,
+        input_defaults={u: system.input_defaults.get(u.name, 0.0) for u in system.input_vars},
+        lookup=system.expression,
+        dependent=system.dependent,
+        remarks=system.remarks,
+        iterations=system.iterations,
+    )
+
+
+def _named(system: System, values: Mapping[str, float]) -> dict[Var, float]:
+    by_name = {v.name: v for v in system.parameters_by_var}
+    for name in values:
+        if name not in by_name:
+            raise InputError(unknown_name("parameter", name, by_name, where=system.name))
+    return {by_name[name]: float(value) for name, value in values.items()}
+
+
 def connect(
     name: str,
     systems: Sequence[System],
@@ -70,6 +101,7 @@ def connect(
     inputs: Iterable[Var] = (),
     states: Mapping[Var, Expr] | None = None,
     initial: Mapping[Var, float] | None = None,
+    parameters: Mapping[Var, float | None] | None = None,
 ) -> System:
     """Connect systems: each linked input becomes an assignment.
 
@@ -87,6 +119,8 @@ def connect(
         Inputs to put first; the unlinked inputs of the parts follow.
     states, initial
         Further states with their rates, and initial values.
+    parameters
+        Further parameters with their values.
     """
     known = {u for s in systems for u in s.input_vars}
     for u in links:
@@ -119,7 +153,7 @@ def connect(
         merged_states,
         free,
         outputs,
-        {p: v for s in systems for p, v in s.parameters_by_var.items()},
+        {**{p: v for s in systems for p, v in s.parameters_by_var.items()}, **(parameters or {})},
         {**{v: e for s in systems for v, e in s.definitions.items()}, **links},
         tears=[t for s in systems for t in s.tears],
         initial={**{v: x for s in systems for v, x in s.initial_by_var.items()}, **(initial or {})},

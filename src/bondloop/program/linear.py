@@ -40,56 +40,44 @@ class _Rows:
         self.j: list[int] = []
         self.v: list[float] = []
 
-    def add(self, row: int, expr: Expr) -> None:  # noqa: PLR0912 - the hot path, spelt out
+    def add(self, row: int, expr: Expr) -> None:
         """Add the row of one expression."""
-        columns, values = self.columns, self.values
+        start = len(self.v)
+        if not self._linear(row, expr, 1.0):
+            del self.i[start:], self.j[start:], self.v[start:]
+            self._general(row, expr)
+
+    def _linear(self, row: int, expr: Expr, factor: float) -> bool:
+        """Add the entries of a sum of variables times constants; False where it is anything else."""
         kind = type(expr)
-        if kind is Op:
-            name, args = expr.name, expr.args  # type: ignore[attr-defined]
-            if name == "add":
-                # A junction's sum: plus or minus one each.
-                simple = True
-                for a in args:
-                    t = type(a)
-                    if t is not Var and not (t is Op and a.name == "neg" and type(a.args[0]) is Var):
-                        simple = False
-                        break
-                if simple:
-                    for a in args:
-                        if type(a) is Var:
-                            var, sign = a, 1.0
-                        else:
-                            var, sign = a.args[0], -1.0
-                        column = columns.get(var)
-                        if column is not None:
-                            self._entry(row, column, sign)
-                        else:
-                            self._constant(expr, var)
-                    return
-            elif name == "mul" or name == "div":  # noqa: PLR1714 - faster
-                a, b = args
-                if type(a) is Var and type(b) is Var:
-                    # An element's law: a parameter times, or a variable over a parameter.
-                    ca, cb = columns.get(a), columns.get(b)
-                    if ca is None and cb is not None and name == "mul":
-                        self._entry(row, cb, values[a])
-                        return
-                    if cb is None and ca is not None:
-                        if name == "mul":
-                            self._entry(row, ca, values[b])
-                        elif values[b]:
-                            self._entry(row, ca, 1.0 / values[b])
-                        else:
-                            raise SolveError(f"'{expr}' cannot be computed: {b.name} is zero")
-                        return
-        elif kind is Var:
-            column = columns.get(expr)  # type: ignore[call-overload]
-            if column is not None:
-                self._entry(row, column, 1.0)
-            else:
+        if kind is Var:
+            column = self.columns.get(expr)  # type: ignore[call-overload]
+            if column is None:
                 self._constant(expr, expr)
-            return
-        self._general(row, expr)
+            else:
+                self.i.append(row)
+                self.j.append(column)
+                self.v.append(factor)
+            return True
+        if kind is not Op:
+            return False
+        name, args = expr.name, expr.args  # type: ignore[attr-defined]
+        if name == "add":
+            return all(self._linear(row, a, factor) for a in args)
+        if name == "neg":
+            return self._linear(row, args[0], -factor)
+        if name == "mul":
+            a, b = args
+            if type(a) is Var and a not in self.columns:
+                return self._linear(row, b, factor * self.values[a])
+            return type(b) is Var and b not in self.columns and self._linear(row, a, factor * self.values[b])
+        if name == "div":
+            a, b = args
+            if type(b) is Var and b not in self.columns:
+                if not self.values[b]:
+                    raise SolveError(f"'{expr}' cannot be computed: {b.name} is zero")
+                return self._linear(row, a, factor / self.values[b])
+        return False
 
     def _constant(self, expr: Expr, term: Expr) -> None:
         if not self.at_point:
@@ -184,7 +172,8 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     cut = np.cumsum([n_x, n_u, n_r])
     result = result.tocsc()
     X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, head], strict=True))
-    dot_states = [system.state_vars.index(s) for s in system.dots]
+    number = {s: i for i, s in enumerate(system.state_vars)}
+    dot_states = [number[s] for s in system.dots]
     return StateSpace.from_blocks(
         X.tocsr(),
         U.tocsr(),

@@ -10,7 +10,8 @@ References
 ----------
 Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3. Proceedings of SC11.
 
-Box and Muller (1958), A note on the generation of random normal deviates. Annals of Mathematical Statistics 29.
+Box and Muller (1958), A note on the generation of random normal deviates. Annals of Mathematical
+Statistics 29.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
 ROUNDS = 10
 LARGEST = 2.0**53
-"""Seeds and counters are whole numbers below this, so that a double holds them exactly; streams are below 2³²."""
+"""Seeds and counters are whole numbers below this, which a double holds exactly; streams are below 2³²."""
 
 LOG_SERIES = tuple(2.0 / (2 * i + 1) for i in range(12))
 """log((1 + f)/(1 - f)) = f Σ aᵢ f²ⁱ; with f² below 0.0295 the next term is under 1e-19 of the first."""
@@ -75,7 +76,7 @@ def uniform(seed: float, stream: float, counter: float) -> float:
     True
     """
     words = _words(seed, stream, counter)
-    return _fraction(words[0], words[1]) if words else math.nan
+    return float(_fraction(words[0], words[1])) if words else math.nan
 
 
 def normal(seed: float, stream: float, counter: float) -> float:
@@ -95,7 +96,7 @@ def normal(seed: float, stream: float, counter: float) -> float:
     quadrant = math.floor(x + 0.5)
     cos, sin = _cos_sin(x - quadrant)
     wave = (cos, -sin, -cos, sin, cos)[quadrant]
-    return math.sqrt(-2.0 * log) * wave
+    return float(math.sqrt(-2.0 * log) * wave)
 
 
 def _words(seed: float, stream: float, counter: float) -> tuple[int, int, int, int] | None:

@@ -53,17 +53,20 @@ def _scaled(M: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.flo
     """Bring the largest entry of every row and column to one: ``diag(rows) @ M @ diag(columns)``."""
     rows, columns = np.ones(M.shape[0]), np.ones(M.shape[1])
     for _ in range(4):  # geometric scaling settles in a few rounds
-        size = np.abs(M).max(axis=1)
-        if not size.all():
-            raise SingularError
-        rows /= np.sqrt(size)
-        M = M / np.sqrt(size)[:, None]
-        size = np.abs(M).max(axis=0)
-        if not size.all():
-            raise SingularError
-        columns /= np.sqrt(size)
-        M = M / np.sqrt(size)[None, :]
+        size = _root(np.abs(M).max(axis=1))
+        rows /= size
+        M = M / size[:, None]
+        size = _root(np.abs(M).max(axis=0))
+        columns /= size
+        M = M / size[None, :]
     return M, rows, columns
+
+
+def _root(size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the square root to the next power of two, so that scaling rounds nothing."""
+    if not size.all():
+        raise SingularError
+    return np.asarray(np.exp2(np.round(np.log2(size) / 2)), dtype=float)
 
 
 def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
@@ -80,9 +83,7 @@ def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
     rows, columns = np.ones(n), np.ones(n)
     for _ in range(4):
         for axis in (1, 0):
-            size = np.sqrt(np.asarray(abs(M).max(axis=axis).todense()).ravel())
-            if not size.all():
-                raise SingularError
+            size = _root(np.asarray(abs(M).max(axis=axis).todense()).ravel())
             D = sparse.diags_array(1 / size)
             if axis == 1:
                 rows /= size

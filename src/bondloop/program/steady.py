@@ -78,5 +78,5 @@ def _least_squares(A: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np
         size = np.sqrt(np.abs(rows[:, None] * A * columns).max(axis=0, initial=0.0))
         columns /= np.where(size > 0, size, 1.0)
         M = rows[:, None] * A * columns
-    z: NDArray[np.float64] = np.linalg.lstsq(M, rows * f, rcond=1e-12)[0]
-    return columns * z
+    z = np.linalg.lstsq(M, rows * f, rcond=1e-12)[0]
+    return np.asarray(columns * z, dtype=float)

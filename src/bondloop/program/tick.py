@@ -164,12 +164,9 @@ def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
                     f"the delay of {step.target.name} must be at least one step; found {step.length}"
                 )
         elif isinstance(step, Product):
+            _check_product(step)
             for e in step.sources:
                 need(e, "a matrix product")
-            if step.matrix.shape != (len(step.targets), len(step.sources)):
-                raise ModelError(
-                    f"a matrix of shape {step.matrix.shape} does not fit {len(step.targets)} targets"
-                )
         elif isinstance(step, Loop):
             known.update(step.tears)
             for a in (*step.body, *step.tangents):
@@ -184,6 +181,11 @@ def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
             known.add(step.counter)
             _check(step.body, known, states)
         known.update(targets(step))
+
+
+def _check_product(step: Product) -> None:
+    if step.matrix.shape != (len(step.targets), len(step.sources)):
+        raise ModelError(f"a matrix of shape {step.matrix.shape} does not fit {len(step.targets)} targets")
 
 
 def instantiate(
@@ -239,7 +241,7 @@ def instantiate(
                 tuple(tuple(put(e) for e in row) for row in step.jacobian),
                 step.linear,
                 step.iterations,
-            )  # fmt: skip
+            )
         )
     return result, table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
@@ -12,10 +12,12 @@ from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.expr import Expr, Var
-from bondloop.program.system import System
 from bondloop.substructure.half import orientation
 from bondloop.transfer.base import OUT, transfer_system
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Expr, Var
+    from bondloop.program.system import System
 
 __all__ = ["Emulated", "RigSystem"]
 
@@ -75,7 +77,7 @@ class Emulated:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.substeps, int) or self.substeps < 1:
+        if self.substeps < 1 or self.substeps % 1:
             raise InputError(f"substeps must be a whole number of at least 1; found {self.substeps}")
         if not self.latency >= 0:
             raise InputError(f"latency must not be negative; found {self.latency} s")
@@ -84,7 +86,7 @@ class Emulated:
                 raise InputError(f"sensors are 'force', 'displacement' and 'velocity'; found {name!r}")
 
     def actuator_list(self) -> list[Any]:
-        """The transfer systems as a list."""
+        """Return the transfer systems as a list."""
         return list(self.actuators) if isinstance(self.actuators, (list, tuple)) else [self.actuators]
 
     def system(self, prefix: str = "rig.") -> RigSystem:
@@ -93,7 +95,8 @@ class Emulated:
         count = len(interfaces(self.physical))
         if len(actuators) != count:
             raise ModelError(
-                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems; give one for each"
+                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems; "
+                "give one for each"
             )
         if all(isinstance(a, Model) for a in actuators):
             return self._bonded(actuators, prefix)
@@ -133,14 +136,11 @@ class Emulated:
             own = [u for u in system.input_vars if u.name.startswith(start)]
             if len(own) != 1:
                 raise ModelError(
-                    f"transfer system {i + 1} must have exactly one input, the command; found {', '.join(u.name for u in own) or 'none'}"
+                    f"transfer system {i + 1} must have exactly one input, the command; "
+                    f"found {', '.join(u.name for u in own) or 'none'}"
                 )
             commands.append(own[0])
-        extra_inputs = [u.name for u in system.input_vars if u not in commands]
-        if extra_inputs:
-            raise ModelError(
-                f"the physical half has inputs of its own ({', '.join(extra_inputs)}); an excitation must act on the numerical half"
-            )
+        _refuse_inputs([u.name for u in system.input_vars if u not in commands])
         return self._finish(system, commands, forces, velocities, prefix)
 
     def _composed(self, actuators: list[Any], prefix: str) -> RigSystem:
@@ -154,12 +154,14 @@ class Emulated:
         by_name = dict(zip(specimen.inputs, specimen.input_vars, strict=True))
         links: dict[Var, Expr] = {}
         forces = []
+        ends = [prefix + f"specimen.{end.path}" for end in interfaces(self.physical)]
+        _refuse_inputs([u for u in specimen.inputs if u.rpartition(".")[0] not in ends])
         for i, (t, direction) in enumerate(zip(transfers, orientation(self.physical), strict=True)):
-            name = f"{prefix}specimen.interface" + (f"[{i}]" if several else "")
+            name = ends[i]
             if f"{name}.flow" not in by_name:
                 raise ModelError(
-                    f"{name}: the specimen begins with a mass, so it cannot be joined to a transfer system given as "
-                    "equations; give the transfer system as a bond graph"
+                    f"{name}: the specimen begins with a mass, so it cannot be joined to a transfer system given "
+                    "as equations; give the transfer system as a bond graph"
                 )
             effort = specimen.output_exprs[f"{name}.effort"]
             links[by_name[f"{name}.flow"]] = t.velocity
@@ -173,6 +175,12 @@ class Emulated:
     def _finish(
         self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str
     ) -> RigSystem:
+        if system.input_rates:
+            names = ", ".join(u.name for u in system.input_rates)
+            raise ModelError(
+                f"the rig would need the rate of {names}: the command drives a mass directly; model the stiffness "
+                "or the lag between them"
+            )
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
@@ -186,7 +194,7 @@ class Emulated:
         return RigSystem(system, tuple(commands), tuple(forces), tuple(displacements), tuple(velocities))
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Describe it for run files."""
         return {
             "rig": "Emulated",
             "actuators": [getattr(a, "_name", None) or type(a).__name__ for a in self.actuator_list()],
@@ -197,3 +205,11 @@ class Emulated:
             "seed": self.seed,
             **self.integrator.describe(),
         }
+
+
+def _refuse_inputs(names: list[str]) -> None:
+    if names:
+        raise ModelError(
+            f"the physical half has inputs of its own ({', '.join(names)}); an excitation must act on the "
+            "numerical half: cut elsewhere, or give the source a constant value"
+        )

@@ -37,5 +37,5 @@ class Limits:
             object.__setattr__(self, f.name, number)
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Describe them for run files."""
         return asdict(self)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import BondloopError
-from bondloop.program.expr import Expr, Var
-from bondloop.program.system import System
 from bondloop.substructure.half import NumericalHalf, numerical_half
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+    from bondloop.program.expr import Expr, Var
+    from bondloop.program.system import System
 
 __all__ = ["Assumption", "Assumptions", "check_assumptions"]
 

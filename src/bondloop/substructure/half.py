@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bondloop.bondgraph import Model
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
-from bondloop.program.expr import Expr, Var
-from bondloop.program.system import System
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+    from bondloop.program.expr import Expr, Var
+    from bondloop.program.system import System
 
 __all__ = ["NumericalHalf", "numerical_half", "orientation"]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.system import System
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
 
 __all__ = ["CausalPath", "shortest_causal_path"]
 

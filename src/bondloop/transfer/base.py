@@ -6,15 +6,19 @@ command; or a linear system with inputs (command, load) and the velocity as outp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import prefixed
-from bondloop.program.expr import Expr, Var
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
+from bondloop.transfer.normal_form import normal_form
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Expr, Var
 
 __all__ = ["OUT", "Transfer", "transfer_system"]
 
@@ -44,28 +48,54 @@ class Transfer:
     velocity: Expr
 
 
-def transfer_system(given: Any, prefix: str = "") -> Transfer:
-    """Return the equations of a transfer system given as a model, a system, or a state space."""
+def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) -> Transfer:
+    """Return the equations of a transfer system given as a model, a system, or a state space.
+
+    Parameters
+    ----------
+    given
+        A model with a port ``out``; or a `System`, a `StateSpace` or a python-control system with the inputs
+        (command, load) and the velocity as its only output.
+    prefix
+        Put before all its names.
+    to_invert
+        Write one given by matrices in the coordinates in which it can be inverted.
+    """
     if isinstance(given, Model):
         return _from_model(given, prefix)
-    if isinstance(given, StateSpace):
-        system = given.to_system("transfer")
-    elif isinstance(given, System):
+    if isinstance(given, System):
         system = given
-    elif type(given).__module__.partition(".")[0] == "control":
-        system = System.from_control(given)
     else:
-        raise InputError(
-            f"expected a transfer system as a Model, System, StateSpace or python-control system; found {type(given).__name__}"
-        )
-    if len(system.inputs) != 2 or len(system.outputs) != 1:
-        raise InputError(
-            f"a transfer system needs two inputs (command, load) and one output (velocity); "
-            f"found inputs {list(system.inputs)} and outputs {list(system.outputs)}"
-        )
+        space = _state_space(given)
+        _check_channels(space.inputs, space.outputs)
+        system = normal_form(space) if to_invert else space.to_system("transfer")
+    _check_channels(system.inputs, system.outputs)
     system = prefixed(system, prefix)
     command, load = system.input_vars
     return Transfer(system, command, load, next(iter(system.output_exprs.values())))
+
+
+def _state_space(given: Any) -> StateSpace:
+    if isinstance(given, StateSpace):
+        if given.dt:
+            raise InputError(
+                f"expected a transfer system in continuous time; found a sample period of {given.dt} s"
+            )
+        return given
+    if type(given).__module__.partition(".")[0] == "control":
+        return System.from_control(given).numeric()
+    raise InputError(
+        "expected a transfer system as a Model, System, StateSpace or python-control system; "
+        f"found {type(given).__name__}"
+    )
+
+
+def _check_channels(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    if len(inputs) != 2 or len(outputs) != 1:
+        raise InputError(
+            "a transfer system needs two inputs (command, load) and one output (velocity); "
+            f"found inputs {list(inputs)} and outputs {list(outputs)}"
+        )
 
 
 def _from_model(model: Model, prefix: str) -> Transfer:
@@ -78,12 +108,12 @@ def _from_model(model: Model, prefix: str) -> Transfer:
     alone._owner = None
     alone.load = SS("effort")
     bond(alone.out, alone.load)
-    system = prefixed(alone.compile(), prefix)
+    system = prefixed(alone.compile(["load.flow"]), prefix)
     load = next(u for u in system.input_vars if u.name == f"{prefix}load.effort")
     commands = [u for u in system.input_vars if u is not load]
     if len(commands) != 1:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} must have exactly one input, the command; "
-            f"found {', '.join(u.name for u in commands) or 'none'}"
+            f"the transfer system {model._name or type(model).__name__} must have exactly one input, the "
+            f"command; found {', '.join(u.name for u in commands) or 'none'}"
         )
     return Transfer(system, commands[0], load, system.output_exprs[f"{prefix}load.flow"])

@@ -1,0 +1,176 @@
+"""Matrix products in C: written out, by bands, by compressed rows, by columns or by dot products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.compile.bands import LONG, Band, bands
+from bondloop.compile.plan import LANES, Plan, Sparse, dotted, sparse
+from bondloop.program.expr import Expr, Var
+
+if TYPE_CHECKING:
+    from bondloop.compile.expressions import CText
+    from bondloop.program.tick import Product
+
+__all__ = ["CProducts"]
+
+TERMS = 16
+"""Most terms of a sum in one loop; longer sums go on in a second one."""
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Where the vector lies: states that are neighbours in memory are read in place, the rest is copied."""
+
+    lines: list[str]
+    in_place: int
+
+    def at(self, j: int, moving: bool = False) -> str:
+        """Return the text of an element; ``moving`` adds the row ``i``."""
+        name, place = ("z", j) if j < self.in_place else ("x", j - self.in_place)
+        index = f"{place} + i" if moving and place else "i" if moving else str(place)
+        return f"{name}[{index}]"
+
+    def pieces(self, total: int) -> list[tuple[str, int, int]]:
+        """Return (array, first column, count) of each piece."""
+        cut = [("z", 0, self.in_place), ("x", self.in_place, total - self.in_place)]
+        return [piece for piece in cut if piece[2]]
+
+
+class CProducts:
+    """Writes the products of a tick, and keeps the tables that they need."""
+
+    def __init__(self, plan: Plan, text: CText, tables: list[str]) -> None:
+        self.plan, self.text, self.tables = plan, text, tables
+        self.prefix = plan.tick.name
+        self._offsets = {v: i for i, v in enumerate(plan.states)}
+        self._count = 0
+
+    def write(self, step: Product, result: str) -> list[str]:
+        """Return the lines that declare and fill the array ``result``."""
+        self._count += 1
+        few = sparse(step)
+        repeated = bands(few) if few else None
+        source = self._sources(step.sources)
+        if repeated is not None and not _within(repeated, source.in_place):
+            source = self._sources(step.sources, copied=True)
+        if repeated is not None:
+            body = [line for b, band in enumerate(repeated) for line in self._band(band, b, result, source)]
+        elif few is not None:
+            source = self._sources(step.sources, copied=True)
+            body = self._compressed(few, len(step.targets), result)
+        elif dotted(step):
+            source = self._sources(step.sources, multiple=LANES)
+            body = self._dots(step, result, source)
+        else:
+            body = self._columns(step, result, source)
+        zeros = "" if repeated is not None or (few is None and dotted(step)) else " = {0.0}"
+        inside = (f"    {line}" for line in [*source.lines, *body])
+        return [f"double {result}[{len(step.targets)}]{zeros};", "{", *inside, "}"]
+
+    def _sources(self, sources: Sequence[Expr], copied: bool = False, multiple: int = 1) -> _Sources:
+        in_place = 0 if copied else self._neighbours(sources) // multiple * multiple
+        lines = []
+        if in_place:
+            first = sources[0]
+            assert isinstance(first, Var)
+            offset = f" + {self._offsets[first]}" if self._offsets[first] else ""
+            lines.append(f"const double *const z = (const double *)s{offset};")
+        rest = sources[in_place:]
+        if rest:
+            lines.append(f"const double x[{len(rest)}] = {{{', '.join(self.text(e) for e in rest)}}};")
+        return _Sources(lines, in_place)
+
+    def _neighbours(self, sources: Sequence[Expr]) -> int:
+        """Return how many of the first sources are states one after the other; 0 if only a few."""
+        count = 0
+        for k, e in enumerate(sources):
+            place = self._offsets.get(e) if isinstance(e, Var) else None
+            if place is None or place != self._offsets.get(sources[0], -1) + k:  # type: ignore[call-overload]
+                break
+            count += 1
+        return count if count >= LONG else 0
+
+    def _table(self, what: str, values: Sequence[float], kind: str = "double") -> str:
+        name = f"{self.prefix}_{what}_{self._count}"
+        numbers = map(str, values) if kind == "int" else (self.text.number(v) for v in values)
+        self.tables.append(f"static const {kind} {name}[{len(values)}] = {{{', '.join(numbers)}}};")
+        return name
+
+    def _band(self, band: Band, number: int, result: str, source: _Sources) -> list[str]:
+        """Every row's sum in the order of its columns, as compressed rows have it."""
+        terms = [
+            f"{self._table(f'band_{number}_{k}', values)}[i]*{source.at(column, bool(step))}"
+            for k, ((column, step), values) in enumerate(zip(band.columns, band.values, strict=True))
+        ]
+        here = f"{result}[{band.first} + i]" if band.first else f"{result}[i]"
+        lines = []
+        for k in range(0, max(1, len(terms)), TERMS):
+            before = f"{here} + " if k else ""
+            lines += [
+                f"for (int i = 0; i < {band.rows}; ++i)",
+                f"    {here} = {before}{' + '.join(terms[k : k + TERMS]) or '0.0'};",
+            ]
+        return lines
+
+    def _compressed(self, few: Sparse, n: int, result: str) -> list[str]:
+        start = self._table("starts", few.starts, "int")
+        column = self._table("columns", few.columns, "int")
+        value = self._table("values", few.values)
+        return [
+            f"for (int i = 0; i < {n}; ++i)",
+            f"    for (int j = {start}[i]; j < {start}[i + 1]; ++j)",
+            f"        {result}[i] += {value}[j]*x[{column}[j]];",
+        ]
+
+    def _matrix(self, rows: Sequence[Sequence[float]]) -> str:
+        name = f"{self.prefix}_matrix_{self._count}"
+        text = ",\n".join(f"    {{{', '.join(self.text.number(float(v)) for v in row)}}}" for row in rows)
+        self.tables.append(f"static const double {name}[{len(rows)}][{len(rows[0])}] = {{\n{text}\n}};")
+        return name
+
+    def _columns(self, step: Product, result: str, source: _Sources) -> list[str]:
+        """Column by column: it vectorises, and the order of summation is fixed."""
+        n, m = len(step.targets), len(step.sources)
+        dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
+        table = self._matrix([[dense[i, j] for i in range(n)] for j in range(m)])
+        lines = []
+        for name, first, count in source.pieces(m):
+            row = f"{first} + j" if first else "j"
+            lines += [
+                f"for (int j = 0; j < {count}; ++j)",
+                f"    for (int i = 0; i < {n}; ++i)",
+                f"        {result}[i] += {table}[{row}][i]*{name}[j];",
+            ]
+        return lines
+
+    def _dots(self, step: Product, result: str, source: _Sources) -> list[str]:
+        """Few long rows: each a dot product in several partial sums, always in the same order."""
+        n, m = len(step.targets), len(step.sources)
+        dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
+        table = self._matrix([[dense[i, j] for j in range(m)] for i in range(n)])
+        lines = [f"for (int i = 0; i < {n}; ++i) {{", f"    double sum[{LANES}] = {{0.0}};"]
+        for name, first, count in source.pieces(m):
+            whole = count - count % LANES
+            column = f"{first} + j" if first else "j"
+            lines += [
+                f"    for (int j = 0; j < {whole}; j += {LANES})",
+                f"        for (int l = 0; l < {LANES}; ++l)",
+                f"            sum[l] += {table}[i][{column} + l]*{name}[j + l];",
+            ]
+            lines += [
+                f"    sum[{j - whole}] += {table}[i][{first + j}]*{name}[{j}];" for j in range(whole, count)
+            ]
+        total = " + ".join(f"sum[{lane}]" for lane in range(LANES))
+        return [*lines, f"    {result}[i] = {total};", "}"]
+
+
+def _within(repeated: Sequence[Band], in_place: int) -> bool:
+    """Whether no moving column crosses from the states in place to the copied rest."""
+    return all(
+        not step or column >= in_place or column + band.rows <= in_place
+        for band in repeated
+        for column, step in band.columns
+    )

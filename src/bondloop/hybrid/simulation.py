@@ -1,0 +1,161 @@
+"""A plain simulation: systems side by side under the same excitation, compiled and recorded like a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.wiring import DIVERGED, Signals, unit_of
+from bondloop.integrate import RK4, Integrator
+from bondloop.program.compose import prefixed, with_values
+from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.tick import Channel, Step, Tick
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.run import Run
+    from bondloop.program.system import System
+
+__all__ = ["Simulation"]
+
+
+class Simulation:
+    """Systems integrated side by side under one excitation, for comparison.
+
+    Parameters
+    ----------
+    systems
+        The systems by name; their outputs are recorded as ``name.output``.
+    excitation
+        A signal for each input; an input that several systems have is shared.
+    rate
+        Steps a second.
+    integrator
+        Scheme of all systems.
+    values
+        Parameter values by path, ``name.parameter``.
+    name
+        Name of the simulation.
+    """
+
+    def __init__(
+        self,
+        systems: Mapping[str, System],
+        *,
+        excitation: Mapping[str, Any],
+        rate: float,
+        integrator: Integrator | None = None,
+        values: Mapping[str, float] | None = None,
+        name: str = "simulation",
+    ) -> None:
+        if not rate > 0:
+            raise InputError(f"rate must be positive; found {rate}")
+        self.plain = dict(systems)
+        self.excitation = dict(excitation)
+        self.rate, self.period = float(rate), 1.0 / float(rate)
+        self.integrator = integrator or RK4()
+        self.values = dict(values or {})
+        self.name = name
+        self.seed = None
+        self.systems = {key: prefixed(s, f"{key}.") for key, s in systems.items()}
+        known = sorted({u for s in systems.values() for u in s.inputs})
+        for given in self.excitation:
+            if given not in known:
+                raise InputError(unknown_name("input", given, known, where=name))
+        parameters = {p for s in self.systems.values() for p in s.parameters}
+        for path in self.values:
+            if path not in parameters:
+                raise InputError(unknown_name("parameter", path, parameters, where=name))
+
+    def with_values(self, values: Mapping[str, float]) -> Simulation:
+        """Return the same simulation with some parameters changed, by path."""
+        return Simulation(
+            self.plain, excitation=self.excitation, rate=self.rate, integrator=self.integrator,
+            values={**self.values, **values}, name=self.name,
+        )  # fmt: skip
+
+    @cached_property
+    def _built(self) -> tuple[Tick, Signals]:
+        from bondloop.program.signals import Constant
+
+        time, count = Var("t"), Var("k")
+        signals = Signals(time, self.period)
+        states: dict[Var, float] = {}
+        parameters: dict[Var, float] = {}
+        steps: list[Step] = []
+        channels: list[Channel] = []
+        for key, system in self.systems.items():
+            own = {k: v for k, v in self.values.items() if k in system.parameters}
+            system = with_values(system, own) if own else system
+            states.update({v: system.initial_by_var.get(v, 0.0) for v in system.state_vars})
+            parameters.update(system.values())
+            sources = {
+                u: (
+                    u.name.removeprefix(f"{key}."),
+                    self.excitation.get(u.name.removeprefix(f"{key}."))
+                    or Constant(system.input_defaults.get(u.name, 0.0)),
+                )
+                for u in system.input_vars
+            }
+
+            def at(
+                fraction: float, sources: dict[Var, Any] = sources, system: System = system
+            ) -> dict[Var, Expr]:
+                given: dict[Var, Expr] = {u: signals.at(n, s, fraction) for u, (n, s) in sources.items()}
+                for u, r in system.input_rates.items():
+                    n, s = sources[u]
+                    given[r] = signals.at(f"d/dt {n}", s.derivative(), fraction)
+                return given
+
+            goals = list(system.output_exprs.values())
+            made = self.integrator.discretise(system, self.period, at, goals)
+            steps += [*made.first, *made.rest]
+            channels += [
+                Channel(n, substitute(e, made.table), unit_of(n)) for n, e in system.output_exprs.items()
+            ]
+        channels += [Channel(n, signals.at(n, s, 0.0), "") for n, s in self.excitation.items()]
+        tables = tuple(v for _, now, after in signals.tables.values() for v in (now, after))
+        identifier = re.sub(r"\W", "_", self.name)
+        tick = Tick(
+            identifier if identifier[:1].isalpha() else f"simulation_{identifier}",
+            self.period, time, count, tables, states, parameters, (*signals.steps, *steps), tuple(channels),
+            {c.name: DIVERGED for c in channels},
+        )  # fmt: skip
+        return tick, signals
+
+    @property
+    def tick(self) -> Tick:
+        """One step of all systems."""
+        return self._built[0]
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Signals that are read from tables."""
+        return {name: s for name, (s, _, _) in self._built[1].tables.items()}
+
+    def run(
+        self,
+        seconds: float,
+        *,
+        backend: str = "auto",
+        every: int = 1,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Run:
+        """Run for a given time; see :meth:`bondloop.hybrid.HybridTest.run`."""
+        from bondloop.hybrid.run import rehearse
+
+        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
+
+    def describe(self) -> dict[str, Any]:
+        """Description for run files."""
+        return {
+            "name": self.name,
+            "rate": self.rate,
+            "systems": {
+                k: {"states": list(s.states), "parameters": s.parameters} for k, s in self.systems.items()
+            },
+            "excitation": {k: s.describe() for k, s in self.excitation.items()},
+            **self.integrator.describe(),
+        }

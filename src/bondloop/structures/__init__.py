@@ -1,0 +1,24 @@
+"""Structures: finite elements, assembly, supports, damping; readers for M, C, K."""
+
+from __future__ import annotations
+
+from bondloop.structures.elements import (
+    Bar,
+    Beam,
+    Beam3D,
+    Dashpot,
+    Element,
+    Frame2D,
+    Frame3D,
+    PointMass,
+    Spring,
+    Timoshenko,
+)
+from bondloop.structures.ground_motion import Prescribed
+from bondloop.structures.matrices import Matrices
+from bondloop.structures.structure import Structure
+
+__all__ = [
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass", "Prescribed",
+    "Spring", "Structure", "Timoshenko",
+]  # fmt: skip

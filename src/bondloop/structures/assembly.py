@@ -1,0 +1,137 @@
+"""Assembly: matrices of all elements summed into named degrees of freedom, supports and constraints applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.structures.constraints import PLANES, RigidFloor, eliminate, floor_rows
+from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
+
+if TYPE_CHECKING:
+    from bondloop.structures.structure import Structure
+
+__all__ = ["Assembly", "assemble_all", "element_blocks"]
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Matrices of every degree of freedom that exists, and how they follow from the free ones.
+
+    Attributes
+    ----------
+    M, C, K
+        Sparse, shape (n, n), supported degrees of freedom included.
+    names
+        Names of those n degrees of freedom.
+    codes
+        Their places, 6 · node + dof.
+    held
+        Which of them a support holds.
+    T
+        Sparse, shape (n, m): u = T q.
+    free
+        Places of the m free degrees of freedom among the n.
+    """
+
+    M: Any
+    C: Any
+    K: Any
+    names: tuple[str, ...]
+    codes: Array
+    held: Array
+    T: Any
+    free: Array
+
+    @property
+    def free_names(self) -> tuple[str, ...]:
+        """Names of the free degrees of freedom."""
+        return tuple(self.names[i] for i in self.free)
+
+    def reduced(self, matrix: Any) -> Any:
+        """Return TᵀAT."""
+        if self.T.nnz == len(self.free):
+            return matrix[self.free][:, self.free]
+        return (self.T.T @ matrix @ self.T).tocsr()
+
+
+def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]]:
+    """Per kind of element: names, places of its degrees of freedom (n, d), matrices."""
+    place = {name: i for i, name in enumerate(structure.nodes)}
+    xyz = structure.coordinates
+    groups: dict[tuple[type[Element], int], list[str]] = {}
+    for name, e in structure.elements.items():
+        groups.setdefault((type(e), len(e.nodes)), []).append(name)
+    found = []
+    for (kind, _), names in groups.items():
+        members = [structure.elements[name] for name in names]
+        ends = np.array([[place[node] for node in e.nodes] for e in members])
+        dofs = np.array([DOFS.index(d) for d in kind.node_dofs])
+        codes = (6 * ends[:, :, None] + dofs).reshape(len(members), -1)
+        found.append((names, codes, kind.blocks(members, xyz[ends])))
+    return found
+
+
+def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> Assembly:
+    """Assemble a checked structure; supports of the degrees of freedom in `released` are left out."""
+    from scipy import sparse
+
+    nodes = list(structure.nodes)
+    place = {name: i for i, name in enumerate(nodes)}
+    groups = element_blocks(structure)
+    used = np.zeros(6 * len(nodes), dtype=bool)
+    for _, codes, blocks in groups:
+        used[codes[blocks.uses]] = True
+    for floor in structure.constraints:
+        if isinstance(floor, RigidFloor):
+            used[[6 * place[floor.master] + d for d in PLANES[floor.plane]]] = True
+    known = np.flatnonzero(used)
+    number = np.full(len(used), -1)
+    number[known] = np.arange(len(known))
+    n = len(known)
+
+    rows, columns = [], []
+    values: dict[str, list[Array]] = {"M": [], "C": [], "K": []}
+    for _, codes, blocks in groups:
+        at = number[codes]
+        i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
+        kept = (i >= 0) & (j >= 0)
+        rows.append(i[kept])
+        columns.append(j[kept])
+        values["M"].append((blocks.lumped if mass == "lumped" else blocks.M)[kept])
+        values["C"].append(blocks.C[kept])
+        values["K"].append(blocks.K[kept])
+    where = (np.concatenate(rows), np.concatenate(columns)) if rows else ([], [])
+    matrices = {}
+    for name, parts in values.items():
+        data = np.concatenate(parts) if parts else np.zeros(0)
+        matrix = sparse.coo_array((data, where), shape=(n, n)).tocsr()
+        matrix.eliminate_zeros()
+        matrices[name] = (matrix + matrix.T) / 2  # exact symmetry, whatever the rounding of rotations
+
+    names = tuple(f"{nodes[c // 6]}.{DOFS[c % 6]}" for c in known)
+    held = np.zeros(n, dtype=bool)
+    for node, dofs in structure.supports.items():
+        for d in dofs:
+            k = number[6 * place[node] + DOFS.index(d)]
+            if k >= 0 and f"{node}.{d}" not in released:
+                held[k] = True
+    T, free = eliminate(constraint_rows(structure, place, number, used), held)
+    return Assembly(**matrices, names=names, codes=known, held=held, T=T, free=free)
+
+
+def constraint_rows(
+    structure: Structure, place: dict[str, int], number: Array, used: Array
+) -> list[list[tuple[int, float]]]:
+    """Return all constraints in the numbers of the degrees of freedom; what no element uses is held at zero."""
+    rows = []
+    for c in structure.constraints:
+        if isinstance(c, RigidFloor):
+            rows += list(floor_rows(c, place, structure.coordinates, used))
+        else:
+            split = [(d.rpartition("."), a) for d, a in c.terms]
+            rows.append(tuple((6 * place[node] + DOFS.index(dof), a) for (node, _, dof), a in split))
+    numbered = [[(int(number[code]), a) for code, a in row if number[code] >= 0] for row in rows]
+    return [row for row in numbered if row]

@@ -1,0 +1,141 @@
+"""What can be wrong with a structure, found all at once and named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.structures.constraints import RigidFloor
+from bondloop.structures.elements.base import DOFS, Array
+
+if TYPE_CHECKING:
+    from bondloop.structures.structure import Structure
+
+__all__ = ["free_motions", "raise_faults", "structure_faults"]
+
+NULL = 5e-15
+"""Stiffness, relative to the diagonal, that rounding alone leaves behind."""
+
+SHOWN = 20
+
+
+def raise_faults(name: str, faults: list[str]) -> None:
+    """Raise all faults in one error."""
+    if faults:
+        more = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
+        head = f"structure '{name}': " + (f"{len(faults)} faults" if len(faults) > 1 else "one fault")
+        raise InputError("\n  ".join([head, *faults[:SHOWN], *more]))
+
+
+def structure_faults(structure: Structure) -> list[str]:
+    """Faults of elements, supports and constraints, each with the name of what has it."""
+    found: list[str] = []
+    if not structure.elements:
+        found.append("has no elements")
+    nodes = structure.nodes
+    xyz = structure.coordinates
+    size = float(np.linalg.norm(np.ptp(xyz, axis=0))) if len(xyz) else 0.0
+    place = {name: i for i, name in enumerate(nodes)}
+    for name, e in structure.elements.items():
+        missing = [n for n in e.nodes if n not in place]
+        found += [f"{name}: {unknown_name('node', n, nodes)}" for n in missing]
+        if not missing:
+            wrong = e.faults(xyz[[place[n] for n in e.nodes]])
+            found += [f"{name} ({'–'.join(e.nodes)}): {w}" for w in wrong]
+            f = None if wrong or not size else e.frequency(size)
+            if f is not None and f > structure.highest_frequency:
+                found.append(
+                    f"{name} ({'–'.join(e.nodes)}): a member of this section over the structure's {size:.3g} m would "
+                    f"vibrate at {f:.3g} Hz; check the units of E, rho and the section (SI: Pa, kg/m³, m², m⁴), or "
+                    "raise highest_frequency of the structure"
+                )
+    for node, dofs in structure.supports.items():
+        if node not in place:
+            found.append(f"support: {unknown_name('node', node, nodes)}")
+        found += [
+            f"support of '{node}': {unknown_name('degree of freedom', d, DOFS)}"
+            for d in dofs
+            if d not in DOFS
+        ]
+    for c in structure.constraints:
+        if isinstance(c, RigidFloor):
+            wanted, what = (c.master, *c.nodes), f"rigid floor of '{c.master}'"
+        else:
+            wanted, what = tuple(d.rpartition(".")[0] for d, _ in c.terms), f"constraint {c.label}"
+        found += [
+            f"{what}: {unknown_name('node', n, nodes)}" for n in dict.fromkeys(wanted) if n not in place
+        ]
+    return found
+
+
+def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:
+    """Point masses on nodes that have no degree of freedom."""
+    have = {name.rpartition(".")[0] for name in names}
+    return [
+        f"{name}: node '{e.nodes[0]}' has no degree of freedom that it could act on; give dofs="
+        for name, e in structure.elements.items()
+        if e.kind == "mass" and e.nodes[0] not in have
+    ]
+
+
+def free_motions(K: Any, names: tuple[str, ...], size: float) -> list[tuple[str, ...]]:
+    """Motions without any stiffness, each as the names of the degrees of freedom that move most.
+
+    The null space of K, scaled to a unit diagonal, by a dense eigenproblem or, for larger matrices, by
+    inverse iteration on a block of vectors. A mesh with more than about 3,000 elements along one
+    cantilever is as soft as this, relative to its elements: double precision can no longer tell.
+
+    Parameters
+    ----------
+    K
+        Sparse, shape (n, n).
+    names
+        Names of the degrees of freedom.
+    size
+        Size of the structure in m, to compare rotations with translations.
+    """
+    n = K.shape[0]
+    if n == 0:
+        return []
+    largest = np.sqrt(np.abs(K).max(axis=1).toarray().ravel()) if K.nnz else np.zeros(n)
+    scale = 1 / np.where(largest > 0, largest, 1.0)
+    vectors = null_space(K.multiply(scale[:, None]).multiply(scale).tocsc()) * scale[:, None]
+    vectors *= np.array([size if name.rpartition(".")[2][0] == "r" else 1.0 for name in names])[:, None]
+    return readable(vectors, names)
+
+
+def null_space(K: Any) -> Array:
+    """Vectors that K maps to nothing but rounding, shape (n, k)."""
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    n = K.shape[0]
+    if n <= 150:
+        values, vectors = np.linalg.eigh(K.toarray())
+        return np.asarray(vectors[:, np.abs(values) < NULL * max(1.0, np.sqrt(n) / 4)])
+    shifted = (K + 1e-13 * sparse.eye_array(n)).tocsc()
+    options = {"SymmetricMode": True}
+    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((n, 8)))[0]
+    for _ in range(4):
+        Q = np.linalg.qr(factor.solve(Q))[0]
+    values, vectors = np.linalg.eigh(Q.T @ (K @ Q))
+    return np.asarray(Q @ vectors[:, np.abs(values) < NULL])
+
+
+def readable(vectors: Array, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Turn a basis of free motions into one in which each moves as little as possible, and name what moves."""
+    from scipy.linalg import qr
+
+    count = vectors.shape[1]
+    if not count:
+        return []
+    pivots = qr(vectors.T, mode="r", pivoting=True)[1][:count]
+    basis = vectors @ np.linalg.inv(vectors[pivots])
+    motions = []
+    for v in basis.T:
+        order = np.argsort(-np.abs(v), kind="stable")
+        motions.append(tuple(names[i] for i in order[:4] if abs(v[i]) > 0.3 * np.abs(v).max()))
+    return motions

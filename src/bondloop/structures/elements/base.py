@@ -1,0 +1,214 @@
+"""What every element has: nodes, values in SI, matrices of many elements at once, end releases."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.units import quantity
+
+__all__ = ["DOFS", "Array", "Blocks", "Element", "Member", "Number", "column", "condense", "rotate", "stiff"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Number = float | str
+
+DOFS = ("ux", "uy", "uz", "rx", "ry", "rz")
+"""The names a degree of freedom of a node can have: three translations, three rotations."""
+
+TINY = 1e-14
+"""A stiffness this much smaller than its neighbours is a cosine of 90° in floating point, not a stiffness."""
+
+
+class Blocks(NamedTuple):
+    """Matrices of n elements of one kind in global axes, each of shape (n, d, d).
+
+    `uses` of shape (n, d) says which degrees of freedom these elements bring into being. A mass may also
+    act on a degree of freedom that only a neighbour uses; where nobody uses one, it does not exist.
+    """
+
+    K: Array
+    C: Array
+    M: Array
+    lumped: Array
+    uses: Array
+
+
+@dataclass(frozen=True)
+class Element(ABC):
+    """Base of the elements: a frozen value that names its nodes.
+
+    Attributes
+    ----------
+    beta
+        Stiffness-proportional damping of this element, in s: its damping matrix is beta times its stiffness.
+    """
+
+    kind: ClassVar[str]
+    node_dofs: ClassVar[tuple[str, ...]]
+    positive: ClassVar[tuple[str, ...]] = ()
+    not_negative: ClassVar[tuple[str, ...]] = ("beta",)
+
+    beta: Number = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in self.values():
+            value = getattr(self, name)
+            if isinstance(value, str):
+                object.__setattr__(self, name, quantity(value))
+
+    @classmethod
+    def values(cls) -> tuple[str, ...]:
+        """Names of the fields that hold a quantity."""
+        return tuple(f.name for f in fields(cls) if str(f.type).startswith("Number"))
+
+    @property
+    @abstractmethod
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the nodes, in the element's order."""
+
+    @classmethod
+    @abstractmethod
+    def blocks(cls, elements: Sequence[Self], xyz: Array) -> Blocks:
+        """Matrices of many elements; `xyz` holds the coordinates of their nodes, shape (n, nodes, 3)."""
+
+    def faults(self, xyz: Array) -> list[str]:
+        """What is wrong with this element, as sentences without its name."""
+        found = []
+        for name in self.values():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+                found.append(f"{name} is {value!r}; expected a number or text with a unit")
+            elif not math.isfinite(value):
+                found.append(f"{name} = {value} is not finite")
+            elif name in self.positive and value <= 0:
+                found.append(f"{name} = {value:g} must be positive")
+            elif name in self.not_negative and value < 0:
+                found.append(f"{name} = {value:g} must not be negative")
+        return found + self.geometry_faults(xyz)
+
+    def geometry_faults(self, xyz: Array) -> list[str]:
+        """What is wrong with where this element lies."""
+        del xyz
+        return []
+
+    def frequency(self, size: float) -> float | None:
+        """First frequency in Hz of a member of this section as long as the structure is large; None: unknown."""
+        del size
+        return None
+
+
+@dataclass(frozen=True)
+class Member(Element):
+    """A straight element from node `a` to node `b`."""
+
+    plane: ClassVar[bool] = False
+    a: str
+    b: str
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the two ends."""
+        return (self.a, self.b)
+
+    def geometry_faults(self, xyz: Array) -> list[str]:
+        """A member needs a length, and a plane one must lie parallel to the xy-plane."""
+        length = float(np.linalg.norm(xyz[1] - xyz[0]))
+        if length <= 1e-12 * max(1e-300, float(np.abs(xyz).max())):
+            return [f"has no length: nodes '{self.a}' and '{self.b}' are at the same place"]
+        if self.plane and abs(xyz[1, 2] - xyz[0, 2]) > 1e-9 * length:
+            return [f"leaves the xy-plane (z from {xyz[0, 2]:g} to {xyz[1, 2]:g} m); use Frame3D or Beam3D"]
+        return []
+
+    def piece(self, a: str, b: str, *, first: bool, last: bool) -> Self:
+        """This member between other nodes, as a part of a subdivided one: only the outer ends stay released."""
+        changes: dict[str, Any] = {"a": a, "b": b}
+        if not first and hasattr(self, "release_a"):
+            changes["release_a"] = ()
+        if not last and hasattr(self, "release_b"):
+            changes["release_b"] = ()
+        return replace(self, **changes)
+
+
+def column(elements: Sequence[Element], name: str) -> Array:
+    """One value of each element, shape (n,); NaN where it is None."""
+    return np.array([getattr(e, name) for e in elements], dtype=float)
+
+
+def rotate(local: Array, axes: Array) -> Array:
+    """Turn matrices from local to global axes: Tᵀ A T with T the block diagonal of `axes`.
+
+    Parameters
+    ----------
+    local
+        Shape (n, d, d).
+    axes
+        Shape (n, r, r), the rows being the local axes in global components; d is a multiple of r.
+    """
+    n, d, _ = local.shape
+    r = axes.shape[-1]
+    T = np.zeros((n, d, d))
+    for k in range(0, d, r):
+        T[:, k : k + r, k : k + r] = axes
+    return np.asarray(T.transpose(0, 2, 1) @ local @ T)
+
+
+def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
+    """Which degrees of freedom have stiffness, shape (n, d): translations and rotations each to their own scale."""
+    diagonal = np.abs(np.einsum("nii->ni", K))
+    uses = np.zeros(diagonal.shape, dtype=bool)
+    for kind in "ur":
+        k = [i for i in range(diagonal.shape[1]) if node_dofs[i % len(node_dofs)][0] == kind]
+        if k:
+            part = diagonal[:, k]
+            uses[:, k] = part > TINY * part.max(axis=1, keepdims=True, initial=0.0)
+    return uses
+
+
+def condense(
+    elements: Sequence[Any], dofs: Sequence[str], K: Array, M: Array, lumped: Array
+) -> tuple[Array, Array, Array]:
+    """Release ends: static condensation of the released local rotations.
+
+    With r released and k kept, u_r = -K_rr⁻¹ K_rk u_k = T u_k; K and the consistent M become TᵀKT and TᵀMT,
+    which is the exact consistent mass for the shape functions of the released element. The lumped mass of a
+    released rotation is dropped, so that a lumped matrix stays diagonal. Matrices are local, shape (n, d, d).
+    """
+    patterns: dict[tuple[int, ...], list[int]] = {}
+    for i, e in enumerate(elements):
+        if e.release_a or e.release_b:
+            at_b = len(dofs)
+            released = [dofs.index(d) for d in e.release_a] + [at_b + dofs.index(d) for d in e.release_b]
+            patterns.setdefault(tuple(sorted(set(released))), []).append(i)
+    K, M, lumped = K.copy(), M.copy(), lumped.copy()
+    d = K.shape[1]
+    for released_, members in patterns.items():
+        r = list(released_)
+        k = [i for i in range(d) if i not in r]
+        Ke = K[members]
+        Krr, Krk = Ke[:, r][:, :, r], Ke[:, r][:, :, k]
+        if np.any(np.linalg.cond(Krr) > 1e13):
+            raise InputError(
+                f"member {elements[members[0]].a}–{elements[members[0]].b}: these releases leave it free to spin or "
+                "swing by itself; release torsion (rx) at one end only"
+            )
+        T = np.zeros((len(members), d, d))
+        T[:, k, k] = 1.0
+        T[np.ix_(range(len(members)), r, k)] = -np.linalg.solve(Krr, Krk)
+        Tt = T.transpose(0, 2, 1)
+        K[members] = Tt @ Ke @ T
+        K[np.ix_(members, r, range(d))] = 0.0
+        K[np.ix_(members, range(d), r)] = 0.0
+        M[members] = Tt @ M[members] @ T
+        L = lumped[members]
+        L[:, r, :] = 0.0
+        L[:, :, r] = 0.0
+        lumped[members] = L
+    return K, M, lumped

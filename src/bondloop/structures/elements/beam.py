@@ -1,0 +1,108 @@
+"""Euler–Bernoulli beam in the plane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import numpy as np
+
+from bondloop.structures.elements.axes import lengths, plane_axes
+from bondloop.structures.elements.base import Array, Blocks, Member, Number, column, condense, rotate, stiff
+from bondloop.structures.elements.bending import bending_lumped, bending_mass, bending_stiffness, shear_ratio
+
+__all__ = ["Beam", "PlaneBending", "first_bending"]
+
+BENDING = [1, 2, 4, 5]
+"""Places of (uy, rz, uy, rz) among the local (ux, uy, rz, ux, uy, rz)."""
+
+
+def first_bending(EI: float, rhoA: float, size: float) -> float | None:
+    """First frequency in Hz of a pinned beam of this section and length, π/2 √(EI/ρA)/L²."""
+    return math.pi / 2 * math.sqrt(EI / rhoA) / size**2 if rhoA else None
+
+
+@dataclass(frozen=True)
+class PlaneBending(Member):
+    """Base of the plane beams: bending in the xy-plane, no axial stiffness and no axial mass."""
+
+    plane: ClassVar[bool] = True
+    node_dofs: ClassVar[tuple[str, ...]] = ("ux", "uy", "rz")
+    positive: ClassVar[tuple[str, ...]] = ("E", "A", "I", "G", "kappa")
+    not_negative: ClassVar[tuple[str, ...]] = ("rho", "beta")
+
+    E: Number = field(kw_only=True)
+    A: Number = field(kw_only=True)
+    I: Number = field(kw_only=True)
+    rho: Number = field(kw_only=True, default=0.0)
+    release_a: tuple[str, ...] = field(kw_only=True, default=())
+    release_b: tuple[str, ...] = field(kw_only=True, default=())
+
+    @classmethod
+    def shear(cls, elements: Sequence[Self]) -> tuple[Array, Array]:
+        """Return the shear stiffness κGA (NaN: rigid) and the rotary inertia ρI per length."""
+        raise NotImplementedError
+
+    @classmethod
+    def blocks(cls, elements: Sequence[Self], xyz: Array) -> Blocks:
+        """Global matrices for (ux, uy, rz) at both ends, shape (n, 6, 6)."""
+        L = lengths(xyz)
+        E, A, I, rho, beta = (column(elements, name) for name in ("E", "A", "I", "rho", "beta"))
+        GA, rhoI = cls.shear(elements)
+        phi = shear_ratio(E * I, GA, L)
+        K, M, lumped = np.zeros((3, len(L), 6, 6))
+        at = np.ix_(range(len(L)), BENDING, BENDING)
+        K[at] = bending_stiffness(E * I, L, phi)
+        M[at] = bending_mass(rho * A, rhoI, L, phi)
+        lumped[at] = bending_lumped(rho * A, rhoI, L)
+        K, M, lumped = condense(elements, cls.node_dofs, K, M, lumped)
+        K, M, lumped = (rotate(part, plane_axes(xyz)) for part in (K, M, lumped))
+        return Blocks(K, beta[:, None, None] * K, M, lumped, stiff(K, cls.node_dofs))
+
+    def faults(self, xyz: Array) -> list[str]:
+        """Also that only rz is released."""
+        wrong = sorted({d for d in (*self.release_a, *self.release_b) if d != "rz"})
+        return super().faults(xyz) + [f"cannot release '{d}'; a plane member can release 'rz'" for d in wrong]
+
+    def frequency(self, size: float) -> float | None:
+        """First bending frequency of a pinned beam."""
+        return first_bending(float(self.E) * float(self.I), float(self.rho) * float(self.A), size)
+
+
+@dataclass(frozen=True)
+class Beam(PlaneBending):
+    """Euler–Bernoulli beam in the xy-plane: bending only, no shear, no rotary inertia.
+
+    A beam along x uses uy and rz. It neither resists nor weighs along its axis; `Frame2D` does.
+
+    Parameters
+    ----------
+    a, b
+        Names of the end nodes.
+    E, A, I, rho
+        Modulus in Pa, area in m², second moment of area in m⁴, density in kg/m³.
+    release_a, release_b
+        ``("rz",)`` for a hinge at that end.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Structure
+    >>> s = Structure("cantilever")
+    >>> s.node("root", x=0)
+    >>> s.node("tip", x=1)
+    >>> s.add(Beam("root", "tip", E=210e9, A=1e-4, I=1e-8, rho=7850))
+    'beam[0]'
+    >>> s.support("root")
+    >>> m = s.assemble()
+    >>> m.dofs, m.K.toarray().tolist()
+    (('tip.uy', 'tip.rz'), [[25200.0, -12600.0], [-12600.0, 8400.0]])
+    """
+
+    kind: ClassVar[str] = "beam"
+
+    @classmethod
+    def shear(cls, elements: Sequence[Self]) -> tuple[Array, Array]:
+        """No shear deformation, no rotary inertia."""
+        return np.full(len(elements), np.nan), np.zeros(len(elements))

@@ -1,0 +1,136 @@
+"""Euler–Bernoulli beam in space: bending in two planes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bondloop.structures.elements.axes import lengths, space_axes
+from bondloop.structures.elements.base import (
+    DOFS,
+    Array,
+    Blocks,
+    Member,
+    Number,
+    column,
+    condense,
+    rotate,
+    stiff,
+)
+from bondloop.structures.elements.beam import first_bending
+from bondloop.structures.elements.bending import bending_lumped, bending_mass, bending_stiffness, shear_ratio
+
+__all__ = ["Beam3D", "SpaceBending", "bend", "turn"]
+
+ABOUT_Z = [1, 5, 7, 11]
+ABOUT_Y = [2, 4, 8, 10]
+MIRROR = np.array([1.0, -1, 1, -1])
+"""Motion along z turns the other way round: θ_y = -dw/dx."""
+
+
+@dataclass(frozen=True)
+class SpaceBending(Member):
+    """Base of the members in space."""
+
+    node_dofs: ClassVar[tuple[str, ...]] = DOFS
+    positive: ClassVar[tuple[str, ...]] = ("E", "G", "A", "Iy", "Iz", "J", "kappa_y", "kappa_z")
+    not_negative: ClassVar[tuple[str, ...]] = ("rho", "beta")
+
+    E: Number = field(kw_only=True)
+    A: Number = field(kw_only=True)
+    Iy: Number = field(kw_only=True)
+    Iz: Number = field(kw_only=True)
+    rho: Number = field(kw_only=True, default=0.0)
+    kappa_y: Number | None = field(kw_only=True, default=None)
+    kappa_z: Number | None = field(kw_only=True, default=None)
+    reference: tuple[float, float, float] | None = field(kw_only=True, default=None)
+    release_a: tuple[str, ...] = field(kw_only=True, default=())
+    release_b: tuple[str, ...] = field(kw_only=True, default=())
+
+    def faults(self, xyz: Array) -> list[str]:
+        """Also that rotations are released, shear has a modulus, and the reference is not along the member."""
+        found = super().faults(xyz)
+        for d in sorted({d for d in (*self.release_a, *self.release_b) if d not in DOFS[3:]}):
+            found.append(f"cannot release '{d}'; a member in space can release local 'rx', 'ry', 'rz'")
+        if self.reference is not None:
+            x, v = xyz[1] - xyz[0], np.asarray(self.reference, dtype=float)
+            if v.shape != (3,) or np.linalg.norm(np.cross(x, v)) <= 1e-6 * np.linalg.norm(x) * np.linalg.norm(
+                v
+            ):
+                found.append(f"reference {self.reference} must be a vector that is not along the member")
+        return found
+
+    def frequency(self, size: float) -> float | None:
+        """First bending frequency of a pinned beam."""
+        EI = float(self.E) * min(float(self.Iy), float(self.Iz))
+        return first_bending(EI, float(self.rho) * float(self.A), size)
+
+
+def bend(elements: Sequence[Any], L: Array) -> tuple[Array, Array, Array]:
+    """Local K, M and lumped M of bending in both planes, shape (n, 12, 12)."""
+    E, A, rho = (column(elements, name) for name in ("E", "A", "rho"))
+    G = column(elements, "G") if hasattr(elements[0], "G") else np.full(len(L), np.nan)
+    K, M, lumped = np.zeros((3, len(L), 12, 12))
+    for places, moment, factor, sign in (
+        (ABOUT_Z, "Iz", "kappa_y", np.ones(4)),
+        (ABOUT_Y, "Iy", "kappa_z", MIRROR),
+    ):
+        I, kappa = column(elements, moment), column(elements, factor)
+        GA = kappa * G * A
+        phi = shear_ratio(E * I, GA, L)
+        rhoI = np.where(np.isnan(GA), 0.0, rho * I)
+        at, signs = np.ix_(range(len(L)), places, places), sign[:, None] * sign
+        K[at] = bending_stiffness(E * I, L, phi) * signs
+        M[at] = bending_mass(rho * A, rhoI, L, phi) * signs
+        lumped[at] = bending_lumped(rho * A, rhoI, L)
+    return K, M, lumped
+
+
+def turn(elements: Sequence[Any], xyz: Array, K: Array, M: Array, lumped: Array) -> Blocks:
+    """Release ends and turn local matrices into global axes."""
+    none = (np.nan, np.nan, np.nan)
+    axes = space_axes(
+        xyz, np.array([none if e.reference is None else e.reference for e in elements], dtype=float)
+    )
+    K, M, lumped = (rotate(part, axes) for part in condense(elements, DOFS, K, M, lumped))
+    return Blocks(K, column(elements, "beta")[:, None, None] * K, M, lumped, stiff(K, DOFS))
+
+
+@dataclass(frozen=True)
+class Beam3D(SpaceBending):
+    """Euler–Bernoulli beam in space: bending about both local axes, nothing along and about its own.
+
+    A beam along x uses uy, uz, ry, rz. Set obliquely it is a mechanism by itself; `Frame3D` is not.
+
+    Parameters
+    ----------
+    a, b
+        Names of the end nodes.
+    E, A, Iy, Iz, rho
+        Modulus in Pa, area in m², second moments of area in m⁴ about the local axes, density in kg/m³.
+    reference
+        Vector in the local x–z plane, as for `Frame3D`.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Structure
+    >>> s = Structure("needle")
+    >>> s.node("root", x=0)
+    >>> s.node("tip", x=1)
+    >>> s.add(Beam3D("root", "tip", E=1.0, A=1.0, Iy=1.0, Iz=2.0, rho=1.0))
+    'beam3d[0]'
+    >>> s.support("root")
+    >>> m = s.assemble()
+    >>> m.dofs, m.K.diagonal().tolist()
+    (('tip.uy', 'tip.uz', 'tip.ry', 'tip.rz'), [24.0, 12.0, 4.0, 8.0])
+    """
+
+    kind: ClassVar[str] = "beam3d"
+
+    @classmethod
+    def blocks(cls, elements: Sequence[Self], xyz: Array) -> Blocks:
+        """Global matrices for all six degrees of freedom at both ends, shape (n, 12, 12)."""
+        return turn(elements, xyz, *bend(elements, lengths(xyz)))

@@ -1,0 +1,283 @@
+"""Structure: nodes, elements, supports and constraints, assembled into matrices with named degrees of freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.structures.assembly import Assembly, assemble_all
+from bondloop.structures.checks import free_motions, lonely_masses, raise_faults, structure_faults
+from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
+from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
+from bondloop.structures.ground_motion import Prescribed, rigid_motion
+from bondloop.structures.matrices import Matrices
+from bondloop.units import quantity
+
+__all__ = ["Structure"]
+
+Mass = Literal["consistent", "lumped"]
+
+
+class Structure:
+    """A structure of finite elements.
+
+    Parameters
+    ----------
+    name
+        What errors call it.
+    highest_frequency
+        First frequency in Hz above which a member's units cannot be right; raise it for micro-structures.
+
+    Examples
+    --------
+    A cantilever of two elements bends by PL³/3EI.
+
+    >>> import numpy as np
+    >>> from bondloop.structures import Beam
+    >>> s = Structure("cantilever")
+    >>> s.node("root", x=0)
+    >>> s.node("tip", x="1 m")
+    >>> s.line("root", "tip", n=2, element=Beam("root", "tip", E=210e9, A=1e-4, I=1e-8, rho=7850))
+    ('root', 'root-tip.1', 'tip')
+    >>> s.support("root", "uy", "rz")
+    >>> m = s.assemble()
+    >>> m.dofs
+    ('tip.uy', 'tip.rz', 'root-tip.1.uy', 'root-tip.1.rz')
+    >>> u = np.linalg.solve(m.K.toarray(), s.load_vector({"tip.uy": 63.0}))
+    >>> round(float(u[m.index("tip.uy")]), 12)
+    0.01
+    """
+
+    def __init__(self, name: str = "structure", *, highest_frequency: Number = 1e6) -> None:
+        self.name = name
+        self.highest_frequency = _si(highest_frequency)
+        self.nodes: dict[str, tuple[float, float, float]] = {}
+        self.elements: dict[str, Element] = {}
+        self.supports: dict[str, tuple[str, ...]] = {}
+        self.constraints: list[Constraint | RigidFloor] = []
+        self._counts: dict[str, int] = {}
+        self._proportional = (0.0, 0.0)
+        self._ratios: float | tuple[float, ...] | None = None
+        self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
+
+    @property
+    def coordinates(self) -> Array:
+        """Coordinates of the nodes in m, in the order of `nodes`, shape (n, 3)."""
+        return np.array(list(self.nodes.values()), dtype=float).reshape(-1, 3)
+
+    def node(self, name: str, x: Number = 0.0, y: Number = 0.0, z: Number = 0.0) -> None:
+        """Add a node; coordinates in m, or as text with a unit."""
+        if name in self.nodes:
+            raise InputError(f"structure '{self.name}': node '{name}' exists already, at {self.nodes[name]}")
+        at = (_si(x), _si(y), _si(z))
+        if not np.all(np.isfinite(at)):
+            raise InputError(
+                f"structure '{self.name}': node '{name}' has coordinates {at} that are not finite"
+            )
+        self._cache.clear()
+        self.nodes[name] = at
+
+    def add(self, element: Element, name: str | None = None) -> str:
+        """Add an element and return its name: the given one, or such as ``beam[0]``."""
+        count = self._counts.get(element.kind, 0)
+        self._counts[element.kind] = count + 1
+        name = f"{element.kind}[{count}]" if name is None else name
+        if name in self.elements:
+            raise InputError(f"structure '{self.name}': element '{name}' exists already")
+        self._cache.clear()
+        self.elements[name] = element
+        return name
+
+    def line(
+        self,
+        a: str,
+        b: str,
+        *,
+        n: int,
+        element: Member | Callable[[str, str], Member],
+        name: str | None = None,
+    ) -> tuple[str, ...]:
+        """Subdivide a straight member into n equal elements and return the names of all its nodes, a and b included.
+
+        Parameters
+        ----------
+        a, b
+            Names of the end nodes; the inner ones become ``a-b.1``, ``a-b.2``, ...
+        n
+            Number of elements.
+        element
+            A member whose values every part takes (releases hold at the outer ends only), or a function of two
+            node names that makes a part.
+        name
+            Name of the elements, which become ``name[0]``, ...
+        """
+        for end in (a, b):
+            if end not in self.nodes:
+                raise InputError(f"structure '{self.name}': {unknown_name('node', end, self.nodes)}")
+        if n < 1:
+            raise InputError(f"structure '{self.name}': line {a}–{b} needs at least one element; found {n}")
+        start, end_ = np.array(self.nodes[a]), np.array(self.nodes[b])
+        inner = [f"{a}-{b}.{i}" for i in range(1, n)]
+        for i, node in enumerate(inner, start=1):
+            self.node(node, *(float(v) for v in start + (end_ - start) * (i / n)))
+        path = (a, *inner, b)
+        for i in range(n):
+            p, q = path[i], path[i + 1]
+            part = (
+                element.piece(p, q, first=i == 0, last=i == n - 1)
+                if isinstance(element, Member)
+                else element(p, q)
+            )
+            self.add(part, name=None if name is None else f"{name}[{i}]")
+        return path
+
+    def support(self, node: str, *dofs: str) -> None:
+        """Hold degrees of freedom of a node at zero; all of them where none is named."""
+        self._cache.clear()
+        before = self.supports.get(node, ())
+        self.supports[node] = tuple(dict.fromkeys((*before, *(dofs or DOFS))))
+
+    def constrain(self, terms: Mapping[str, float]) -> None:
+        """Keep a linear combination of degrees of freedom at zero; the first one named is eliminated.
+
+        ``constrain({"a.ux": 1, "b.ux": -1})`` makes both move alike.
+        """
+        self._cache.clear()
+        self.constraints.append(checked_constraint(terms))
+
+    def tie(self, a: str, b: str, *dofs: str) -> None:
+        """Make degrees of freedom of node b follow those of node a; all six where none is named."""
+        for d in dofs or DOFS:
+            self.constrain({f"{b}.{d}": 1.0, f"{a}.{d}": -1.0})
+
+    def rigid_floor(self, *, master: str, nodes: Sequence[str], plane: str = "xy") -> None:
+        """Make nodes move within a plane like one rigid body led by the node `master`.
+
+        The two translations in the plane and the rotation about its normal follow the master's; what
+        happens out of the plane stays free.
+        """
+        self._cache.clear()
+        self.constraints.append(checked_floor(master, nodes, plane))
+
+    def rayleigh(self, alpha: float, beta: float) -> None:
+        """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring."""
+        if alpha < 0 or beta < 0:
+            raise InputError(f"structure '{self.name}': α = {alpha:g} and β = {beta:g} must not be negative")
+        self._proportional = (float(alpha), float(beta))
+
+    def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
+        """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β."""
+        self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1), zeta2, _si(f2)))
+        return self._proportional
+
+    def modal_damping(self, ratios: float | Sequence[float]) -> None:
+        """Damp the lowest modes with the given ratios, or all modes with one; C becomes a full matrix."""
+        self._ratios = float(ratios) if isinstance(ratios, (int, float)) else tuple(float(z) for z in ratios)
+        if np.min(self._ratios, initial=0.0) < 0:
+            raise InputError(f"structure '{self.name}': damping ratios must not be negative; found {ratios}")
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with nodes, elements, supports and constraints."""
+        return structure_faults(self)
+
+    def assembly(self, mass: Mass = "consistent", released: frozenset[str] = frozenset()) -> Assembly:
+        """Return the matrices of all degrees of freedom, supported ones included, without proportional damping."""
+        if mass not in ("consistent", "lumped"):
+            raise InputError(f"mass must be 'consistent' or 'lumped'; found '{mass}'")
+        key = (mass, released)
+        if key not in self._cache:
+            raise_faults(self.name, self.faults())
+            self._cache[key] = assemble_all(self, mass, released)
+            raise_faults(self.name, lonely_masses(self, self._cache[key].names))
+        return self._cache[key]
+
+    def assemble(self, mass: Mass = "consistent", *, free: bool = False) -> Matrices:
+        """Assemble the matrices of the free degrees of freedom.
+
+        Parameters
+        ----------
+        mass
+            ``"consistent"`` or ``"lumped"``.
+        free
+            Accept motions without stiffness, such as those of a structure that is not supported.
+        """
+        return self._matrices(self.assembly(mass), free=free)
+
+    def _matrices(self, assembly: Assembly, *, free: bool) -> Matrices:
+        M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
+        if not free:
+            self._refuse_mechanism(K, assembly.free_names)
+        alpha, beta = self._proportional
+        if alpha or beta:
+            C = C + alpha * M + beta * K
+        if self._ratios is not None:
+            C = C + modal_damping_matrix(M, K, self._ratios)
+        return Matrices(M, C, K, assembly.free_names)
+
+    def _refuse_mechanism(self, K: object, names: tuple[str, ...]) -> None:
+        size = float(np.linalg.norm(np.ptp(self.coordinates, axis=0))) or 1.0
+        motions = free_motions(K, names, size)
+        if motions:
+            moving = "; ".join(f"({i}) {', '.join(m)}" for i, m in enumerate(motions, start=1))
+            raise InputError(
+                f"structure '{self.name}' is a mechanism: {len(motions)} motion(s) without stiffness, moving mostly "
+                f"{moving}; add supports or elements, or pass free=True if it is meant to move freely"
+            )
+
+    def load_vector(self, loads: Mapping[str, Number]) -> Array:
+        """Forces on the free degrees of freedom, in the order of `assemble`, from named ones in N or N m."""
+        assembly = self.assembly()
+        place = {name: i for i, name in enumerate(assembly.names)}
+        f = np.zeros(len(assembly.names))
+        for dof, value in loads.items():
+            if dof not in place:
+                raise InputError(
+                    f"structure '{self.name}': load on {unknown_name('degree of freedom', dof, place)}"
+                )
+            if assembly.held[place[dof]]:
+                raise InputError(f"structure '{self.name}': load on '{dof}', which a support holds")
+            f[place[dof]] += _si(value)
+        return np.asarray(assembly.T.T @ f)
+
+    def influence(self, direction: str) -> Array:
+        """Motion of the free degrees of freedom when the ground moves by one in a direction (``"ux"``, ..., ``"rz"``).
+
+        Rotations of the ground are about the origin.
+        """
+        assembly = self.assembly()
+        return rigid_motion(self.coordinates, assembly.codes, direction)[assembly.free]
+
+    def base_excitation(self, direction: str, mass: Mass = "consistent") -> Array:
+        """Force on the free degrees of freedom, relative to the ground, per unit of ground acceleration: -M r.
+
+        r is the rigid motion of the whole structure. Supported degrees of freedom move with it too, so that
+        their consistent mass coupling is not lost (with a lumped mass there is none).
+        """
+        assembly = self.assembly(mass)
+        r = rigid_motion(self.coordinates, assembly.codes, direction)
+        return np.asarray(-(assembly.T.T @ (assembly.M @ r)))
+
+    def prescribed(self, *dofs: str, mass: Mass = "consistent", free: bool = False) -> Prescribed:
+        """Impose the motion of some degrees of freedom, as du Bois 2010 eq. (15).
+
+        A support of such a degree of freedom gives way: this is how the ground moves one foot of a bridge.
+        """
+        assembly = self.assembly(mass, frozenset(dofs))
+        whole = self._matrices(assembly, free=True)
+        for d in dofs:
+            if d not in whole.dofs:
+                raise InputError(
+                    f"structure '{self.name}': {unknown_name('degree of freedom', d, whole.dofs)}"
+                )
+        answer = Prescribed.of(whole, dofs)
+        if not free:
+            self._refuse_mechanism(answer.matrices.K, answer.matrices.dofs)
+        return answer
+
+
+def _si(value: Number) -> float:
+    return quantity(value) if isinstance(value, str) else float(value)
