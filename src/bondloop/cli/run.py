@@ -43,6 +43,7 @@ def run(
     """
     folder = out or Path("out") / short_name(source)
     folder.mkdir(parents=True, exist_ok=True)
+    own_figures: Callable[[Run, Path], list[Path]] | None = None
     if source.endswith((".h5", ".hdf5")):
         from bondloop.hybrid import rerun
 
@@ -56,11 +57,12 @@ def run(
         test, module = find_test(source, settings or [])
         length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
         made = test.run(length, backend=backend, every=every, progress=_progress(as_json))
+        own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
         found = findings(made) if findings is not None and len(made.time) > 1 else {}
     files = [
         made.save(folder / "run.h5"),
-        *(_figures(made, folder) if figures and len(made.time) > 3 else []),
+        *(_figures(made, folder, own_figures) if figures and len(made.time) > 3 else []),
     ]
     _answer(source, made, found, files, as_json)
     if not made.completed:
@@ -100,7 +102,10 @@ def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], 
         print(f"wrote {f}")
 
 
-def _figures(made: Run, folder: Path) -> list[Path]:
+def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | None) -> list[Path]:
+    """Draw the figures of every run with transfer systems, and those that the test itself offers."""
+    if not made.pairs:
+        return own(made, folder) if own is not None else []
     plots = {"overview": made.plot.overview, "subspace": made.plot.subspace, "spectra": made.plot.spectra}
     if any(n.startswith("controller.K") for n in made.record):
         plots["gains"] = made.plot.gains
@@ -109,7 +114,7 @@ def _figures(made: Run, folder: Path) -> list[Path]:
         path = folder / f"{name}.png"
         draw(path=path)
         files.append(path)
-    return files
+    return [*files, *(own(made, folder) if own is not None else [])]
 
 
 def _progress(quiet: bool) -> Callable[[int, int], None] | None:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["write_c"]
 
-_INLINED = 300
-"""Statements up to which a tick is compiled into the run loop itself, its states kept in registers."""
-
 
 def write_c(tick: Tick) -> str:
     """Write a tick as a C99 source file.
@@ -44,7 +41,7 @@ def write_c(tick: Tick) -> str:
     body = CBody(plan)
     lines = body.write()
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
-    fill = _Filler(plan, inlined=len(lines) <= _INLINED)
+    fill = _Filler(plan)
     parts = [
         _comment(plan),
         f"#include <math.h>\n{noise}",
@@ -63,12 +60,15 @@ def write_c(tick: Tick) -> str:
 class _Filler:
     """Puts a tick's name and sizes into a template."""
 
-    def __init__(self, plan: Plan, inlined: bool) -> None:
+    def __init__(self, plan: Plan) -> None:
         tick = plan.tick
         self.words = {
             "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
             "LINES_ARGUMENT": "(NAME_lines *)(state + N_SCALARS), " if plan.lines else "",
-            "TICK_KIND": "NAME_INLINE" if inlined else "static",
+            "TICK_KIND": "static" if plan.large else "NAME_INLINE",
+            "COPY_IN": "NAME_state *const s = (NAME_state *)state" if plan.large else _COPY_IN,
+            "COPY_OUT": "" if plan.large else _COPY_OUT,
+            "THE_STATE": "s" if plan.large else "&s",
             "N_SCALARS": str(plan.scalars),
             "N_STATE": str(plan.size),
             "N_INPUTS": str(len(tick.inputs)),
@@ -134,6 +134,10 @@ def _outside(plan: Plan) -> str:
     )
 
 
+_COPY_IN = "NAME_state s = *(const NAME_state *)state"
+_COPY_OUT = "    *(NAME_state *)state = s;\n"
+"""A local copy of the states, which a small tick keeps in registers for the whole run."""
+
 _PREAMBLE = f"""\
 #if defined(_WIN32)
 #define NAME_EXPORT __declspec(dllexport)
@@ -170,7 +174,7 @@ _RUN = """\
 NAME_EXPORT int NAME_run(long steps, long first, double period, const double *inputs, double *state,
     const double *parameters, double *record, long every, long *stopped_at, long *stopped_channel)
 {
-    NAME_state s = *(const NAME_state *)state;
+    COPY_IN;
     const NAME_parameters p = *(const NAME_parameters *)parameters;
     long wait = (every - first % every) % every;
     int status = 0;
@@ -179,7 +183,7 @@ NAME_EXPORT int NAME_run(long steps, long first, double period, const double *in
     for (long i = 0; i < steps; ++i) {
         const double k = (double)(first + i);
         double row[N_ROW];
-        NAME_tick(&s, LINES_ARGUMENT&p, inputs, k*period, k, row, &status);
+        NAME_tick(THE_STATE, LINES_ARGUMENT&p, inputs, k*period, k, row, &status);
         inputs += N_INPUTS;
         if (wait == 0) {
             for (int j = 0; j < N_CHANNELS; ++j)
@@ -197,8 +201,7 @@ NAME_EXPORT int NAME_run(long steps, long first, double period, const double *in
             break;
         }
     }
-    *(NAME_state *)state = s;
-    return status;
+COPY_OUT    return status;
 }
 """
 

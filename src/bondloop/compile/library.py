@@ -22,7 +22,7 @@ _DOUBLES = ctypes.c_void_p
 def c_run(tick: Tick, using: Compiler) -> PythonRun:
     """Compile a tick and return its run loop, called as that of `bondloop.compile.py_writer.python_run`."""
     plan = Plan(tick)
-    library = load(write_c(tick), tick.name, using)
+    library = load(write_c(tick), tick.name, using, large=plan.large)
     found = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
     expected = [plan.size, len(tick.inputs), max(1, len(tick.parameters)), len(tick.channels)]
     if found != expected:

@@ -40,6 +40,9 @@ FLAGS = (
 same to the last bit from every compiler. Packing scalars into vectors (SLP) and ``-march=native`` would make
 a tick slower."""
 
+LARGE_FLAGS = ("-O1", "-ftree-loop-vectorize")
+"""Added for a tick of many hundred statements, which -O3 would take tens of seconds to compile."""
+
 NO_COMPILER = (
     "no C compiler found ($CC, cc, gcc, clang, or the ziglang package), so the test runs in Python, "
     "some hundred times slower; 'pip install ziglang' brings one"
@@ -120,7 +123,7 @@ def cache_folder() -> Path:
     return (Path(shared) if shared else Path.home() / ".cache") / "bondloop"
 
 
-def build(source: str, name: str, using: Compiler, *, anew: bool = False) -> Path:
+def build(source: str, name: str, using: Compiler, *, large: bool = False, anew: bool = False) -> Path:
     """Compile C source into a shared library and return its path.
 
     Parameters
@@ -131,12 +134,13 @@ def build(source: str, name: str, using: Compiler, *, anew: bool = False) -> Pat
         Beginning of the file's name.
     using
         The compiler.
+    large
+        Compile quickly rather than well.
     anew
         Compile even if the cache has it.
     """
-    content = "\0".join(
-        (source, using.identity, *using.command, *using.flags, platform.machine(), sys.platform)
-    )
+    flags = (*using.flags, *(LARGE_FLAGS if large else ()))
+    content = "\0".join((source, using.identity, *using.command, *flags, platform.machine(), sys.platform))
     digest = hashlib.sha256(content.encode()).hexdigest()[:32]
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = _writable(cache_folder())
@@ -147,7 +151,7 @@ def build(source: str, name: str, using: Compiler, *, anew: bool = False) -> Pat
         built = Path(scratch) / f"{name}{suffix}"
         text = Path(scratch) / f"{name}.c"
         text.write_text(source, encoding="utf-8")
-        _compile(using, text, built, folder)
+        _compile(using, flags, text, built)
         with contextlib.suppress(PermissionError):  # on Windows a library in use stays, and is the same
             built.replace(library)
     return library
@@ -162,10 +166,11 @@ def _writable(folder: Path) -> Path:
         return Path(tempfile.mkdtemp(prefix="bondloop-"))
 
 
-def _compile(using: Compiler, text: Path, built: Path, folder: Path) -> None:
-    command = [*using.command, *using.flags, "-o", str(built), str(text), "-lm"]
+def _compile(using: Compiler, flags: tuple[str, ...], text: Path, built: Path) -> None:
+    command = [*using.command, *flags, "-o", str(built), str(text), "-lm"]
     environment = dict(os.environ)
     if using.is_zig:
+        folder = built.parent.parent
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(folder / "zig"))
         environment.setdefault("ZIG_LOCAL_CACHE_DIR", str(folder / "zig"))
     try:
@@ -185,13 +190,13 @@ def _compile(using: Compiler, text: Path, built: Path, folder: Path) -> None:
         raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {text.name}: {what}")
 
 
-def load(source: str, name: str, using: Compiler) -> ctypes.CDLL:
+def load(source: str, name: str, using: Compiler, *, large: bool = False) -> ctypes.CDLL:
     """Build a library, or take it from the cache, and load it; a damaged file is built anew."""
-    library = build(source, name, using)
+    library = build(source, name, using, large=large)
     try:
         return _opened(library, name)
     except (OSError, AttributeError, ValueError):
-        library = build(source, name, using, anew=True)
+        library = build(source, name, using, large=large, anew=True)
     try:
         return _opened(library, name)
     except (OSError, AttributeError, ValueError) as error:

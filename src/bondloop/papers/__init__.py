@@ -54,6 +54,12 @@ class Entry:
 
 _ENTRIES = (
     Entry(
+        name="dasilva-beam",
+        summary="A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
+        module="bondloop.papers.dasilva_beam",
+        kind="test",
+    ),
+    Entry(
         name="gawthrop-three-mass",
         summary="Three masses in a chain, the third on a transfer system with a virtual junction (Gawthrop 2005)",
         module="bondloop.papers.gawthrop_three_mass",

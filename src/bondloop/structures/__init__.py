@@ -14,11 +14,14 @@ from bondloop.structures.elements import (
     Spring,
     Timoshenko,
 )
+from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
+from bondloop.structures.io import read_matrices, write_matrices
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 
 __all__ = [
     "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass", "Prescribed",
-    "Spring", "Structure", "Timoshenko",
+    "Spring", "Structure", "StructureModel", "Timoshenko", "field_form", "network_form",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Assembly: matrices of all elements summed into named degrees of freedom, supports and constraints applied."""
+"""Assembly: element matrices summed into named degrees of freedom, supports and constraints applied."""
 
 from __future__ import annotations
 
@@ -76,8 +76,6 @@ def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]
 
 def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> Assembly:
     """Assemble a checked structure; supports of the degrees of freedom in `released` are left out."""
-    from scipy import sparse
-
     nodes = list(structure.nodes)
     place = {name: i for i, name in enumerate(nodes)}
     groups = element_blocks(structure)
@@ -92,25 +90,8 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
     number[known] = np.arange(len(known))
     n = len(known)
 
-    rows, columns = [], []
-    values: dict[str, list[Array]] = {"M": [], "C": [], "K": []}
-    for _, codes, blocks in groups:
-        at = number[codes]
-        i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
-        kept = (i >= 0) & (j >= 0)
-        rows.append(i[kept])
-        columns.append(j[kept])
-        values["M"].append((blocks.lumped if mass == "lumped" else blocks.M)[kept])
-        values["C"].append(blocks.C[kept])
-        values["K"].append(blocks.K[kept])
-    where = (np.concatenate(rows), np.concatenate(columns)) if rows else ([], [])
-    matrices = {}
-    for name, parts in values.items():
-        data = np.concatenate(parts) if parts else np.zeros(0)
-        matrix = sparse.coo_array((data, where), shape=(n, n)).tocsr()
-        matrix.eliminate_zeros()
-        matrices[name] = (matrix + matrix.T) / 2  # exact symmetry, whatever the rounding of rotations
-
+    parts = {"M": "lumped" if mass == "lumped" else "M", "C": "C", "K": "K"}
+    matrices = {name: summed(groups, part, number, n) for name, part in parts.items()}
     names = tuple(f"{nodes[c // 6]}.{DOFS[c % 6]}" for c in known)
     held = np.zeros(n, dtype=bool)
     for node, dofs in structure.supports.items():
@@ -122,10 +103,31 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
     return Assembly(**matrices, names=names, codes=known, held=held, T=T, free=free)
 
 
+def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
+    """One matrix from the blocks of all elements.
+
+    An entry that two elements' contributions cancel stays stored as zero: da Silva's network has a spring there.
+    """
+    from scipy import sparse
+
+    rows, columns, data = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
+    for _, codes, blocks in groups:
+        block = getattr(blocks, part)
+        block = (block + block.transpose(0, 2, 1)) / 2  # exact symmetry, whatever the rounding of rotations
+        at = number[codes]
+        i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
+        kept = (i >= 0) & (j >= 0) & (block != 0)
+        rows.append(i[kept])
+        columns.append(j[kept])
+        data.append(block[kept])
+    where = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.coo_array((np.concatenate(data), where), shape=(n, n)).tocsr()
+
+
 def constraint_rows(
     structure: Structure, place: dict[str, int], number: Array, used: Array
 ) -> list[list[tuple[int, float]]]:
-    """Return all constraints in the numbers of the degrees of freedom; what no element uses is held at zero."""
+    """Return all constraints in numbers of degrees of freedom; what no element uses stays at zero."""
     rows = []
     for c in structure.constraints:
         if isinstance(c, RigidFloor):

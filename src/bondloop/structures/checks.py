@@ -43,13 +43,13 @@ def structure_faults(structure: Structure) -> list[str]:
         found += [f"{name}: {unknown_name('node', n, nodes)}" for n in missing]
         if not missing:
             wrong = e.faults(xyz[[place[n] for n in e.nodes]])
-            found += [f"{name} ({'–'.join(e.nodes)}): {w}" for w in wrong]
+            found += [f"{name} ({' to '.join(e.nodes)}): {w}" for w in wrong]
             f = None if wrong or not size else e.frequency(size)
             if f is not None and f > structure.highest_frequency:
                 found.append(
-                    f"{name} ({'–'.join(e.nodes)}): a member of this section over the structure's {size:.3g} m would "
-                    f"vibrate at {f:.3g} Hz; check the units of E, rho and the section (SI: Pa, kg/m³, m², m⁴), or "
-                    "raise highest_frequency of the structure"
+                    f"{name} ({' to '.join(e.nodes)}): a member of this section, {size:.3g} m long as the structure, "
+                    f"would vibrate at {f:.3g} Hz; check the units of E, rho and the section (SI: Pa, kg/m³, m², m⁴) "
+                    "or raise highest_frequency of the structure"
                 )
     for node, dofs in structure.supports.items():
         if node not in place:
@@ -118,7 +118,14 @@ def null_space(K: Any) -> Array:
     shifted = (K + 1e-13 * sparse.eye_array(n)).tocsc()
     options = {"SymmetricMode": True}
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((n, 8)))[0]
+    rng = np.random.default_rng(0)
+    v = rng.standard_normal(n)
+    for _ in range(4):
+        v = factor.solve(v)
+        v /= np.sqrt(v @ v)
+    if abs(v @ (K @ v)) >= NULL:
+        return np.zeros((n, 0))
+    Q = rng.standard_normal((n, 8))  # there is at least one; how many are there?
     for _ in range(4):
         Q = np.linalg.qr(factor.solve(Q))[0]
     values, vectors = np.linalg.eigh(Q.T @ (K @ Q))
@@ -126,7 +133,7 @@ def null_space(K: Any) -> Array:
 
 
 def readable(vectors: Array, names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Turn a basis of free motions into one in which each moves as little as possible, and name what moves."""
+    """Turn a basis of free motions into one in which each moves little, and name what moves."""
     from scipy.linalg import qr
 
     count = vectors.shape[1]

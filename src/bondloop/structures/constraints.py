@@ -113,13 +113,14 @@ def eliminate(rows: Sequence[Sequence[tuple[int, float]]], held: Array) -> tuple
     free = np.flatnonzero(independent)
     column = np.full(len(held), -1)
     column[free] = np.arange(len(free))
-    i, j, v = list(free), list(range(len(free))), [1.0] * len(free)
-    for dof, terms in solved.items():
-        for other, t in terms.items():
-            i.append(dof)
-            j.append(int(column[other]))
-            v.append(t)
-    return sparse.csr_array((v, (i, j)), shape=(len(held), len(free))), free
+    entries = [(dof, int(column[other]), t) for dof, terms in solved.items() for other, t in terms.items()]
+    entries += [(int(dof), k, 1.0) for k, dof in enumerate(free)]
+    rows_, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    T = sparse.coo_array(
+        (np.array(values, dtype=float), (np.array(rows_, dtype=int), np.array(columns, dtype=int))),
+        shape=(len(held), len(free)),
+    )
+    return T.tocsr(), free
 
 
 def checked_floor(master: str, nodes: Sequence[str], plane: str) -> RigidFloor:

@@ -33,8 +33,8 @@ def rayleigh_coefficients(zeta1: float, f1: float, zeta2: float, f2: float) -> t
     alpha, beta = np.linalg.solve([[1 / (2 * w1), w1 / 2], [1 / (2 * w2), w2 / 2]], [zeta1, zeta2])
     if min(alpha * max(w1, w2), beta * w1 * w2 * max(w1, w2)) < -1e-12 * w1 * w2:
         raise InputError(
-            f"ratios {zeta1:g} at {f1:g} Hz and {zeta2:g} at {f2:g} Hz need α = {alpha:.3g}, β = {beta:.3g}: a "
-            "negative one makes damping negative at some frequency; bring the ratios closer together"
+            f"ratios {zeta1:g} at {f1:g} Hz and {zeta2:g} at {f2:g} Hz need alpha = {alpha:.3g} and "
+            f"beta = {beta:.3g}: a negative one makes damping negative at some frequency; bring the ratios closer together"
         )
     return float(max(alpha, 0.0)), float(max(beta, 0.0))
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.elements.base import DOFS, Array
-from bondloop.structures.matrices import Matrices
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Matrices
 
 __all__ = ["Prescribed", "rigid_motion"]
 
 
 def rigid_motion(xyz: Array, codes: Array, direction: str) -> Array:
-    """Unit rigid motion of degrees of freedom given as 6 · node + dof, shape (n,).
+    """Return the unit rigid motion of degrees of freedom given as 6 · node + dof, shape (n,).
 
     >>> rigid_motion(np.array([[0.0, 2.0, 0.0]]), np.array([0, 1, 5]), "rz").tolist()
     [-2.0, 0.0, 1.0]
@@ -32,7 +35,9 @@ def rigid_motion(xyz: Array, codes: Array, direction: str) -> Array:
 
 @dataclass(frozen=True)
 class Prescribed:
-    """A structure with some motions imposed: M ü + C u̇ + K u = f - M_a ẍ_a - C_a ẋ_a - K_a x_a (du Bois 2010, eq. 15).
+    """A structure with some motions imposed.
+
+    M ü + C u̇ + K u = f - M_a ẍ_a - C_a ẋ_a - K_a x_a (du Bois 2010, eq. 15)
 
     Attributes
     ----------
@@ -65,6 +70,6 @@ class Prescribed:
         return cls(whole.sub([whole.dofs[i] for i in rest]), tuple(dofs), *columns, *own)
 
     def force(self, acceleration: Array, velocity: Array, displacement: Array) -> Array:
-        """Force on the remaining degrees of freedom, shape (n,) or (n, times), from motions (k,) or (k, times)."""
+        """Force on the remaining degrees of freedom, (n,) or (n, times), from motions (k,) or (k, times)."""
         x, v, a = (np.atleast_1d(np.asarray(q, dtype=float)) for q in (displacement, velocity, acceleration))
         return np.asarray(-(self.M_a @ a + self.C_a @ v + self.K_a @ x))

@@ -19,10 +19,10 @@ __all__ = ["Modes", "mac", "modes"]
 
 DENSE = 150
 """Degrees of freedom up to which a dense eigenvalue problem is quicker than Lanczos."""
-RIGID = 1e-9
-"""An eigenvalue below this share of K_ii / M_ii's largest is a rigid-body mode if K cannot resist its shape."""
+RIGID = 100 * float(np.finfo(float).eps)
+"""Where K is singular, an eigenvalue below this share of |φ|ᵀ|K||φ| is zero: it is rounding."""
 RESIDUAL = 1e-6
-"""Largest relative residual |K φ - λ M φ| / (|K φ| + λ |M φ|), or change of φ under one more inverse iteration."""
+"""Largest residual |K φ - λ M φ| relative to λ |M φ|, besides what rounding in K φ explains."""
 DIRECTIONS = ("ux", "uy", "uz", "rx", "ry", "rz")
 
 
@@ -141,14 +141,18 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
             f"ask for 1 to {most}"
         )
     scale = _scale(matrices)
-    found = _Pencil(matrices, scale, shift).solve(count)
+    pencil = _Pencil(matrices, scale, shift)
+    found = pencil.solve(count)
     order = np.argsort(found[0], kind="stable")
     values, shapes = found[0][order], found[1][:, order]
     weighted = matrices.M @ shapes
     shapes = shapes / np.sqrt(np.einsum("ij,ij->j", shapes, weighted))
     shapes = shapes * _signs(shapes)
     weighted = np.asarray(matrices.M @ shapes)
-    values = np.where(np.abs(values) <= RIGID**2 * scale, 0.0, values)
+    if pencil.singular:
+        size = np.abs(shapes)
+        rounding = np.einsum("ij,ij->j", size, abs(matrices.K) @ size)
+        values = np.where(np.abs(values) <= RIGID * rounding, 0.0, values)
     _check(matrices, values, shapes, weighted, scale)
     values = np.where(values < 0, 0.0, values)
     C = shapes.T @ (matrices.C @ shapes)
@@ -166,16 +170,15 @@ class _Pencil:
 
     def __init__(self, matrices: Matrices, scale: float, shift: float | None) -> None:
         self.K, self.M, self.scale = matrices.K, matrices.M, scale
-        self.shift = shift
-        if shift is None:
-            self.shift = 0.0 if _resists(self.K) else -1e-11 * scale
+        self.singular = not _resists(self.K)
+        self.shift = shift if shift is not None else -1e-11 * scale if self.singular else 0.0
 
     def solve(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         n = self.K.shape[0]
         small = n <= DENSE or count > n // 3
         values, shapes = self._dense(count) if small else self._lanczos(count)
-        elastic = values[values > RIGID * self.scale * 1e-2]
-        if self.shift and self.shift < 0 and len(elastic) and elastic.min() < -self.shift and not small:
+        elastic = values[values > 1e-14 * self.scale]
+        if self.singular and len(elastic) and elastic.min() < -self.shift and not small:
             # The first shift lay far below the lowest elastic mode: once more, closer.
             self.shift = -0.1 * float(elastic.min())
             values, shapes = self._lanczos(count)
@@ -193,7 +196,7 @@ class _Pencil:
                 pass  # massless degrees of freedom: the inverted problem has no such trouble
             else:
                 return values, shapes
-        sigma = self.shift or 0.0
+        sigma = self.shift
         try:
             inverse, shapes = linalg.eigh(M, K - sigma * M, subset_by_index=(n - count, n - 1))
         except linalg.LinAlgError:
@@ -204,7 +207,7 @@ class _Pencil:
         from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
         n = self.K.shape[0]
-        solve = _factorised(self.K - self.shift * self.M, self.shift or 0.0)
+        solve = _factorised(self.K - self.shift * self.M, self.shift)
         inverse: Any = LinearOperator((n, n), matvec=solve, dtype=float)
         start = np.random.default_rng(2010).standard_normal(n)
         try:

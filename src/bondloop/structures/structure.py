@@ -1,4 +1,4 @@
-"""Structure: nodes, elements, supports and constraints, assembled into matrices with named degrees of freedom."""
+"""Structure: nodes, elements, supports and constraints, assembled into named matrices."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bondloop.structures.constraints import Constraint, RigidFloor, checked_cons
 from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground_motion import Prescribed, rigid_motion
+from bondloop.structures.loads import distributed_load
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
 
@@ -101,7 +102,7 @@ class Structure:
         element: Member | Callable[[str, str], Member],
         name: str | None = None,
     ) -> tuple[str, ...]:
-        """Subdivide a straight member into n equal elements and return the names of all its nodes, a and b included.
+        """Subdivide a straight member into n equal elements and return the names of all its nodes.
 
         Parameters
         ----------
@@ -110,8 +111,8 @@ class Structure:
         n
             Number of elements.
         element
-            A member whose values every part takes (releases hold at the outer ends only), or a function of two
-            node names that makes a part.
+            A member whose values every part takes (releases hold at the outer ends only), or a function of
+            two node names that makes a part.
         name
             Name of the elements, which become ``name[0]``, ...
         """
@@ -119,7 +120,7 @@ class Structure:
             if end not in self.nodes:
                 raise InputError(f"structure '{self.name}': {unknown_name('node', end, self.nodes)}")
         if n < 1:
-            raise InputError(f"structure '{self.name}': line {a}–{b} needs at least one element; found {n}")
+            raise InputError(f"structure '{self.name}': line {a}-{b} needs at least one element; found {n}")
         start, end_ = np.array(self.nodes[a]), np.array(self.nodes[b])
         inner = [f"{a}-{b}.{i}" for i in range(1, n)]
         for i, node in enumerate(inner, start=1):
@@ -166,7 +167,9 @@ class Structure:
     def rayleigh(self, alpha: float, beta: float) -> None:
         """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring."""
         if alpha < 0 or beta < 0:
-            raise InputError(f"structure '{self.name}': α = {alpha:g} and β = {beta:g} must not be negative")
+            raise InputError(
+                f"structure '{self.name}': alpha = {alpha:g} and beta = {beta:g} must not be negative"
+            )
         self._proportional = (float(alpha), float(beta))
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
@@ -185,7 +188,7 @@ class Structure:
         return structure_faults(self)
 
     def assembly(self, mass: Mass = "consistent", released: frozenset[str] = frozenset()) -> Assembly:
-        """Return the matrices of all degrees of freedom, supported ones included, without proportional damping."""
+        """Return the matrices of all degrees of freedom, supported ones too, without overall damping."""
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped'; found '{mass}'")
         key = (mass, released)
@@ -224,12 +227,12 @@ class Structure:
         if motions:
             moving = "; ".join(f"({i}) {', '.join(m)}" for i, m in enumerate(motions, start=1))
             raise InputError(
-                f"structure '{self.name}' is a mechanism: {len(motions)} motion(s) without stiffness, moving mostly "
-                f"{moving}; add supports or elements, or pass free=True if it is meant to move freely"
+                f"structure '{self.name}' is a mechanism: {len(motions)} motion(s) without stiffness, moving "
+                f"mostly {moving}; add supports or elements, or pass free=True if it is meant to move freely"
             )
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
-        """Forces on the free degrees of freedom, in the order of `assemble`, from named ones in N or N m."""
+        """Return the forces on the free degrees of freedom from named ones in N or N m."""
         assembly = self.assembly()
         place = {name: i for i, name in enumerate(assembly.names)}
         f = np.zeros(len(assembly.names))
@@ -243,18 +246,27 @@ class Structure:
             f[place[dof]] += _si(value)
         return np.asarray(assembly.T.T @ f)
 
-    def influence(self, direction: str) -> Array:
-        """Motion of the free degrees of freedom when the ground moves by one in a direction (``"ux"``, ..., ``"rz"``).
+    def distributed(self, *elements: str, fx: Number = 0.0, fy: Number = 0.0, fz: Number = 0.0) -> Array:
+        """Return the consistent forces of a uniform load on members, in N per m, in global directions.
 
-        Rotations of the ground are about the origin.
+        Members are named one by one or by the name they share (``"beam"`` for all ``beam[i]``).
+        """
+        assembly = self.assembly()
+        load = distributed_load(self, elements, np.array([_si(fx), _si(fy), _si(fz)]))
+        return np.asarray(assembly.T.T @ load[assembly.codes])
+
+    def influence(self, direction: str) -> Array:
+        """Return the motion of the free degrees of freedom when the ground moves by one.
+
+        The direction is one of ``"ux"`` to ``"rz"``; rotations of the ground are about the origin.
         """
         assembly = self.assembly()
         return rigid_motion(self.coordinates, assembly.codes, direction)[assembly.free]
 
     def base_excitation(self, direction: str, mass: Mass = "consistent") -> Array:
-        """Force on the free degrees of freedom, relative to the ground, per unit of ground acceleration: -M r.
+        """Return -M r, the force on the free degrees of freedom per unit of ground acceleration.
 
-        r is the rigid motion of the whole structure. Supported degrees of freedom move with it too, so that
+        Displacements are relative to the ground. r is the rigid motion of the whole structure. Supported degrees of freedom move with it too, so that
         their consistent mass coupling is not lost (with a lumped mass there is none).
         """
         assembly = self.assembly(mass)

@@ -14,6 +14,6 @@ from bondloop.structures.elements.spring import Spring
 from bondloop.structures.elements.timoshenko import Timoshenko
 
 __all__ = [
-    "DOFS", "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Member", "PointMass", "Spring",
-    "Timoshenko",
+    "DOFS", "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Member", "PointMass",
+    "Spring", "Timoshenko",
 ]  # fmt: skip

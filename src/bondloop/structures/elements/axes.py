@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from bondloop.structures.elements.base import Array
+if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array
 
 __all__ = ["lengths", "plane_axes", "space_axes"]
 

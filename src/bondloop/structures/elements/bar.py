@@ -17,12 +17,12 @@ __all__ = ["Bar", "rod_lumped", "rod_mass", "rod_stiffness"]
 
 def rod_stiffness(k: Array) -> Array:
     """Stiffness of a two-node rod or shaft, k [[1, -1], [-1, 1]], shape (n, 2, 2)."""
-    return k[:, None, None] * np.array([[1.0, -1], [-1, 1]])
+    return np.asarray(k[:, None, None] * np.array([[1.0, -1], [-1, 1]]))
 
 
 def rod_mass(m: Array) -> Array:
     """Consistent mass of a two-node rod or shaft, m/6 [[2, 1], [1, 2]], shape (n, 2, 2)."""
-    return m[:, None, None] * np.array([[2.0, 1], [1, 2]]) / 6
+    return np.asarray(m[:, None, None] * np.array([[2.0, 1], [1, 2]]) / 6)
 
 
 def rod_lumped(m: Array) -> Array:

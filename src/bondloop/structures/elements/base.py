@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -57,15 +58,10 @@ class Element(ABC):
     beta: Number = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        for name in self.values():
+        for name in quantities(type(self)):
             value = getattr(self, name)
             if isinstance(value, str):
                 object.__setattr__(self, name, quantity(value))
-
-    @classmethod
-    def values(cls) -> tuple[str, ...]:
-        """Names of the fields that hold a quantity."""
-        return tuple(f.name for f in fields(cls) if str(f.type).startswith("Number"))
 
     @property
     @abstractmethod
@@ -78,9 +74,9 @@ class Element(ABC):
         """Matrices of many elements; `xyz` holds the coordinates of their nodes, shape (n, nodes, 3)."""
 
     def faults(self, xyz: Array) -> list[str]:
-        """What is wrong with this element, as sentences without its name."""
+        """Return what is wrong with this element, as sentences without its name."""
         found = []
-        for name in self.values():
+        for name in quantities(type(self)):
             value = getattr(self, name)
             if value is None:
                 continue
@@ -95,12 +91,12 @@ class Element(ABC):
         return found + self.geometry_faults(xyz)
 
     def geometry_faults(self, xyz: Array) -> list[str]:
-        """What is wrong with where this element lies."""
+        """Return what is wrong with where this element lies."""
         del xyz
         return []
 
     def frequency(self, size: float) -> float | None:
-        """First frequency in Hz of a member of this section as long as the structure is large; None: unknown."""
+        """First frequency in Hz of a member of this section and this length; None: unknown."""
         del size
         return None
 
@@ -119,8 +115,8 @@ class Member(Element):
         return (self.a, self.b)
 
     def geometry_faults(self, xyz: Array) -> list[str]:
-        """A member needs a length, and a plane one must lie parallel to the xy-plane."""
-        length = float(np.linalg.norm(xyz[1] - xyz[0]))
+        """Refuse a member without length, and a plane one that leaves the xy-plane."""
+        length = math.dist(xyz[0], xyz[1])
         if length <= 1e-12 * max(1e-300, float(np.abs(xyz).max())):
             return [f"has no length: nodes '{self.a}' and '{self.b}' are at the same place"]
         if self.plane and abs(xyz[1, 2] - xyz[0, 2]) > 1e-9 * length:
@@ -128,13 +124,19 @@ class Member(Element):
         return []
 
     def piece(self, a: str, b: str, *, first: bool, last: bool) -> Self:
-        """This member between other nodes, as a part of a subdivided one: only the outer ends stay released."""
+        """Return this member between other nodes, a part of the whole: only outer ends stay released."""
         changes: dict[str, Any] = {"a": a, "b": b}
         if not first and hasattr(self, "release_a"):
             changes["release_a"] = ()
         if not last and hasattr(self, "release_b"):
             changes["release_b"] = ()
         return replace(self, **changes)
+
+
+@cache
+def quantities(kind: type[Element]) -> tuple[str, ...]:
+    """Names of the fields of a kind of element that hold a quantity."""
+    return tuple(f.name for f in fields(kind) if str(f.type).startswith("Number"))
 
 
 def column(elements: Sequence[Element], name: str) -> Array:
@@ -161,7 +163,7 @@ def rotate(local: Array, axes: Array) -> Array:
 
 
 def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
-    """Which degrees of freedom have stiffness, shape (n, d): translations and rotations each to their own scale."""
+    """Which degrees of freedom have stiffness, shape (n, d); translations and rotations to their own scale."""
     diagonal = np.abs(np.einsum("nii->ni", K))
     uses = np.zeros(diagonal.shape, dtype=bool)
     for kind in "ur":
@@ -196,8 +198,8 @@ def condense(
         Krr, Krk = Ke[:, r][:, :, r], Ke[:, r][:, :, k]
         if np.any(np.linalg.cond(Krr) > 1e13):
             raise InputError(
-                f"member {elements[members[0]].a}–{elements[members[0]].b}: these releases leave it free to spin or "
-                "swing by itself; release torsion (rx) at one end only"
+                f"member {elements[members[0]].a} to {elements[members[0]].b}: these releases leave it free to "
+                "spin or swing by itself; release torsion (rx) at one end only"
             )
         T = np.zeros((len(members), d, d))
         T[:, k, k] = 1.0

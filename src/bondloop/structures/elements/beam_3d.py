@@ -51,7 +51,7 @@ class SpaceBending(Member):
     release_b: tuple[str, ...] = field(kw_only=True, default=())
 
     def faults(self, xyz: Array) -> list[str]:
-        """Also that rotations are released, shear has a modulus, and the reference is not along the member."""
+        """Also that only rotations are released, and the reference is not along the member."""
         found = super().faults(xyz)
         for d in sorted({d for d in (*self.release_a, *self.release_b) if d not in DOFS[3:]}):
             found.append(f"cannot release '{d}'; a member in space can release local 'rx', 'ry', 'rz'")

@@ -1,13 +1,16 @@
 """Bending of a straight member in one plane: the 4 × 4 matrices that beams and frames share.
 
-The order is (w₁, θ₁, w₂, θ₂) with θ = dw/dx. Shear enters through Φ = 12EI/(κGA L²); Φ = 0 is Euler–Bernoulli.
+The order is (w₁, θ₁, w₂, θ₂) with θ = dw/dx. Shear enters through Φ = 12EI/(κGA L²); without it Φ = 0.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from bondloop.structures.elements.base import Array
+if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array
 
 __all__ = ["bending_lumped", "bending_mass", "bending_stiffness", "shear_ratio"]
 
@@ -34,7 +37,7 @@ def bending_stiffness(EI: Array, L: Array, phi: Array) -> Array:
         [-z, -6 * L, z, -6 * L],
         [6 * L, (2 - phi) * L**2, -6 * L, (4 + phi) * L**2],
     ]
-    return np.moveaxis(np.array(rows), 2, 0) * (EI / ((1 + phi) * L**3))[:, None, None]
+    return np.asarray(np.moveaxis(np.array(rows), 2, 0) * (EI / ((1 + phi) * L**3))[:, None, None])
 
 
 def bending_mass(rhoA: Array, rhoI: Array, L: Array, phi: Array) -> Array:
@@ -56,7 +59,7 @@ def bending_mass(rhoA: Array, rhoI: Array, L: Array, phi: Array) -> Array:
     i, j = (10 * p2 + 5 * p + 4) * L**2, (5 * p2 - 5 * p - 1) * L**2
     rotation = [[g, h, -g, h], [h, i, -h, j], [-g, -h, g, -h], [h, j, -h, i]]
     scale = 1 / (1 + phi) ** 2
-    return (
+    return np.asarray(
         np.moveaxis(np.array(translation), 2, 0) * (scale * rhoA * L / 210)[:, None, None]
         + np.moveaxis(np.array(rotation), 2, 0) * (scale * rhoI / (30 * L))[:, None, None]
     )

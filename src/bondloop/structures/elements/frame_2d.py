@@ -30,8 +30,8 @@ class Frame2D(PlaneBending):
     E, A, I, rho
         Modulus in Pa, area in m², second moment of area in m⁴, density in kg/m³.
     G, kappa
-        Shear modulus in Pa and shear factor; with G given the member is a Timoshenko beam (rotary inertia too),
-        without it Euler–Bernoulli.
+        Shear modulus in Pa and shear factor; with G given the member is a Timoshenko beam (with rotary
+        inertia), without it Euler–Bernoulli.
     release_a, release_b
         ``("rz",)`` for a hinge at that end.
 

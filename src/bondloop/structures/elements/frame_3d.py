@@ -22,7 +22,8 @@ class Frame3D(SpaceBending):
 
     Local x runs from a to b, `reference` lies in the local x–z plane (OpenSees's vecxz); without it the local
     z is as near to the global z as can be, or to the global x for a vertical member. Iy is bending about the
-    local y (motion along z), Iz about the local z (motion along y). The lumped mass is diagonal in local axes.
+    local y (motion along z), Iz about the local z (motion along y). The lumped mass is
+    diagonal in local axes.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Timoshenko(PlaneBending):
 
     References
     ----------
-    Friedman and Kosmatka 1993, An improved two-node Timoshenko beam finite element, Computers & Structures 47(3).
+    Friedman and Kosmatka 1993, An improved two-node Timoshenko beam finite element, Comput. Struct. 47(3).
 
     Examples
     --------

@@ -1,0 +1,246 @@
+"""M, C and K in from Matrix Market, .mat and .npz files, and out again, without losing a digit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.structures.matrices import SYMMETRY, Matrices
+
+__all__ = ["read_matrices", "write_matrices"]
+
+NAMES = ("M", "C", "K")
+MARK = "dof "
+"""How a comment of a Matrix Market file starts that names a degree of freedom."""
+
+Content = dict[str, Any]
+
+
+def read_matrices(
+    source: str | Path | None = None,
+    *,
+    M: str | Path | None = None,
+    C: str | Path | None = None,
+    K: str | Path | None = None,
+    dofs: Sequence[str] | None = None,
+) -> Matrices:
+    """Read matrices from one file, or from one file each.
+
+    Parameters
+    ----------
+    source
+        A .npz or .mat file with the variables M, C and K, or ``name.mtx`` for name.M.mtx, name.C.mtx, name.K.mtx.
+    M, C, K
+        Files of single matrices: .mtx, .npz (also SciPy's), .npy, .mat. Without C there is no damping.
+    dofs
+        Names of the degrees of freedom; by default those in the file, or ``dof[1]``, ``dof[2]``, ...
+
+    Raises
+    ------
+    InputError
+        With all faults at once: missing files, wrong shapes, asymmetry, names that do not fit.
+    """
+    files = _files(source, {"M": M, "C": C, "K": K})
+    found: Content = {}
+    faults: list[str] = []
+    for name, path in files:
+        try:
+            content = _reader(path)(path)
+        except InputError as error:
+            faults.append(str(error))
+            continue
+        except (OSError, ValueError, KeyError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            faults.append(f"{path}: cannot be read: {reason}")
+            continue
+        found.setdefault("dofs", content.pop("dofs", None))
+        if found["dofs"] is None:
+            del found["dofs"]
+        found.update(_pick(name, content, path, faults))
+    if not faults:
+        faults += [f"no {name} given" for name in ("M", "K") if name not in found]
+    matrices = {name: found[name] for name in NAMES if name in found}
+    for name, matrix in matrices.items():
+        faults += _matrix_faults(name, matrix)
+    sizes = {matrix.shape[0] for matrix in matrices.values()}
+    if len(sizes) > 1:
+        faults.append("sizes differ: " + ", ".join(f"{k} {v.shape[0]}" for k, v in matrices.items()))
+    names = tuple(dofs) if dofs is not None else found.get("dofs")
+    if names is not None and len(sizes) == 1 and len(names) not in sizes:
+        faults.append(f"{len(names)} names of degrees of freedom for matrices of size {sizes.pop()}")
+    if faults:
+        raise InputError("matrices cannot be used:\n  " + "\n  ".join(faults))
+    n = matrices["K"].shape[0]
+    names = names if names is not None else tuple(f"dof[{i}]" for i in range(1, n + 1))
+    return Matrices(matrices["M"], matrices.get("C"), matrices["K"], names)
+
+
+def write_matrices(matrices: Matrices, path: str | Path) -> tuple[Path, ...]:
+    """Write M, C, K and the names of the degrees of freedom; return the files written.
+
+    ``.npz`` and ``.mat`` make one file, ``name.mtx`` makes name.M.mtx, name.C.mtx and name.K.mtx.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from bondloop.structures import ShearBuilding
+    >>> m = ShearBuilding([1.0, 2.0], [0.1, 1 / 3]).assemble()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file] = write_matrices(m, Path(folder) / "two.npz")
+    ...     again = read_matrices(file)
+    >>> again.dofs, float(again.K[1, 1]) == 1 / 3
+    (('floor[1].ux', 'floor[2].ux'), True)
+    """
+    path = Path(path)
+    parts = {name: getattr(matrices, name) for name in NAMES}
+    if path.suffix == ".npz":
+        arrays: dict[str, Any] = {"dofs": np.array(matrices.dofs, dtype=np.str_)}
+        for name, matrix in parts.items():
+            arrays |= {f"{name}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}
+        np.savez_compressed(path, **arrays)
+        return (path,)
+    from scipy import io
+
+    if path.suffix == ".mat":
+        names = np.array(matrices.dofs, dtype=object)
+        io.savemat(path, {**{k: v.tocsc() for k, v in parts.items()}, "dofs": names}, do_compression=True)
+        return (path,)
+    if path.suffix == ".mtx":
+        comment = "\n".join(MARK + dof for dof in matrices.dofs)
+        files = tuple(path.with_suffix(f".{name}.mtx") for name in NAMES)
+        for file, matrix in zip(files, parts.values(), strict=True):
+            io.mmwrite(file, matrix.tocoo(), comment=comment, precision=17)
+        return files
+    raise InputError(f"{path}: expected a name that ends in .npz, .mat or .mtx")
+
+
+def _files(source: str | Path | None, single: dict[str, str | Path | None]) -> list[tuple[str | None, Path]]:
+    if source is None:
+        return [(name, Path(path)) for name, path in single.items() if path is not None]
+    path = Path(source)
+    if any(p is not None for p in single.values()):
+        raise InputError("give one file with all matrices, or M=, C=, K= files, but not both")
+    if path.suffix != ".mtx":
+        return [(None, path)]
+    files = [(name, path.with_suffix(f".{name}.mtx")) for name in NAMES]
+    return [(name, file) for name, file in files if name != "C" or file.exists()]
+
+
+def _reader(path: Path) -> Callable[[Path], Content]:
+    readers = {".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat}
+    if path.suffix not in readers:
+        raise InputError(f"{path}: unknown kind of file; known: {', '.join(readers)}")
+    return readers[path.suffix]
+
+
+def _read_mtx(path: Path) -> Content:
+    from scipy import io, sparse
+
+    with path.open(encoding="utf-8") as lines:
+        names = []
+        for line in lines:
+            if not line.startswith("%"):
+                break
+            text = line.lstrip("%").strip()
+            if text.startswith(MARK):
+                names.append(text[len(MARK) :])
+    return {"": sparse.csr_array(io.mmread(path)), "dofs": tuple(names) or None}
+
+
+def _read_npy(path: Path) -> Content:
+    return {"": np.load(path, allow_pickle=False), "dofs": None}
+
+
+def _read_npz(path: Path) -> Content:
+    from scipy import sparse
+
+    content: Content = {"dofs": None}
+    with np.load(path, allow_pickle=False) as file:
+        if "format" in file and "data" in file:
+            return {"": sparse.csr_array(sparse.load_npz(path)), "dofs": None}
+        for name in file:
+            if name == "dofs":
+                content["dofs"] = tuple(str(d) for d in file["dofs"])
+            elif name.endswith("_indptr"):
+                stem = name.removesuffix("_indptr")
+                size = len(file[name]) - 1
+                entries = (file[f"{stem}_data"], file[f"{stem}_indices"], file[name])
+                content[stem] = sparse.csr_array(entries, shape=(size, size))
+            elif not name.endswith(("_data", "_indices")):
+                content[name] = file[name]
+    return content
+
+
+def _read_mat(path: Path) -> Content:
+    from scipy import io
+
+    try:
+        file = io.loadmat(path, squeeze_me=False)
+    except NotImplementedError:
+        return _read_mat73(path)
+    content: Content = {k: v for k, v in file.items() if not k.startswith("__")}
+    names = content.pop("dofs", None)
+    content["dofs"] = None if names is None else tuple(str(np.squeeze(d)) for d in np.ravel(names))
+    return content
+
+
+def _read_mat73(path: Path) -> Content:
+    """MATLAB's files since 7.3 are HDF5: arrays are transposed, sparse ones are groups of data, ir, jc."""
+    import h5py
+    from scipy import sparse
+
+    content: Content = {"dofs": None}
+    with h5py.File(path) as file:
+        for name, item in file.items():
+            if "MATLAB_sparse" in item.attrs:
+                jc = item["jc"][()]
+                shape = (int(item.attrs["MATLAB_sparse"]), len(jc) - 1)
+                data = (item["data"][()], item["ir"][()], jc) if "data" in item else ([], [], jc)
+                content[name] = sparse.csc_array(data, shape=shape)
+            elif isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
+                content[name] = item[()].T
+    return content
+
+
+def _pick(name: str | None, content: Content, path: Path, faults: list[str]) -> Content:
+    """Take the matrix `name` of a file, or all three; a file that holds a single matrix needs no name."""
+    from scipy import sparse
+
+    if name is None:
+        chosen = {k: v for k, v in content.items() if k in NAMES}
+        if not chosen:
+            faults.append(f"{path}: holds no M, C or K; found {', '.join(sorted(content)) or 'nothing'}")
+    elif name in content or len(content) == 1:
+        chosen = {name: content[name] if name in content else next(iter(content.values()))}
+    else:
+        faults.append(f"{path}: holds no {name}; found {', '.join(sorted(content)) or 'nothing'}")
+        chosen = {}
+    answer = {}
+    for k, v in chosen.items():
+        if np.iscomplexobj(v.data if sparse.issparse(v) else v):
+            faults.append(f"{path}: {k} is complex")
+        elif len(v.shape) != 2:
+            faults.append(f"{path}: {k} has shape {v.shape}; expected a matrix")
+        else:
+            answer[k] = sparse.csr_array(v, dtype=float)
+    return answer
+
+
+def _matrix_faults(name: str, matrix: Any) -> list[str]:
+    if matrix.shape[0] != matrix.shape[1]:
+        return [f"{name} has shape {matrix.shape}; expected a square matrix"]
+    if not np.all(np.isfinite(matrix.data)):
+        return [f"{name} has entries that are not finite"]
+    difference = abs(matrix - matrix.T).tocoo()
+    if difference.nnz and difference.max() > SYMMETRY * abs(matrix).max():
+        k = int(np.argmax(difference.data))
+        i, j = (int(c[k]) for c in difference.coords)
+        a, b = float(matrix[i, j]), float(matrix[j, i])
+        return [
+            f"{name} is not symmetric: {name}[{i + 1}, {j + 1}] = {a:g} but {name}[{j + 1}, {i + 1}] = {b:g}"
+        ]
+    return []

@@ -1,0 +1,100 @@
+"""Shear building: rigid floors on columns, one horizontal motion per storey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.structures.elements.base import Array, Number
+from bondloop.structures.matrices import Matrices
+from bondloop.units import quantity
+
+__all__ = ["ShearBuilding"]
+
+
+@dataclass(frozen=True)
+class ShearBuilding:
+    """A chain from the ground up: storey i, with stiffness kᵢ and damping cᵢ, carries floor i of mass mᵢ.
+
+    Parameters
+    ----------
+    masses
+        Floor masses in kg, the lowest first.
+    stiffnesses
+        Storey stiffnesses in N/m; storey 1 stands on the ground.
+    dampings
+        Storey dampings in N s/m; none: undamped.
+    rayleigh
+        α and β of C = αM + βK, added to the storey dampings.
+
+    Examples
+    --------
+    >>> building = ShearBuilding(masses=[2.0, "1 t"], stiffnesses=["4 kN/m", 3000])
+    >>> m = building.assemble()
+    >>> m.dofs, m.K.toarray().tolist()
+    (('floor[1].ux', 'floor[2].ux'), [[7000.0, -3000.0], [-3000.0, 3000.0]])
+    >>> building.base_excitation().tolist()
+    [-2.0, -1000.0]
+    """
+
+    masses: Sequence[Number]
+    stiffnesses: Sequence[Number]
+    dampings: Sequence[Number] | None = None
+    rayleigh: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        found = []
+        n = len(self.masses)
+        if n == 0:
+            found.append("has no storeys")
+        for name, unit in (("masses", "kg"), ("stiffnesses", "N/m"), ("dampings", "N s/m")):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            values = tuple(quantity(v) if isinstance(v, str) else float(v) for v in given)
+            object.__setattr__(self, name, values)
+            if len(values) != n:
+                found.append(f"has {n} masses but {len(values)} {name}")
+            for i, v in enumerate(values, start=1):
+                if not math.isfinite(v) or v < 0 or (v == 0 and name != "dampings"):
+                    least = "must not be negative" if name == "dampings" else "must be positive"
+                    found.append(f"storey {i}: {name} {v:g} {unit} {least}")
+        if min(self.rayleigh) < 0:
+            found.append(f"Rayleigh coefficients {self.rayleigh} must not be negative")
+        if found:
+            raise InputError(
+                "\n  ".join(["shear building:", *found]) if len(found) > 1 else f"shear building {found[0]}"
+            )
+
+    @property
+    def dofs(self) -> tuple[str, ...]:
+        """Names ``floor[1].ux``, ``floor[2].ux``, ..."""
+        return tuple(f"floor[{i}].ux" for i in range(1, len(self.masses) + 1))
+
+    def assemble(self) -> Matrices:
+        """Return M, C and K (Chopra 2012, section 9.1)."""
+        from scipy import sparse
+
+        M = sparse.diags_array(np.array(self.masses, dtype=float))
+        K = _chain(self.stiffnesses)
+        C = _chain(self.dampings) if self.dampings is not None else 0 * K
+        alpha, beta = self.rayleigh
+        return Matrices(M, C + alpha * M + beta * K, K, self.dofs)
+
+    def influence(self) -> Array:
+        """Return the motion of the floors when the ground moves by one."""
+        return np.ones(len(self.masses))
+
+    def base_excitation(self) -> Array:
+        """Return -M r, the force on the floors per unit of ground acceleration."""
+        return -np.array(self.masses, dtype=float)
+
+
+def _chain(values: Sequence[Number]) -> Array:
+    """Matrix of springs or dashpots in a chain from the ground."""
+    k = np.array(values, dtype=float)
+    return np.diag(k + np.append(k[1:], 0.0)) - np.diag(k[1:], 1) - np.diag(k[1:], -1)
