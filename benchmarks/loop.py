@@ -38,6 +38,13 @@ PEER_ROUNDS = 5
 AGREEMENT = 1e-9
 """Largest difference from the hand-written C, in any channel, relative to that channel's peak."""
 
+CHANNELS = (
+    "r", "desired.displacement", "actual.displacement", "desired.velocity", "actual.velocity",
+    "force", "command", "controller.K[0]", "controller.K[1]", "controller.K_r", "controller.error",
+    "synchronisation.velocity",
+)  # fmt: skip
+"""What both record, in the order of the hand-written C."""
+
 HAND = Path(by_hand.__file__).with_suffix(".c")
 
 
@@ -64,12 +71,10 @@ def hand_written(using: Compiler) -> Callable[[], NDArray[Any]]:
     function.argtypes = [ctypes.c_long, ctypes.c_double, *[ctypes.c_void_p] * 3]
     h = by_hand
     masses = [h.K1, h.M1, h.C1, h.K2, h.M2, h.C2]
-    parameters = np.array(
-        [*masses, h.ALPHA, h.BETA, h.E0, h.E1, h.M3, h.C3, h.MT, h.CT, h.KT, h.AMPLITUDE]
-    )
+    parameters = np.array([*masses, h.ALPHA, h.BETA, h.E0, h.E1, h.M3, h.C3, h.MT, h.CT, h.KT, h.AMPLITUDE])
 
     def run() -> NDArray[Any]:
-        state, record = np.array(h.START), np.empty((STEPS, 12))
+        state, record = np.array(h.START), np.empty((STEPS, len(CHANNELS)))
         function(STEPS, h.STEP, state.ctypes.data, parameters.ctypes.data, record.ctypes.data)
         return record
 
@@ -82,7 +87,9 @@ def loops(tick: Tick, using: Compiler, peers: bool) -> None:
 
     def ours() -> NDArray[Any]:
         runner.reset()
-        return np.column_stack([*runner.run(STEPS).channels.values()])
+        channels = runner.run(STEPS).channels
+        assert sorted(channels) == sorted(CHANNELS)
+        return np.column_stack([channels[name] for name in CHANNELS])
 
     def ours_timed() -> None:
         runner.reset()
@@ -95,7 +102,8 @@ def loops(tick: Tick, using: Compiler, peers: bool) -> None:
 
     others: list[tuple[str, Callable[[float], NDArray[Any]], float]] = [
         ("Python, plain floats", by_hand.floats, 1.0),
-        ("Python, NumPy", by_hand.numpy, 1.0),
+        ("NumPy, elements of the state by name", by_hand.numpy, 1.0),
+        ("NumPy, matrices", by_hand.numpy_matrices, 1.0),
         (f"SciPy {version('scipy')}, `solve_ivp`, RK45, max_step 1 ms", by_hand.scipy, 0.5),
     ]
     if peers and importlib.util.find_spec("pathsim"):
@@ -115,7 +123,9 @@ def loops(tick: Tick, using: Compiler, peers: bool) -> None:
         times["ours"].append(cpu(ours_timed) / STEPS)
         if i % (ROUNDS // PEER_ROUNDS) == 0:
             for name, job, seconds in others:
-                times[name].append(cpu(lambda job=job, seconds=seconds: job(seconds)) / round(seconds / by_hand.STEP))
+                times[name].append(
+                    cpu(lambda job=job, seconds=seconds: job(seconds)) / round(seconds / by_hand.STEP)
+                )
     best = {name: min(found) for name, found in times.items()}
     paired = statistics.median(b / a for a, b in zip(times["hand"], times["ours"], strict=True))
 
@@ -128,15 +138,15 @@ def loops(tick: Tick, using: Compiler, peers: bool) -> None:
         print(_row(name, best[name], best))
     print(
         f"\nbondloop against C by hand: {best['ours'] / best['hand']:.3f} (best of {ROUNDS} each), "
-        f"{paired:.3f} (median of {ROUNDS} pairs). Largest difference in any of the {record.shape[1]} channels over "
-        f"{SECONDS:g} s, relative to its peak: {difference:.1e}."
+        f"{paired:.3f} (median of {ROUNDS} pairs). Largest difference in any of the {len(CHANNELS)} channels "
+        f"over {SECONDS:g} s, relative to its peak: {difference:.1e}."
     )
 
 
 def _row(name: str, seconds: float, best: dict[str, float]) -> str:
     text = f"{1e9 * seconds:,.0f} ns" if seconds < 1e-6 else f"{1e6 * seconds:,.1f} µs"
-    ratio = seconds / best["hand"]
-    return f"| {name} | {text} | {ratio:,.{2 if ratio < 10 else 0}f} | {seconds / best['ours']:,.{2 if ratio < 10 else 0}f} |"
+    ratios = (seconds / best["hand"], seconds / best["ours"])
+    return f"| {name} | {text} | " + " | ".join(f"{r:,.{2 if r < 10 else 0}f}" for r in ratios) + " |"
 
 
 def compiling(tick: Tick, using: Compiler) -> None:
@@ -151,10 +161,13 @@ def compiling(tick: Tick, using: Compiler) -> None:
             wall.append(time.perf_counter() - start)
             used.append(_children() - before)
         child = [sys.executable, __file__, "--child"]
-        modules = json.loads(subprocess.run(child, capture_output=True, check=True, text=True).stdout)["modules"]
+        first = subprocess.run(child, input="[]", capture_output=True, check=True, text=True)
+        modules = json.loads(first.stdout)["modules"]
         warm = []
         for _ in range(7):
-            done = subprocess.run(child, input=json.dumps(modules), capture_output=True, check=True, text=True)
+            done = subprocess.run(
+                child, input=json.dumps(modules), capture_output=True, check=True, text=True
+            )
             warm.append(json.loads(done.stdout))
         del os.environ["BONDLOOP_CACHE"]
     best = min(warm, key=lambda w: w["cpu"])
@@ -163,10 +176,16 @@ def compiling(tick: Tick, using: Compiler) -> None:
     print("|---|---:|---:|")
     print(f"| C compiler ({Path(using.command[0]).name}) | {min(used):.3f} | {min(wall):.3f} |")
     wall_again = min(w["wall"] for w in warm)
-    print(f"| same test in a new process, library cached, 100 s run and recorded | {best['cpu']:.3f} | {wall_again:.3f} |")
+    print(
+        "| same test in a new process, library cached, 100 s run and recorded "
+        f"| {best['cpu']:.3f} | {wall_again:.3f} |"
+    )
     for part, seconds in best["parts"].items():
         print(f"| - {part} | {seconds:.3f} | |")
-    print("\nBest of 5 and of 7. Without imports; the full test of the paper, with the complete model beside it.")
+    print(
+        "\nBest of 5 and of 7, without imports. The second row is the full test of the paper, with the "
+        "complete model beside it."
+    )
 
 
 def _children() -> float:
@@ -176,8 +195,7 @@ def _children() -> float:
 
 def child() -> None:
     """Build and run the test once in this process, and print how long it took."""
-    given = "" if sys.stdin.isatty() else sys.stdin.read()
-    for name in json.loads(given or "[]"):
+    for name in json.load(sys.stdin):
         importlib.import_module(name)
     start, began = time.perf_counter(), time.process_time()
     parts, last = {}, began
@@ -198,8 +216,10 @@ def child() -> None:
     assert run.completed
     cpu_seconds, wall = time.process_time() - began, time.perf_counter() - start
     again = parts.pop("C text (written once more in the run)")
-    parts["of which C text"], parts["of which the loop"] = again, run.record.attributes["wall_seconds"]
-    modules = [n for n in sys.modules if n.partition(".")[0] in ("bondloop", "sympy", "numpy", "scipy", "h5py")]
+    parts["of which C text"], parts["of which the loop (wall)"] = again, run.record.attributes["wall_seconds"]
+    modules = [
+        n for n in sys.modules if n.partition(".")[0] in ("bondloop", "sympy", "numpy", "scipy", "h5py")
+    ]
     print(json.dumps({"cpu": cpu_seconds - again, "wall": wall - again, "parts": parts, "modules": modules}))
 
 
@@ -210,7 +230,7 @@ def same_bits(tick: Tick, using: Compiler) -> None:
     if other is None:
         print("zig is not installed (pip install ziglang), so this was not compared.")
         return
-    from bondloop.compile import library, runner
+    from bondloop.compile import runner
 
     results = []
     for one in (using, other):
@@ -219,12 +239,13 @@ def same_bits(tick: Tick, using: Compiler) -> None:
         channels = execution.run(STEPS).channels
         results.append((np.array([*execution.state.values()]), np.column_stack([*channels.values()])))
     runner.compiler = compiler  # type: ignore[attr-defined]
-    assert library.c_run
     (states, channels), (states_too, channels_too) = results
     same = states.tobytes() == states_too.tobytes() and channels.tobytes() == channels_too.tobytes()
+    names = f"{Path(using.command[0]).name} and ziglang {version('ziglang')}"
+    verdict = "identical to the last bit" if same else "NOT identical"
     print(
-        f"{Path(using.command[0]).name} and ziglang {version('ziglang')}, -ffp-contract=off: {len(states)} states after "
-        f"{STEPS:,} steps and all {channels.shape[1]} channels are {'identical to the last bit' if same else 'NOT identical'}."
+        f"{names}, -ffp-contract=off: {len(states)} states after {STEPS:,} steps and all {channels.shape[1]} "
+        f"channels are {verdict}."
     )
 
 

@@ -1,10 +1,11 @@
-"""The test `wagg-three-mass` as one would write it by hand in Python, in six ways.
+"""The test `wagg-three-mass` as one would write it by hand in Python, in several ways.
 
-Each function runs the first seconds of the test and returns the displacements of the transfer system, one a step:
-plain floats, NumPy, SciPy, python-control (whole, and in parts), PathSim. States are in the order of wagg_three_mass.c.
+Each function runs the first seconds of the test and returns the displacements of the transfer system, one a
+step. States are in the order of wagg_three_mass.c.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def rates(t: float, x: Any) -> list[float]:
 
 
 def rates_driven(x: Any, r: float, r_rate: float) -> list[float]:
-    """The same, for a given motion of the support."""
+    """Return all twelve rates for a given motion of the support."""
     x1, p1, x2, p2, z, k0, k1, kr, x3, p3, pt, zt = x
     v1, v2, v3, vt = p1 / M1, p2 / M2, p3 / M3, pt / MT
     f1, f2, f3 = K1 * x1, K2 * x2, x3 * x3 * x3 - x3
@@ -79,11 +80,40 @@ def floats(seconds: float) -> NDArray[Any]:
 
 
 def numpy(seconds: float) -> NDArray[Any]:
-    """Runge-Kutta over arrays (the gains as arrays, or matrices for the linear part, make it slower)."""
+    """Runge-Kutta over arrays, whose elements the right-hand side names."""
+    return _steps_over_arrays(
+        lambda t, x: np.array(rates_driven(x, AMPLITUDE * np.cos(t), -AMPLITUDE * np.sin(t))), seconds
+    )
+
+
+def numpy_matrices(seconds: float) -> NDArray[Any]:
+    """Runge-Kutta over arrays, with matrices for all that is linear."""
+    A, B, C = np.zeros((12, 12)), np.zeros((12, 3)), np.zeros(12)
+    A[0, 1] = -1 / M1
+    A[1, [0, 1, 2]] = K1, -C1 / M1, -K2
+    A[2, [1, 3]] = 1 / M1, -1 / M2
+    A[3, [2, 3]] = K2, -C2 / M2
+    A[4, 3] = 1 / M2
+    A[8, [9, 10]] = -1 / M3, 1 / MT
+    A[9, 9] = -C3 / M3
+    A[10, [10, 11]] = -CT / MT, -KT
+    A[11, 10] = 1 / MT
+    B[0, 0], B[10, 2] = 1, 1
+    B[[3, 9, 10], 1] = -1, 1, -1
+    C[[4, 11, 3, 10]] = E0, -E0, E1 / M2, -E1 / MT
 
     def f(t: float, x: NDArray[Any]) -> NDArray[Any]:
-        return np.array(rates_driven(x, AMPLITUDE * np.cos(t), -AMPLITUDE * np.sin(t)))
+        motion = np.array([x[11], x[10] / MT, AMPLITUDE * np.cos(t)])
+        e = C @ x
+        u = (x[5:8] + BETA * e * motion) @ motion
+        d = A @ x + B @ np.array([-AMPLITUDE * np.sin(t), x[8] ** 3 - x[8], u])
+        d[5:8] = ALPHA * e * motion
+        return d
 
+    return _steps_over_arrays(f, seconds)
+
+
+def _steps_over_arrays(f: Callable[[float, NDArray[Any]], NDArray[Any]], seconds: float) -> NDArray[Any]:
     h, steps = STEP, round(seconds / STEP)
     x, record = np.array(START), np.empty(steps)
     for i in range(steps):
@@ -98,7 +128,7 @@ def numpy(seconds: float) -> NDArray[Any]:
 
 
 def instants(seconds: float) -> NDArray[Any]:
-    """The instants of the steps."""
+    """Return the instants of the steps."""
     return np.arange(round(seconds / STEP)) * STEP
 
 

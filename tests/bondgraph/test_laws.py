@@ -24,7 +24,7 @@ LAWS = {
     "tanh": (lambda f: 10 * sp.tanh(f / 0.01), lambda f: 10 * math.tanh(f / 0.01), [-9.99, -1e-6, 0.0, 3.0]),
     "cubic": (lambda f: f**3, lambda f: f**3, [-27.0, -1e-9, 0.0, 8.0]),
     "linear and cubic": (lambda f: f + f**3, lambda f: f + f**3, [-10.0, -1e-12, 0.0, 1e-12, 3.0, 1e6]),
-    "shifted cubic": (lambda f: (f + 1) ** 3 + f, lambda f: (f + 1) ** 3 + f, [-10.0, 1.0, 7.0]),
+    "shifted cubic": (lambda f: (f + 1) ** 3 + f, lambda f: (f + 1) ** 3 + f, [-10.0, 2.0, 7.0]),
     "quadratic": (lambda f: 3 * f * sp.Abs(f), lambda f: 3 * f * abs(f), [-12.0, -1e-8, 0.0, 27.0]),
     "linear and quadratic": (lambda f: f + 3 * f * sp.Abs(f), lambda f: f + 3 * f * abs(f), [-4.0, -1e-12, 1e-12, 14.0]),
     "exponential": (lambda f: sp.exp(f) - 1, lambda f: math.exp(f) - 1, [-0.9, 0.0, 5.0]),

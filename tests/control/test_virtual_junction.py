@@ -86,7 +86,9 @@ def test_the_augmented_numerical_substructure_is_equations_7_to_10():
         (system.C.extract([0], rows), C_row),
         (system.D, D_row),
     ):
-        assert sp.simplify(found - expected) == sp.zeros(*expected.shape)
+        # Parameters of the virtual junction carry its path; nothing else is renamed.
+        plain = {x: sp.Symbol(x.name.removeprefix("controller.transfer.")) for x in found.free_symbols}
+        assert sp.simplify(found.subs(plain) - expected) == sp.zeros(*expected.shape)
 
 
 @pytest.mark.parametrize(
@@ -227,10 +229,6 @@ def test_two_interfaces_are_followed_exactly():
 
 def test_a_specimen_that_begins_with_a_mass_is_followed_exactly_too():
     """Bonding turns its causality; force and command then depend on each other at once, and the loop is solved."""
-    chain = three.model()
-    chain.m3.v >> (block := One())
-    chain.block = block
-    block >> I(mass=0.5)
     structure = Model("block_on_mass")
     structure.wall = Sf("r")
     structure.m1 = three.Mass(1.0, 0.1, C(stiffness=1.0))

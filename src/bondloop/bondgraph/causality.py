@@ -186,7 +186,7 @@ class _Assignment:
                     if effort_in == (kind == ZERO):
                         # This bond imposes the junction's common variable; no other may.
                         if strong[node] >= 0:
-                            self.clash(node, strong[node], b)
+                            self.clash(node, self.trail(strong[node]), self.trail(b))
                         strong[node] = b
                         if open_[node]:
                             for other in incident[node]:
@@ -234,28 +234,38 @@ class _Assignment:
         text = self.reason.get(steps[0], "")
         return (f"{text}: " if text else "") + ", then ".join(self.flat.name(b) for b in steps)
 
-    def clash(self, node: int, first: int, second: int) -> None:
+    def clash(self, node: int, first: str, second: str) -> None:
         zero = self.flat.kind[node] == ZERO
         what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
         raise CausalityError(
             f"two bonds impose the {what} of {name} {self.flat.path[node]}, only one may: "
-            f"({self.trail(first)}) and ({self.trail(second)}); remove one of the sources, "
-            "or join them through a "
+            f"({first}) and ({second}); remove one of the sources, or join them through a "
             + ("1-junction with a resistor or inertia" if zero else "0-junction with a resistor or spring")
         )
 
-    def starved(self, node: int) -> None:
+    def starved(self, node: int, last: str = "") -> None:
         zero = self.flat.kind[node] == ZERO
         what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
-        trails = "; ".join(self.trail(b) for b in self.flat.incident[node][:4])
+        given = [self.trail(b) for b in self.flat.incident[node] if self.to_head[b]]
+        trails = "; ".join([*given[:4], *([last] if last else [])])
         raise CausalityError(
             f"nothing imposes the {what} of {name} {self.flat.path[node]}: all its bonds take it ({trails}); "
             f"remove one of the sources that take it, or add an element that gives the {what}"
         )
 
     def conflict(self, bond: int, cause: int, reason: str) -> None:
-        new = self.trail(cause) if cause >= 0 else reason
+        """Explain why a bond cannot have the causality it has and the one that is now asked for."""
+        flat, before = self.flat, self.cause[bond]
+        new = self.trail(cause) if cause >= 0 else f"{reason}: {flat.name(bond)}"
+        if before >= 0 and cause < 0:
+            # What was fixed before came through a node next to the bond; at a junction the reason is plain.
+            (node,) = {flat.tail[bond], flat.head[bond]} & {flat.tail[before], flat.head[before]}
+            if flat.kind[node] <= ONE and self.strong[node] == before:
+                self.clash(node, self.trail(before), new)
+            if flat.kind[node] <= ONE:
+                self.to_head[bond] = 0
+                self.starved(node, new)
         raise CausalityError(
-            f"the causality of bond {self.flat.name(bond)} is fixed twice, in opposite ways: "
+            f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
             f"({self.trail(bond)}) and ({new}); change one of the two"
         )

@@ -143,7 +143,7 @@ class Derivation:
 
     def _check_names(self) -> None:
         """Names that the user chooses (of inputs and symbols) must not stand for two things."""
-        taken = {v.name for group in (self.states, self.definitions) for v in group}
+        taken = {v.name: group[v] for group in (self.states, self.definitions) for v in group}
         for name in self.symbols:
             if name in self.input_names:
                 raise ModelError(
@@ -153,7 +153,7 @@ class Derivation:
             if name in taken:
                 raise ModelError(f"the symbol '{name}' has the name of a variable of the model; rename it")
         for var in self.inputs:
-            if var.name in taken and not any(d is var for d in self.definitions.values()):
+            if taken.get(var.name, var) is not var:
                 raise ModelError(f"the input '{var.name}' has the name of a variable of the model; rename it")
 
     # ---------------------------------------------------------------- variables

@@ -236,6 +236,9 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
                 name = paths[gate]
                 flat.through[f"{name}[{index}]" if (gate.size or 1) > 1 else name] = k
     for port in flat.ports:
+        if (len(enter.get(port, ())) > 1 or len(leave.get(port, ())) > 1) and (port.size or 1) == 1:
+            _unconnected(port, paths[port], 0, enter, leave)
+    for port in flat.ports:
         path = paths[port]
         count = port.size or 1
         for i in range(count):

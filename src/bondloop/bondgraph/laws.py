@@ -19,7 +19,10 @@ __all__ = ["BoundLaw", "Law", "check_number", "check_plain", "checked_coefficien
 def check_number(value: Any, what: str) -> Any:
     """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI."""
     if isinstance(value, str):
-        return quantity(value)
+        try:
+            return quantity(value)
+        except InputError as error:
+            raise InputError(f"{what}: {error}") from None
     if hasattr(value, "free_symbols"):
         if value.free_symbols:
             return value

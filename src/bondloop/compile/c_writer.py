@@ -12,7 +12,13 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, P
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
-__all__ = ["write_c"]
+__all__ = ["write_c", "write_c_sized"]
+
+LARGE = 400
+"""Lines of a tick beyond which it is not copied into the run loop: gcc's time grows faster than the tick."""
+
+REGISTERS = 100
+"""States beyond which a run works on them where they lie; copies of fewer end up in registers."""
 
 
 def write_c(tick: Tick) -> str:
@@ -37,11 +43,17 @@ def write_c(tick: Tick) -> str:
     >>> print([line for line in write_c(tick).splitlines() if "p->m_a" in line][0].strip())
     s->m_x = p->m_a*s->m_x;
     """
+    return write_c_sized(tick)[0]
+
+
+def write_c_sized(tick: Tick) -> tuple[str, bool]:
+    """Write a tick as `write_c` does, and say whether it is so large that compiling it well takes long."""
     plan = Plan(tick)
     body = CBody(plan)
     lines = body.write()
+    large = len(lines) > LARGE
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
-    fill = _Filler(plan)
+    fill = _Filler(plan, in_memory=large or plan.scalars > REGISTERS)
     parts = [
         _comment(plan),
         f"#include <math.h>\n{noise}",
@@ -54,21 +66,21 @@ def write_c(tick: Tick) -> str:
         fill(_RUN),
         fill(_ONCE),
     ]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(part for part in parts if part), large
 
 
 class _Filler:
     """Puts a tick's name and sizes into a template."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, in_memory: bool) -> None:
         tick = plan.tick
         self.words = {
             "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
             "LINES_ARGUMENT": "(NAME_lines *)(state + N_SCALARS), " if plan.lines else "",
-            "TICK_KIND": "static" if plan.large else "NAME_INLINE",
-            "COPY_IN": "NAME_state *const s = (NAME_state *)state" if plan.large else _COPY_IN,
-            "COPY_OUT": "" if plan.large else _COPY_OUT,
-            "THE_STATE": "s" if plan.large else "&s",
+            "TICK_KIND": "static" if in_memory else "NAME_INLINE",
+            "COPY_IN": "NAME_state *const s = (NAME_state *)state" if in_memory else _COPY_IN,
+            "COPY_OUT": "" if in_memory else _COPY_OUT,
+            "THE_STATE": "s" if in_memory else "&s",
             "N_SCALARS": str(plan.scalars),
             "N_STATE": str(plan.size),
             "N_INPUTS": str(len(tick.inputs)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from bondloop.compile.c_writer import write_c
+from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.plan import Plan
 from bondloop.compile.toolchain import Compiler, load
 from bondloop.errors import CompileError
@@ -22,7 +22,8 @@ _DOUBLES = ctypes.c_void_p
 def c_run(tick: Tick, using: Compiler) -> PythonRun:
     """Compile a tick and return its run loop, called as that of `bondloop.compile.py_writer.python_run`."""
     plan = Plan(tick)
-    library = load(write_c(tick), tick.name, using, large=plan.large)
+    source, large = write_c_sized(tick)
+    library = load(source, tick.name, using, large=large)
     found = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
     expected = [plan.size, len(tick.inputs), max(1, len(tick.parameters)), len(tick.channels)]
     if found != expected:

@@ -44,9 +44,6 @@ STEP_TOLERANCE = 1e-15
 TINY_PRODUCT = 48
 """Most entries of a matrix that are written out one by one."""
 
-LARGE = 300
-"""Values computed in a tick from which on it is compiled for size: gcc's time grows faster than the tick."""
-
 SPARSE = 0.3
 """Share of entries that are not zero up to which zeros are left out."""
 
@@ -104,11 +101,6 @@ class Plan:
         changed = {v for step in _all_steps(tick.steps) for v in _changed(step)}
         recorded = [v for c in tick.channels for v in variables(c.value)]
         self.kept = {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
-
-    @property
-    def large(self) -> bool:
-        """Whether the tick is too large for the compiler to keep in registers."""
-        return sum(len(_written(s)) + len(_changed(s)) for s in _all_steps(self.tick.steps)) > LARGE
 
     def line(self, delay: Delay) -> Line:
         """Return the memory of a delay."""

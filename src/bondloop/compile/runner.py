@@ -182,9 +182,10 @@ class Runner:
         done = self._first - first
         kept = max(0, -(-(done - skipped) // every))
         status = _status(code)
-        numbers = np.arange(first + skipped, first + skipped + kept * every, every, dtype=float)
+        instants = np.arange(first + skipped, first + skipped + kept * every, every, dtype=float)
+        instants *= self.tick.period
         return Result(
-            time=numbers * self.tick.period,
+            time=instants,
             channels={c.name: record[:kept, i] for i, c in enumerate(self.tick.channels)},
             status=status,
             steps=done,

@@ -25,9 +25,11 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bondloop.hybrid import HybridTest, Run
 
-__all__ = ["CUT", "SECONDS", "VALUES", "Mass", "excitation", "findings", "model", "symbolic_model", "test"]
+__all__ = ["CUT", "SECONDS", "VALUES", "Mass", "excitation", "figures", "findings", "model", "symbolic_model", "test"]
 
 CUT = "m2.right >> m3.left"
 """Where the chain is cut: the third mass with its spring is the physical half."""
@@ -165,3 +167,16 @@ def findings(run: Run) -> dict[str, float]:
         "peak_error": float(error.max()),
         "peak_desired_velocity": float(np.abs(run["reference.m3.v.flow"]).max()),
     }
+
+
+def figures(run: Run, folder: Path) -> list[Path]:
+    """Draw figure 7: the velocity of the third mass, desired and substructured, and the command."""
+    from bondloop.plots import time_histories
+
+    path = folder / "figure_7.png"
+    groups = {
+        "velocity of the third mass": ["reference.m3.v.flow", "rig.specimen.m3.v.flow"],
+        "force on the transfer system": ["command"],
+    }
+    time_histories(run.record, groups, path=path)
+    return [path]

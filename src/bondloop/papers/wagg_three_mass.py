@@ -21,9 +21,11 @@ from bondloop.bondgraph import C, Df, Integrator, Model, Sf
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bondloop.hybrid import HybridTest, Run
 
-__all__ = ["SECONDS", "findings", "model", "test"]
+__all__ = ["SECONDS", "figures", "findings", "model", "test"]
 
 SECONDS = 60.0
 """Length over which the errors are stated."""
@@ -110,3 +112,12 @@ def findings(run: Run) -> dict[str, float]:
         if name.startswith("controller.K"):
             found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())
     return found
+
+
+def figures(run: Run, folder: Path) -> list[Path]:
+    """Draw figure 5 (a): the second mass of the complete chain and the transfer system."""
+    from bondloop.plots import time_histories
+
+    path = folder / "figure_5.png"
+    time_histories(run.record, {"second mass and transfer system": ["reference.z2", "actual.displacement"]}, path=path)
+    return [path]

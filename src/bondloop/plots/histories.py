@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, pretty, quantity_of, scaled
 from bondloop.plots.page import ACTUAL, COLOURS, DASHES, DESIRED, dress, finish, heading, legend, page, plain
@@ -57,13 +60,23 @@ def time_histories(
     for axes, (title, names) in zip(stack, titled.items(), strict=True):
         draw_history(axes, record, names)
         if title:
-            heading(axes, title)
+            heading(axes, title, lines_below=1)
         if title or len(names) > 1:
             legend(axes)
     stack[-1].set_xlabel("time [s]", fontsize=9)
     figure.align_ylabels(list(stack))
     mark_end(list(stack), record)
     return finish(figure, path)
+
+
+FILLED = 200
+"""Swings across the page from which on a curve is seen as an area rather than as a line."""
+
+
+def _fills(y: NDArray[np.float64]) -> bool:
+    """Whether a curve swings so often that it fills an area."""
+    span = float(np.ptp(y)) if y.size else 0.0
+    return span > 0 and float(np.abs(np.diff(y)).sum()) > FILLED * span
 
 
 def draw_history(axes: Axes, record: Record, names: Sequence[str]) -> None:
@@ -75,7 +88,7 @@ def draw_history(axes: Axes, record: Record, names: Sequence[str]) -> None:
     for number, (name, values) in enumerate(signals.items()):
         look = DESIRED if number == 0 else ACTUAL if number == 1 else later(number)
         x, y = envelope(record.time, drawable(values) * factor)
-        if x.size < values.size and number:
+        if number and _fills(y):
             # So many samples fill an area: dashes vanish in it, and what lies beneath must show through.
             look = look | {"linestyle": "-", "alpha": 0.6}
         mixed = bool(units and record.units[name])
@@ -109,7 +122,7 @@ def later(number: int) -> dict[str, Any]:
     place = number - 2
     return {
         "color": colours[place % len(colours)],
-        "linestyle": DASHES[(place // len(colours)) % len(DASHES)],
+        "linestyle": DASHES[(place + 2) % len(DASHES)],
         "linewidth": 1.1,
     }
 

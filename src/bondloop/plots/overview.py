@@ -56,7 +56,7 @@ def overview(
     for row, (label, (desired, actual)) in zip(range(0, 2 * len(pairs), 2), pairs.items(), strict=True):
         above = figure.add_subplot(grid[row, 0])
         draw_history(above, record, (desired, actual))
-        heading(above, label)
+        heading(above, label, lines_below=1)
         legend(above)
         above.tick_params(labelbottom=False)
         below = figure.add_subplot(grid[row + 1, 0], sharex=above)

@@ -91,7 +91,7 @@ class RunPlots:
         for axes, (label, (desired, actual)) in zip(stack, self.pairs.items(), strict=True):
             x, y = self.record[desired], self.record[actual]
             draw_spectrum(axes, x, y, period, self.record.units[desired], highest)
-            heading(axes, label)
+            heading(axes, label, lines_below=1)
         return finish(figure, path)
 
     def overview(self, *, path: Path | None = None) -> Figure:

@@ -22,6 +22,7 @@ from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass", "Prescribed",
-    "Spring", "Structure", "StructureModel", "Timoshenko", "field_form", "network_form",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
+    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
+    "network_form", "read_matrices", "write_matrices",
 ]  # fmt: skip

@@ -106,7 +106,7 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
 def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
     """One matrix from the blocks of all elements.
 
-    An entry that two elements' contributions cancel stays stored as zero: da Silva's network has a spring there.
+    An entry that two elements cancel stays stored as zero: da Silva's network has a spring there.
     """
     from scipy import sparse
 

@@ -47,9 +47,9 @@ def structure_faults(structure: Structure) -> list[str]:
             f = None if wrong or not size else e.frequency(size)
             if f is not None and f > structure.highest_frequency:
                 found.append(
-                    f"{name} ({' to '.join(e.nodes)}): a member of this section, {size:.3g} m long as the structure, "
-                    f"would vibrate at {f:.3g} Hz; check the units of E, rho and the section (SI: Pa, kg/m³, m², m⁴) "
-                    "or raise highest_frequency of the structure"
+                    f"{name} ({' to '.join(e.nodes)}): a member of this section, {size:.3g} m long as the "
+                    f"structure, would vibrate at {f:.3g} Hz; check the units of E, rho and section (SI: Pa, "
+                    "kg/m³, m², m⁴) or raise highest_frequency of the structure"
                 )
     for node, dofs in structure.supports.items():
         if node not in place:

@@ -34,7 +34,7 @@ def rayleigh_coefficients(zeta1: float, f1: float, zeta2: float, f2: float) -> t
     if min(alpha * max(w1, w2), beta * w1 * w2 * max(w1, w2)) < -1e-12 * w1 * w2:
         raise InputError(
             f"ratios {zeta1:g} at {f1:g} Hz and {zeta2:g} at {f2:g} Hz need alpha = {alpha:.3g} and "
-            f"beta = {beta:.3g}: a negative one makes damping negative at some frequency; bring the ratios closer together"
+            f"beta = {beta:.3g}: a negative one makes damping negative somewhere; bring the ratios closer"
         )
     return float(max(alpha, 0.0)), float(max(beta, 0.0))
 

@@ -33,7 +33,8 @@ def read_matrices(
     Parameters
     ----------
     source
-        A .npz or .mat file with the variables M, C and K, or ``name.mtx`` for name.M.mtx, name.C.mtx, name.K.mtx.
+        A .npz or .mat file with the variables M, C and K, or ``name.mtx`` for the three files name.M.mtx,
+        name.C.mtx and name.K.mtx.
     M, C, K
         Files of single matrices: .mtx, .npz (also SciPy's), .npy, .mat. Without C there is no damping.
     dofs
@@ -221,7 +222,7 @@ def _pick(name: str | None, content: Content, path: Path, faults: list[str]) -> 
         chosen = {}
     answer = {}
     for k, v in chosen.items():
-        if np.iscomplexobj(v.data if sparse.issparse(v) else v):
+        if np.issubdtype(v.dtype, np.complexfloating):
             faults.append(f"{path}: {k} is complex")
         elif len(v.shape) != 2:
             faults.append(f"{path}: {k} has shape {v.shape}; expected a matrix")

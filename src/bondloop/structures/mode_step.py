@@ -1,11 +1,12 @@
 """One exact time step of single modes, q̈ + c q̇ + λ q = p(t), for a force that is linear over the step.
 
-With a = λh², d = ch and the roots x₁, x₂ of x² + d x + a = 0, the response to an impulse, a step and a ramp of force
-after one step are divided differences of φ₀(x) = eˣ, φ₁ = (φ₀ - 1)/x and φ₂ = (φ₁ - 1)/x:
+With a = λh², d = ch and the roots x₁, x₂ of x² + d x + a = 0, the response to an impulse, a step and a ramp
+of force after one step are divided differences of φ₀(x) = eˣ, φ₁ = (φ₀ - 1)/x and φ₂ = (φ₁ - 1)/x:
 
     s = φ₀[x₁, x₂],   r = φ₁[x₁, x₂],   g = φ₂[x₁, x₂].
 
-They have no division by a, so undamped, damped, critically damped, overdamped and rigid-body modes are one case.
+They have no division by a, so undamped, damped, critically damped, overdamped and rigid-body modes are one
+case.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ CLOSE = 1.0
 class ModeStep:
     """Coefficients of one step for every mode, shape (modes,) each.
 
-    q⁺ = qq q + qv v + q0 p + q1 p⁺ and v⁺ = vq q + vv v + v0 p + v1 p⁺, with p the modal force at the beginning and p⁺ at
-    the end of the step.
+    q⁺ = qq q + qv v + q0 p + q1 p⁺ and v⁺ = vq q + vv v + v0 p + v1 p⁺, with p the modal force at the
+    beginning and p⁺ at the end of the step.
     """
 
     qq: NDArray[np.float64]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.structures.eigen import Pencil, largest_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Modes", "mac", "modes"]
 
-DENSE = 150
-"""Degrees of freedom up to which a dense eigenvalue problem is quicker than Lanczos."""
 RIGID = 100 * float(np.finfo(float).eps)
 """Where K is singular, an eigenvalue below this share of |φ|ᵀ|K||φ| is zero: it is rounding."""
 RESIDUAL = 1e-6
@@ -69,7 +68,7 @@ class Modes:
 
     @property
     def participation(self) -> dict[str, NDArray[np.float64]]:
-        """Participation factors φᵀ M r by direction (``"ux"`` ...), r being 1 for every such degree of freedom."""
+        """Participation factors φᵀ M r by direction (``"ux"`` ...), r being 1 at all its degrees of freedom."""
         found = {d: np.array([name.endswith(f".{d}") for name in self.dofs]) for d in DIRECTIONS}
         return {d: self.weighted.T @ r.astype(float) for d, r in found.items() if r.any()}
 
@@ -110,9 +109,9 @@ class Modes:
 def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Modes:
     """Return the lowest natural modes, K φ = ω² M φ.
 
-    Shift-invert Lanczos (ARPACK) with one sparse factorisation of K - σ M; a dense solution for small models and where
-    nearly all modes are wanted. Rigid-body modes are found with a small negative shift. The start vector is fixed and
-    signs are normalised, so the same model always gives the same modes.
+    Shift-invert Lanczos (ARPACK) with one sparse factorisation of K - σ M; a dense solution for small
+    models and where nearly all modes are wanted. Rigid-body modes are found with a small negative shift.
+    The start vector is fixed and signs are normalised, so the same model always gives the same modes.
 
     Parameters
     ----------
@@ -121,8 +120,8 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
     count
         How many; at most as many as there are degrees of freedom with mass.
     shift
-        σ in rad²/s²: the modes nearest to it from above come out most accurate. By default 0, or a small negative value if
-        K is singular.
+        σ in rad²/s²: the modes nearest to it from above come out most accurate. By default 0, or a small
+        negative value if K is singular.
 
     Examples
     --------
@@ -140,8 +139,8 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
             f"{count} modes are wanted of a model with {n} degrees of freedom, {most} of them with mass; "
             f"ask for 1 to {most}"
         )
-    scale = _scale(matrices)
-    pencil = _Pencil(matrices, scale, shift)
+    scale = largest_ratio(matrices)
+    pencil = Pencil(matrices, scale, shift)
     found = pencil.solve(count)
     order = np.argsort(found[0], kind="stable")
     values, shapes = found[0][order], found[1][:, order]
@@ -161,65 +160,13 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
     outside = np.abs(C - np.diag(np.diag(C)))
     coupling = float(np.max(outside / np.where(pair > 0, pair, 1.0), initial=0.0))
     return Modes(
-        np.sqrt(values), shapes, matrices.dofs, np.diag(C).copy(), coupling if coupling > 1e-6 else 0.0, weighted
+        np.sqrt(values),
+        shapes,
+        matrices.dofs,
+        np.diag(C).copy(),
+        coupling if coupling > 1e-6 else 0.0,
+        weighted,
     )
-
-
-class _Pencil:
-    """K φ = λ M φ, with the shift at which it is inverted."""
-
-    def __init__(self, matrices: Matrices, scale: float, shift: float | None) -> None:
-        self.K, self.M, self.scale = matrices.K, matrices.M, scale
-        self.singular = not _resists(self.K)
-        self.shift = shift if shift is not None else -1e-11 * scale if self.singular else 0.0
-
-    def solve(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        n = self.K.shape[0]
-        small = n <= DENSE or count > n // 3
-        values, shapes = self._dense(count) if small else self._lanczos(count)
-        elastic = values[values > 1e-14 * self.scale]
-        if self.singular and len(elastic) and elastic.min() < -self.shift and not small:
-            # The first shift lay far below the lowest elastic mode: once more, closer.
-            self.shift = -0.1 * float(elastic.min())
-            values, shapes = self._lanczos(count)
-        return values, shapes
-
-    def _dense(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from scipy import linalg
-
-        K, M = self.K.toarray(), self.M.toarray()
-        n = len(K)
-        if count > n // 2:
-            try:
-                values, shapes = linalg.eigh(K, M, subset_by_index=(0, count - 1))
-            except linalg.LinAlgError:
-                pass  # massless degrees of freedom: the inverted problem has no such trouble
-            else:
-                return values, shapes
-        sigma = self.shift
-        try:
-            inverse, shapes = linalg.eigh(M, K - sigma * M, subset_by_index=(n - count, n - 1))
-        except linalg.LinAlgError:
-            raise SolveError(_unsolved(sigma)) from None
-        return sigma + 1 / inverse, shapes
-
-    def _lanczos(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
-
-        n = self.K.shape[0]
-        solve = _factorised(self.K - self.shift * self.M, self.shift)
-        inverse: Any = LinearOperator((n, n), matvec=solve, dtype=float)
-        start = np.random.default_rng(2010).standard_normal(n)
-        try:
-            values, shapes = eigsh(
-                self.K, count, self.M, sigma=self.shift, OPinv=inverse, v0=solve(self.M @ start),
-                ncv=min(n, max(2 * count + 1, count + 30)),
-            )  # fmt: skip
-        except ArpackError as error:
-            raise SolveError(
-                f"{count} modes did not converge: {error}; ask for fewer, or give another shift"
-            ) from None
-        return values, shapes
 
 
 def mac(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:
@@ -251,43 +198,6 @@ def _column_sizes(M: Any) -> NDArray[np.float64]:
     return np.asarray(abs(M).sum(axis=0)).ravel()
 
 
-def _scale(matrices: Matrices) -> float:
-    """Return the order of the largest eigenvalue: the largest K_ii / M_ii."""
-    k, m = matrices.K.diagonal(), matrices.M.diagonal()
-    ratios = k[m > 0] / m[m > 0]
-    return float(np.max(ratios, initial=0.0)) or 1.0
-
-
-def _factorised(K: Any, sigma: float) -> Any:
-    from scipy.sparse import csc_array
-    from scipy.sparse.linalg import splu
-
-    try:
-        return splu(
-            csc_array(K), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        ).solve
-    except RuntimeError:
-        raise SolveError(_unsolved(sigma)) from None
-
-
-def _unsolved(sigma: float) -> str:
-    return (
-        f"K - σM cannot be factorised with σ = {sigma:g}: a degree of freedom has neither mass nor stiffness, or the shift "
-        "is an eigenvalue; support it, or give another shift"
-    )
-
-
-def _resists(K: Any) -> bool:
-    """Whether K has no rigid-body motion: a solution with K is small for a load that K itself can carry."""
-    try:
-        solve = _factorised(K, 0.0)
-    except SolveError:
-        return False
-    x = np.random.default_rng(1994).standard_normal(K.shape[0])
-    y = solve(K @ x)
-    return bool(np.all(np.isfinite(y)) and np.linalg.norm(y - x) < 1e-2 * np.linalg.norm(x))
-
-
 def _signs(shapes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sign of the first component that is as large as any."""
     size = np.abs(shapes)
@@ -309,8 +219,8 @@ def _check(
     bad = np.flatnonzero(wrong > allowed)
     if len(bad):
         raise SolveError(
-            f"mode {bad[0] + 1} leaves a residual of {wrong[bad[0]] / allowed[bad[0]]:.2g} times what is allowed; "
-            "give another shift, or ask for more modes"
+            f"mode {bad[0] + 1} leaves a residual of {wrong[bad[0]] / allowed[bad[0]]:.2g} times what is "
+            "allowed; give another shift, or ask for more modes"
         )
     if np.any(values < -1e-8 * scale):
         raise SolveError(f"K is not positive: ω² = {values.min():.3g} rad²/s²")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.structures.elements.base import Array, Number
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array, Number
 
 __all__ = ["ShearBuilding"]
 

@@ -12,9 +12,9 @@ from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import free_motions, lonely_masses, raise_faults, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground_motion import Prescribed, rigid_motion
-from bondloop.structures.loads import distributed_load
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
 
@@ -266,8 +266,9 @@ class Structure:
     def base_excitation(self, direction: str, mass: Mass = "consistent") -> Array:
         """Return -M r, the force on the free degrees of freedom per unit of ground acceleration.
 
-        Displacements are relative to the ground. r is the rigid motion of the whole structure. Supported degrees of freedom move with it too, so that
-        their consistent mass coupling is not lost (with a lumped mass there is none).
+        Displacements are relative to the ground. r is the rigid motion of the whole structure: supported
+        degrees of freedom move too, so that their coupling by a consistent mass is not lost (a lumped mass
+        has none).
         """
         assembly = self.assembly(mass)
         r = rigid_motion(self.coordinates, assembly.codes, direction)

@@ -163,7 +163,7 @@ def rotate(local: Array, axes: Array) -> Array:
 
 
 def stiff(K: Array, node_dofs: Sequence[str]) -> Array:
-    """Which degrees of freedom have stiffness, shape (n, d); translations and rotations to their own scale."""
+    """Which degrees of freedom have stiffness, shape (n, d); rotations are compared with rotations."""
     diagonal = np.abs(np.einsum("nii->ni", K))
     uses = np.zeros(diagonal.shape, dtype=bool)
     for kind in "ur":
@@ -198,7 +198,7 @@ def condense(
         Krr, Krk = Ke[:, r][:, :, r], Ke[:, r][:, :, k]
         if np.any(np.linalg.cond(Krr) > 1e13):
             raise InputError(
-                f"member {elements[members[0]].a} to {elements[members[0]].b}: these releases leave it free to "
+                f"member {elements[members[0]].a} to {elements[members[0]].b}: these releases let it "
                 "spin or swing by itself; release torsion (rx) at one end only"
             )
         T = np.zeros((len(members), d, d))
