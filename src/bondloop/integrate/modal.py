@@ -114,20 +114,18 @@ def _propagators(A: Any, B: Any, h: float, names: Sequence[str]) -> tuple[Any, A
             continue
         if len(m) > LARGEST:
             raise InputError(
-                f"{len(m)} states are coupled with one another ({names[m[0]]}, {names[m[1]]}, ...), so they are "
-                f"not single modes; at most {LARGEST} can be carried together: reduce the model with "
+                f"{len(m)} states are coupled with one another ({names[m[0]]}, {names[m[1]]}, ...), so they "
+                f"are not single modes; at most {LARGEST} can be carried together: reduce the model with "
                 "modal_system, or use another integrator"
             )
         for total, part in zip((phi, constant, ramp), _of_coupled(A, B, h, m), strict=True):
             total.append(part)
     n, k = A.shape[0], B.shape[1]
-    shapes = ((n, n), (n, k), (n, k))
-    return tuple(
-        sum(
-            (sparse.coo_array((v, (i, j)), shape=shape) for i, j, v in parts), sparse.coo_array(shape)
-        ).tocsr()
-        for parts, shape in zip((phi, constant, ramp), shapes, strict=True)
-    )  # type: ignore[return-value]
+    return (
+        _assembled(phi, (n, n)),
+        _assembled(constant, (n, k)),
+        _assembled(ramp, (n, k)),
+    )
 
 
 def _assembled(parts: list[Triplets], shape: tuple[int, int]) -> Any:

@@ -26,3 +26,15 @@ __all__ = [
     "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
     "network_form", "read_matrices", "write_matrices",
 ]  # fmt: skip
+
+from bondloop.structures import reduction
+from bondloop.structures.history import History, time_history
+from bondloop.structures.modal_system import modal_system
+from bondloop.structures.modes import Modes, mac, modes
+from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
+from bondloop.structures.response import frequency_response
+
+__all__ += [
+    "History", "Modes", "Reduced", "ReductionError", "craig_bampton", "frequency_response", "guyan", "mac",
+    "modal_system", "modes", "reduction", "time_history",
+]  # fmt: skip

@@ -115,8 +115,8 @@ def _factorised(K: Any, sigma: float) -> Any:
 
 def _unsolved(sigma: float) -> str:
     return (
-        f"K - shift M cannot be factorised with a shift of {sigma:g}: a degree of freedom has neither mass nor "
-        "stiffness, or the shift is an eigenvalue; support it, or give another shift"
+        f"K - shift M cannot be factorised with a shift of {sigma:g}: a degree of freedom has neither mass "
+        "nor stiffness, or the shift is an eigenvalue; support it, or give another shift"
     )
 
 

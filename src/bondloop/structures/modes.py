@@ -68,7 +68,7 @@ class Modes:
 
     @property
     def participation(self) -> dict[str, NDArray[np.float64]]:
-        """Participation factors φᵀ M r by direction (``"ux"`` ...), r being 1 at all its degrees of freedom."""
+        """Participation factors φᵀ M r by direction (``"ux"`` ...), r being 1 at every such name."""
         found = {d: np.array([name.endswith(f".{d}") for name in self.dofs]) for d in DIRECTIONS}
         return {d: self.weighted.T @ r.astype(float) for d, r in found.items() if r.any()}
 

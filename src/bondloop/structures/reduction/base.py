@@ -65,8 +65,8 @@ class ReductionError:
     def __str__(self) -> str:
         low, high = self.frequencies[0], self.frequencies[-1]
         return (
-            f"{self.what}: from {low:.4g} to {high:.4g} Hz the response is wrong by {_percent(self.rms)} (rms) "
-            f"and by at most {_percent(self.largest)}, at {self.worst:.4g} Hz"
+            f"{self.what}: from {low:.4g} to {high:.4g} Hz the response is wrong by {_percent(self.rms)} "
+            f"(rms) and by at most {_percent(self.largest)}, at {self.worst:.4g} Hz"
         )
 
 

@@ -25,8 +25,8 @@ def constraint_modes(matrices: Matrices, kept: list[int], inner: Any) -> NDArray
         solve = factor(matrices.K[inner][:, inner])
     except RuntimeError:
         raise SolveError(
-            "what is left when the kept degrees of freedom are held can still move by itself: its stiffness is "
-            "singular; keep more of them, or support the structure"
+            "what is left when the kept degrees of freedom are held can still move by itself: its stiffness "
+            "is singular; keep more of them, or support the structure"
         ) from None
     return -np.asarray(solve(matrices.K[inner][:, kept].toarray()))
 
