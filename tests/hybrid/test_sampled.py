@@ -11,7 +11,7 @@ from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.program.signals import Sine, Table
-from bondloop.rigs import Bias, Emulated, Gain, Noise, Sensor
+from bondloop.rigs import Bias, Emulated, GainError, Noise, Sensor
 from bondloop.transfer import MassSpringDamper
 
 M, CN, KN = 2.0, 1.5, 300.0  # numerical mass, its damper to ground, its spring from the wall
@@ -119,7 +119,7 @@ def test_a_latency_that_does_not_divide_is_refused_with_one_that_does():
 
 def test_sensors_act_in_the_loop():
     """A load cell with a gain of 1.1 and a bias of 0.02 N is what the numerical half feels."""
-    run = a_test(sensors={"force": Sensor((Gain(1.1), Bias(0.02)))}).run(2)
+    run = a_test(sensors={"force": Sensor((GainError(0.1), Bias(0.02)))}).run(2)
     assert run["measured.force"] == pytest.approx(1.1 * run["force"] + 0.02, abs=1e-12)
     assert run["synchronisation.force"] == pytest.approx(run["force"] - run["measured.force"], abs=1e-12)
     plain = a_test().run(2)
@@ -196,6 +196,6 @@ def test_a_command_that_drives_a_mass_directly_is_refused():
 
 
 def test_continuous_coupling_has_no_imperfections():
-    for options in ({"latency": 1 / RATE}, {"sensors": {"force": Sensor((Noise(1.0),))}}, {"drive": (Gain(1.1),)}):
+    for options in ({"latency": 1 / RATE}, {"sensors": {"force": Sensor((Noise(1.0),))}}, {"drive": (GainError(0.1),)}):
         with pytest.raises(InputError, match="continuous coupling is ideal"):
             a_test(coupling="continuous", **options).run(1)

@@ -42,6 +42,7 @@ def test_values_that_must_be_positive(name, value):
     [
         (Beam("a", "b", **{**STEEL, "rho": -1}), r"beam\[0\].*rho = -1 must not be negative"),
         (Beam("a", "b", **{**STEEL, "rho": np.nan}), r"beam\[0\].*rho = nan is not finite"),
+        (Beam("a", "b", **{**STEEL, "E": None}), "E is None; expected a number"),
         (Timoshenko("a", "b", **STEEL, G=-1.0), "G = -1 must be positive"),
         (Frame2D("a", "b", **STEEL, beta=-1), "beta = -1 must not be negative"),
         (Dashpot("a", "b", c=-1.0), r"dashpot\[0\].*c = -1 must not be negative"),

@@ -151,8 +151,7 @@ def test_propped_cantilever_by_a_hinge_at_its_end():
 
 
 def test_portal_frame_sway():
-    """Fixed portal, stiff axially: k = 24EI_c/h³ · (6r + 1)/(6r + 4), r = I_b h / I_c L (Kleinlogel 1952).
-    """
+    """Fixed portal, stiff axially: k = 24EI_c/h³ · (6r + 1)/(6r + 4), r = I_b h / I_c L (Kleinlogel 1952)."""
     h, span, Ic, Ib = 3.0, 5.0, 2e-6, 3e-6
     s = Structure("portal")
     s.node("a")
@@ -245,11 +244,12 @@ def test_releases_equal_a_hinge_modelled_with_two_nodes():
     tied.node("h2", x=1.0, y=0.5)
     tied.line("h2", "b", n=3, element=Frame2D("h2", "b", **PLANE))
     tied.tie("h", "h2", "ux", "uy")
-    u = []
-    for s in (released, tied):
-        u.append([deflection(s, {"h.uy": 1.0}, f"h.{d}") for d in ("ux", "uy", "rz")])
+    u = [[deflection(s, {"h.uy": 1.0}, f"h.{d}") for d in ("ux", "uy", "rz")] for s in (released, tied)]
     assert u[0] == pytest.approx(u[1], rel=1e-9)
-    mode = [eigh(s.assemble().K.toarray(), s.assemble().M.toarray(), eigvals_only=True)[0] for s in (released, tied)]
+    mode = [
+        eigh(s.assemble().K.toarray(), s.assemble().M.toarray(), eigvals_only=True)[0]
+        for s in (released, tied)
+    ]
     assert mode[0] == pytest.approx(mode[1], rel=2e-3)  # static condensation of the hinge's rotation
     assert mode[0] >= mode[1]  # Guyan never lowers a frequency
 

@@ -1,4 +1,4 @@
-"""Natural frequencies of continuous members against their frequency equations, and the order of convergence."""
+"""Natural frequencies of members against their frequency equations, and the order of convergence."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,9 @@ def test_consistent_beam_converges_with_order_four(case):
 
 def test_lumped_beam_converges_with_order_two():
     sizes = np.array([8, 16, 32, 64])
-    errors = [abs(np.sqrt(squares(beam(n, {"a": CLAMPED}), "lumped")[0]) - 1.8751040687119611**2) for n in sizes]
+    errors = [
+        abs(np.sqrt(squares(beam(n, {"a": CLAMPED}), "lumped")[0]) - 1.8751040687119611**2) for n in sizes
+    ]
     assert order(errors, 1 / sizes) == pytest.approx(2, abs=0.1)
 
 
@@ -104,7 +106,9 @@ def test_torsion_of_a_fixed_free_shaft():
     s = Structure("shaft")
     s.node("a")
     s.node("b", z=2.0)
-    s.line("a", "b", n=40, element=Frame3D("a", "b", E=2e11, G=8e10, A=1e-2, Iy=1e-5, Iz=1e-5, J=2e-5, rho=7850))
+    s.line(
+        "a", "b", n=40, element=Frame3D("a", "b", E=2e11, G=8e10, A=1e-2, Iy=1e-5, Iz=1e-5, J=2e-5, rho=7850)
+    )
     s.support("a")
     for i in range(1, 40):
         s.support(f"a-b.{i}", "ux", "uy", "uz", "rx", "ry")
@@ -113,7 +117,7 @@ def test_torsion_of_a_fixed_free_shaft():
     assert np.sqrt(squares(s)[0]) == pytest.approx(exact, rel=1e-4)
 
 
-def timoshenko_determinant(w, L, E, G, A, I, rho, kappa, ends):
+def timoshenko_determinant(w, L, *, E, G, A, I, rho, kappa, ends):
     """Boundary determinant of the exact solution; Timoshenko 1921, as in Han, Benaroya and Wei 1999.
 
     w = C e^{sx}, ψ = D e^{sx} with κGA(s² w - s ψ) + ρAω² w = 0, EI s² ψ + κGA(s w - ψ) + ρIω² ψ = 0.
@@ -159,15 +163,18 @@ def test_timoshenko_pinned_beam_in_closed_form():
     kGA = kappa * G * A
     for mode in (1, 2):
         k = mode * np.pi
-        roots = np.roots([
-            rho * A * rho * I,
-            -(rho * A * (E * I * k**2 + kGA) + kGA * rho * I * k**2),
-            kGA * E * I * k**4,
-        ])
+        roots = np.roots(
+            [
+                rho * A * rho * I,
+                -(rho * A * (E * I * k**2 + kGA) + kGA * rho * I * k**2),
+                kGA * E * I * k**4,
+            ]
+        )
         exact = np.sqrt(np.min(roots.real))
         element = Timoshenko("a", "b", E=E, G=G, A=A, I=I, rho=rho, kappa=kappa)
         errors = [
-            np.sqrt(squares(beam(n, {"a": PINNED, "b": PINNED}, element))[mode - 1]) - exact for n in (8, 16, 32)
+            np.sqrt(squares(beam(n, {"a": PINNED, "b": PINNED}, element))[mode - 1]) - exact
+            for n in (8, 16, 32)
         ]
         assert abs(errors[-1]) < 1e-3 * exact
         assert order(np.abs(errors), 1 / np.array([8, 16, 32])) > 1.9

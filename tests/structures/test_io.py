@@ -36,7 +36,10 @@ def test_round_trip_is_exact(matrices, tmp_path, suffix):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=3, max_size=3), st.sampled_from(["npz", "mat", "mtx"]))
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64), min_size=3, max_size=3),
+    st.sampled_from(["npz", "mat", "mtx"]),
+)
 def test_any_number_survives_a_round_trip(tmp_path_factory, values, suffix):
     a, b, c = values
     K = np.array([[a, b], [b, c]])

@@ -259,12 +259,13 @@ class _Assignment:
         new = self.trail(cause) if cause >= 0 else f"{reason}: {flat.name(bond)}"
         if before >= 0 and cause < 0:
             # What was fixed before came through a node next to the bond; at a junction the reason is plain.
-            (node,) = {flat.tail[bond], flat.head[bond]} & {flat.tail[before], flat.head[before]}
-            if flat.kind[node] <= ONE and self.strong[node] == before:
-                self.clash(node, self.trail(before), new)
-            if flat.kind[node] <= ONE:
-                self.to_head[bond] = 0
-                self.starved(node, new)
+            shared = {flat.tail[bond], flat.head[bond]} & {flat.tail[before], flat.head[before]}
+            for node in sorted(n for n in shared if flat.kind[n] <= ONE):
+                if self.strong[node] == before:
+                    self.clash(node, self.trail(before), new)
+                if self.strong[node] == bond:
+                    self.to_head[bond] = 0
+                    self.starved(node, new)
         raise CausalityError(
             f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
             f"({self.trail(bond)}) and ({new}); change one of the two"

@@ -235,6 +235,12 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
             for gate, index in passed:
                 name = paths[gate]
                 flat.through[f"{name}[{index}]" if (gate.size or 1) > 1 else name] = k
+    _check_ports(flat, enter, leave)
+
+
+def _check_ports(flat: Flat, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
+    """Every port is passed through or a free end; a port with two arrows in or out is named first."""
+    paths = flat.paths
     for port in flat.ports:
         if (len(enter.get(port, ())) > 1 or len(leave.get(port, ())) > 1) and (port.size or 1) == 1:
             _unconnected(port, paths[port], 0, enter, leave)

@@ -131,6 +131,7 @@ class HybridTest:
     @cached_property
     def design(self) -> Design:
         """Numerical half and controller together."""
+        assert self.rig_system  # whether the rig fits comes first
         design = self.controller.design(self.half, self.rig.actuator_list())
         return replace(design, system=with_values(design.system, self.values_for(design.system)))
 

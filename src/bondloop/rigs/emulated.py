@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,12 @@ from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
+from bondloop.program.expr import Var
 from bondloop.substructure.half import orientation
 from bondloop.transfer.base import OUT, transfer_system
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Expr, Var
+    from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
 __all__ = ["Emulated", "RigSystem"]
@@ -140,7 +141,6 @@ class Emulated:
                     f"found {', '.join(u.name for u in own) or 'none'}"
                 )
             commands.append(own[0])
-        _refuse_inputs([u.name for u in system.input_vars if u not in commands])
         return self._finish(system, commands, forces, velocities, prefix)
 
     def _composed(self, actuators: list[Any], prefix: str) -> RigSystem:
@@ -155,7 +155,6 @@ class Emulated:
         links: dict[Var, Expr] = {}
         forces = []
         ends = [prefix + f"specimen.{end.path}" for end in interfaces(self.physical)]
-        _refuse_inputs([u for u in specimen.inputs if u.rpartition(".")[0] not in ends])
         for i, (t, direction) in enumerate(zip(transfers, orientation(self.physical), strict=True)):
             name = ends[i]
             if f"{name}.flow" not in by_name:
@@ -181,6 +180,7 @@ class Emulated:
                 f"the rig would need the rate of {names}: the command drives a mass directly; model the stiffness "
                 "or the lag between them"
             )
+        system = _constant_sources(system, commands)
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
@@ -207,9 +207,17 @@ class Emulated:
         }
 
 
-def _refuse_inputs(names: list[str]) -> None:
-    if names:
+def _constant_sources(system: System, commands: Sequence[Var]) -> System:
+    """Turn sources with a value, such as a weight, into parameters; refuse inputs that nothing drives."""
+    others = [u for u in system.input_vars if u not in commands]
+    driven = [u.name for u in others if u.name not in system.input_defaults]
+    if driven:
         raise ModelError(
-            f"the physical half has inputs of its own ({', '.join(names)}); an excitation must act on the "
-            "numerical half: cut elsewhere, or give the source a constant value"
+            f"the physical half has inputs of its own ({', '.join(driven)}); an excitation must act on the "
+            "numerical half: cut elsewhere, or give the source a value, as in Se(effort=10)"
         )
+    if not others:
+        return system
+    constants = {u: Var(u.name) for u in others}
+    parameters: dict[Var, float | None] = {constants[u]: system.input_defaults[u.name] for u in others}
+    return connect("rig", [system], constants, system.output_exprs, parameters=parameters)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Zero, bond
-from bondloop.errors import InputError
+from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
+from bondloop.errors import InputError, unknown_name
 from bondloop.structures.matrices import Matrices
 
 __all__ = ["StructureModel", "field_form", "network_form"]
@@ -33,27 +33,31 @@ class StructureModel(Model):
 
     def __init__(self, name: str, dofs: Iterable[str]) -> None:
         super().__init__(name)
-        object.__setattr__(self, "_dofs", tuple(dofs))
-        for dof in self._dofs:
+        junctions: dict[str, One] = {}
+        for dof in dofs:
             node, _, motion = dof.rpartition(".")
-            if not node:
-                raise InputError(f"a degree of freedom is named 'node.motion', such as 'tip.uy'; found '{dof}'")
+            junctions[dof] = One()
+            if not node:  # a generalised coordinate of a reduced model
+                self._add(dof, junctions[dof])
+                continue
             holder = self._parts.get(node)
             if holder is None:
                 holder = Model()
                 self._add(node, holder)
                 object.__setattr__(self, node, holder)
-            setattr(holder, motion, One())
+            setattr(holder, motion, junctions[dof])
+        self._junctions = junctions
 
     @property
     def dofs(self) -> tuple[str, ...]:
         """Names of the degrees of freedom."""
-        return tuple(self._dofs)
+        return tuple(self._junctions)
 
     def junction(self, dof: str) -> One:
-        """The 1-junction of a degree of freedom."""
-        found = self.find(dof)
-        assert isinstance(found, One)
+        """Return the 1-junction of a degree of freedom."""
+        found: One | None = self._junctions.get(dof)
+        if found is None:
+            raise InputError(unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure"))
         return found
 
     def apply_forces(self, forces: Mapping[str, str] | Iterable[str]) -> None:
@@ -63,6 +67,24 @@ class StructureModel(Model):
             source = Se(name)
             setattr(self, f"force_{i}", source)
             bond(source, self.junction(dof))
+
+    def apply_pattern(self, pattern: Mapping[str, float], name: str) -> None:
+        """Put one input on many degrees of freedom: forces in a fixed pattern, such as wind or -M r of the ground.
+
+        Parameters
+        ----------
+        pattern
+            Force per unit of the input, by degree of freedom.
+        name
+            Name of the input.
+        """
+        source = Input(name)
+        setattr(self, f"{name}_input", source)
+        for i, (dof, weight) in enumerate(pattern.items()):
+            force = MSe(lambda s, weight=float(weight): weight * s)
+            setattr(self, f"{name}_force_{i}", force)
+            bond(source, force)
+            bond(force, self.junction(dof))
 
 
 def field_form(matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()) -> StructureModel:

@@ -17,7 +17,14 @@ __all__ = ["Sine", "SumOfSines"]
 
 
 def _sine(amplitude: float, frequency: float, phase: float, t: Expr) -> Expr:
-    return amplitude * function("sin", (2 * math.pi * frequency) * t + phase)
+    """Write whole quarter turns as sin or cos of the plain angle: exact, and the two share work."""
+    angle = (2 * math.pi * frequency) * t
+    turns = phase / (math.pi / 2)
+    quarters = round(turns)
+    if abs(turns - quarters) > 1e-15 * abs(quarters):
+        return amplitude * function("sin", angle + phase)
+    wave = function("cos" if quarters % 2 else "sin", angle)
+    return (-amplitude if quarters % 4 >= 2 else amplitude) * wave
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Element(ABC):
     node_dofs: ClassVar[tuple[str, ...]]
     positive: ClassVar[tuple[str, ...]] = ()
     not_negative: ClassVar[tuple[str, ...]] = ("beta",)
+    optional: ClassVar[tuple[str, ...]] = ()
 
     beta: Number = field(default=0.0, kw_only=True)
 
@@ -78,7 +79,7 @@ class Element(ABC):
         found = []
         for name in quantities(type(self)):
             value = getattr(self, name)
-            if value is None:
+            if value is None and name in self.optional:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
                 found.append(f"{name} is {value!r}; expected a number or text with a unit")

@@ -44,8 +44,6 @@ class SpaceBending(Member):
     Iy: Number = field(kw_only=True)
     Iz: Number = field(kw_only=True)
     rho: Number = field(kw_only=True, default=0.0)
-    kappa_y: Number | None = field(kw_only=True, default=None)
-    kappa_z: Number | None = field(kw_only=True, default=None)
     reference: tuple[float, float, float] | None = field(kw_only=True, default=None)
     release_a: tuple[str, ...] = field(kw_only=True, default=())
     release_b: tuple[str, ...] = field(kw_only=True, default=())
@@ -72,14 +70,15 @@ class SpaceBending(Member):
 def bend(elements: Sequence[Any], L: Array) -> tuple[Array, Array, Array]:
     """Local K, M and lumped M of bending in both planes, shape (n, 12, 12)."""
     E, A, rho = (column(elements, name) for name in ("E", "A", "rho"))
-    G = column(elements, "G") if hasattr(elements[0], "G") else np.full(len(L), np.nan)
+    rigid = np.full(len(L), np.nan)
+    shear = hasattr(elements[0], "G")
     K, M, lumped = np.zeros((3, len(L), 12, 12))
     for places, moment, factor, sign in (
         (ABOUT_Z, "Iz", "kappa_y", np.ones(4)),
         (ABOUT_Y, "Iy", "kappa_z", MIRROR),
     ):
-        I, kappa = column(elements, moment), column(elements, factor)
-        GA = kappa * G * A
+        I = column(elements, moment)
+        GA = column(elements, factor) * column(elements, "G") * A if shear else rigid
         phi = shear_ratio(E * I, GA, L)
         rhoI = np.where(np.isnan(GA), 0.0, rho * I)
         at, signs = np.ix_(range(len(L)), places, places), sign[:, None] * sign

@@ -52,6 +52,7 @@ class Frame2D(PlaneBending):
     """
 
     kind: ClassVar[str] = "frame2d"
+    optional: ClassVar[tuple[str, ...]] = ("G",)
 
     G: Number | None = field(kw_only=True, default=None)
     kappa: Number = field(kw_only=True, default=5 / 6)

@@ -53,9 +53,12 @@ class Frame3D(SpaceBending):
     """
 
     kind: ClassVar[str] = "frame3d"
+    optional: ClassVar[tuple[str, ...]] = ("kappa_y", "kappa_z")
 
     G: Number = field(kw_only=True)
     J: Number = field(kw_only=True)
+    kappa_y: Number | None = field(kw_only=True, default=None)
+    kappa_z: Number | None = field(kw_only=True, default=None)
 
     @classmethod
     def blocks(cls, elements: Sequence[Self], xyz: Array) -> Blocks:
