@@ -79,7 +79,7 @@ def test_a_plane_member_out_of_its_plane():
     s = two_nodes()
     s.node("c", z=1.0)
     s.add(Frame2D("a", "c", **STEEL))
-    with pytest.raises(InputError, match="leaves the xy-plane.*Frame3D"):
+    with pytest.raises(InputError, match=r"leaves the xy-plane.*Frame3D"):
         s.assemble()
 
 

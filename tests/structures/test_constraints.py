@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import eigh, null_space
 
-from bondloop.structures import Frame2D, Frame3D, PointMass, Spring, Structure
+from bondloop.errors import InputError
+from bondloop.structures import Bar, Frame2D, Frame3D, PointMass, Spring, Structure
 from bondloop.structures.constraints import eliminate
 
 STEEL = {"E": 210e9, "A": 1e-3, "rho": 7850.0}
@@ -144,3 +145,28 @@ def test_floor_of_a_plane_frame_moves_sideways_together():
     s.support("b0")
     s.tie("a", "b", "ux")
     assert s.assemble().dofs == ("a.ux", "a.uy", "a.rz", "b.uy", "b.rz")
+
+
+def test_a_tie_leaves_out_what_only_one_node_has():
+    """A bar hung on a frame's corner: translations are shared, the corner's rotation stays free."""
+    s = Structure("hung")
+    for name, x, y in (("a", 0, 0), ("b", 0, 3), ("hook", 0, 3), ("end", 1, 4)):
+        s.node(name, x, y)
+    s.add(Frame2D("a", "b", **STEEL, I=1e-6))
+    s.add(Bar("hook", "end", **STEEL))
+    s.support("a")
+    s.support("end")
+    s.tie("b", "hook")
+    assert s.assemble().dofs == ("b.ux", "b.uy", "b.rz")
+    s.constrain({"b.rz": 1.0, "hook.rz": -1.0})
+    with pytest.raises(InputError, match=r"constraint \+1 b.rz -1 hook.rz = 0: no element uses hook.rz"):
+        s.assemble()
+
+
+def test_a_constraint_that_stops_the_ground_is_refused():
+    s = chain()
+    s.constrain({"m0.ux": 1.0, "m1.ux": 1.0})
+    with pytest.raises(
+        InputError, match=r"between m0.ux, m1.ux does not let the structure move with the ground"
+    ):
+        s.base_excitation("ux")

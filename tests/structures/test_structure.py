@@ -80,7 +80,7 @@ def test_matrices_are_exactly_symmetric_and_follow_changes():
 
 
 def test_entries_that_elements_cancel_stay_stored():
-    """Equal elements: the coupling of uy and rz at an inner node vanishes; da Silva's network has its spring."""
+    """Equal elements: the coupling of uy and rz at an inner node vanishes; da Silva's network keeps it."""
     m = cantilever(2).assemble()
     i, j = m.index("root-tip.1.uy"), m.index("root-tip.1.rz")
     row = m.K[[i]].tocoo()

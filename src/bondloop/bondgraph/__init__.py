@@ -31,5 +31,6 @@ from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
 
 __all__ = [
     "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I",
-    "IField", "Input", "Integrator", "MSe", "MSf", "Model", "One", "Part", "Port", "R", "RField", "Se", "Sf", "Zero", "bond",
+    "IField", "Input", "Integrator", "MSe", "MSf", "Model", "One", "Part", "Port", "R", "RField",
+    "Se", "Sf", "Zero", "bond",
 ]  # fmt: skip

@@ -216,7 +216,8 @@ class StateSpace:
         s = 1j * 1.7 * float(np.median(size))
         value = explicit.frequency_response([s.imag])[0, i, j]
         gain = value * np.prod(s - poles) / np.prod(s - zeros)
-        return np.real(gain) * np.real(np.poly(zeros)), np.real(np.poly(poles))
+        numerator, denominator = (np.atleast_1d(np.real(np.poly(roots))) for roots in (zeros, poles))
+        return np.real(gain) * numerator, denominator
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.signal.StateSpace`` (or, with ``dt``, its discrete form)."""
@@ -227,18 +228,24 @@ class StateSpace:
         return signal.StateSpace(*matrices, **({"dt": self.dt} if self.dt else {}))
 
     def to_control(self) -> Any:
-        """Return a python-control ``StateSpace`` with the same names (extra ``control``)."""
+        """Return a python-control ``StateSpace`` (extra ``control``).
+
+        python-control does not allow dots in the names of inputs and outputs: ``v.flow`` becomes ``v_flow``.
+        ``System.from_control()`` gives the path names back.
+        """
         try:
             import control
         except ImportError:
-            raise InputError(
-                "to_control() needs the package 'control': pip install bondloop[control]"
-            ) from None
+            raise InputError("to_control() needs the package 'control': pip install bondloop[control]") from None
         s = self.explicit()
-        return control.ss(
-            *(M.toarray() for M in (s.A, s.B, s.C, s.D)), self.dt,
-            states=list(self.states), inputs=list(self.inputs), outputs=list(self.outputs),
-        )  # fmt: skip
+        inputs, outputs = ([name.replace(".", "_") for name in names] for names in (self.inputs, self.outputs))
+        for short, names in ((inputs, self.inputs), (outputs, self.outputs)):
+            if len(set(short)) != len(short):
+                raise InputError(f"the names {', '.join(names)} are not distinct once '.' is written as '_'")
+        matrices = (M.toarray() for M in (s.A, s.B, s.C, s.D))
+        plant = control.ss(*matrices, self.dt, states=list(self.states), inputs=inputs, outputs=outputs)
+        plant.path_names = dict(zip([*inputs, *outputs], [*self.inputs, *self.outputs], strict=True))
+        return plant
 
     def to_system(self, name: str = "system") -> System:
         """Return the same system as a program of assignments, one row at a time."""

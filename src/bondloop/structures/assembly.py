@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.errors import InputError
+from bondloop.structures.checks import raise_faults
 from bondloop.structures.constraints import PLANES, RigidFloor, eliminate, floor_rows
 from bondloop.structures.elements.base import DOFS, Array, Blocks, Element
+from bondloop.structures.ground_motion import rigid_motion
 
 if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
@@ -30,6 +33,8 @@ class Assembly:
         Their places, 6 · node + dof.
     held
         Which of them a support holds.
+    rows
+        Constraints as (degree of freedom, coefficient).
     T
         Sparse, shape (n, m): u = T q.
     free
@@ -42,6 +47,7 @@ class Assembly:
     names: tuple[str, ...]
     codes: Array
     held: Array
+    rows: list[list[tuple[int, float]]]
     T: Any
     free: Array
 
@@ -49,6 +55,17 @@ class Assembly:
     def free_names(self) -> tuple[str, ...]:
         """Names of the free degrees of freedom."""
         return tuple(self.names[i] for i in self.free)
+
+    def rigid(self, xyz: Array, direction: str) -> Array:
+        """Motion of all degrees of freedom when the ground moves by one, which constraints must allow."""
+        r = rigid_motion(xyz, self.codes, direction)
+        for row in self.rows:
+            if abs(sum(c * r[i] for i, c in row)) > 1e-9 * sum(abs(c * r[i]) for i, c in row):
+                names = ", ".join(self.names[i] for i, _ in row)
+                raise InputError(
+                    f"a constraint between {names} does not let the structure move with the ground"
+                )
+        return r
 
     def reduced(self, matrix: Any) -> Any:
         """Return TᵀAT."""
@@ -99,8 +116,9 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
             k = number[6 * place[node] + DOFS.index(d)]
             if k >= 0 and f"{node}.{d}" not in released:
                 held[k] = True
-    T, free = eliminate(constraint_rows(structure, place, number, used), held)
-    return Assembly(**matrices, names=names, codes=known, held=held, T=T, free=free)
+    constraints = constraint_rows(structure, place, number, used)
+    T, free = eliminate(constraints, held)
+    return Assembly(**matrices, names=names, codes=known, held=held, rows=constraints, T=T, free=free)
 
 
 def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
@@ -127,13 +145,19 @@ def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Arr
 def constraint_rows(
     structure: Structure, place: dict[str, int], number: Array, used: Array
 ) -> list[list[tuple[int, float]]]:
-    """Return all constraints in numbers of degrees of freedom; what no element uses stays at zero."""
-    rows = []
+    """Return all constraints in numbers of degrees of freedom."""
+    rows: list[tuple[tuple[int, float], ...]] = []
+    faults = []
     for c in structure.constraints:
         if isinstance(c, RigidFloor):
-            rows += list(floor_rows(c, place, structure.coordinates, used))
-        else:
-            split = [(d.rpartition("."), a) for d, a in c.terms]
-            rows.append(tuple((6 * place[node] + DOFS.index(dof), a) for (node, _, dof), a in split))
-    numbered = [[(int(number[code]), a) for code, a in row if number[code] >= 0] for row in rows]
-    return [row for row in numbered if row]
+            rows += floor_rows(c, place, structure.coordinates, used)
+            continue
+        split = [(d.rpartition("."), a) for d, a in c.terms]
+        row = tuple((6 * place[node] + DOFS.index(dof), a) for (node, _, dof), a in split)
+        missing = [d for (d, _), (code, _) in zip(c.terms, row, strict=True) if not used[code]]
+        if not missing:
+            rows.append(row)
+        elif not c.lenient:
+            faults.append(f"constraint {c.label}: no element uses {', '.join(missing)}")
+    raise_faults(structure.name, faults)
+    return [[(int(number[code]), a) for code, a in row] for row in rows]

@@ -13,7 +13,7 @@ from bondloop.structures.elements.base import DOFS, Array
 if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
 
-__all__ = ["free_motions", "raise_faults", "structure_faults"]
+__all__ = ["free_motions", "lonely_masses", "raise_faults", "refuse_mechanism", "structure_faults"]
 
 NULL = 5e-15
 """Stiffness, relative to the diagonal, that rounding alone leaves behind."""
@@ -78,6 +78,18 @@ def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:
         for name, e in structure.elements.items()
         if e.kind == "mass" and e.nodes[0] not in have
     ]
+
+
+def refuse_mechanism(name: str, K: Any, dofs: tuple[str, ...], xyz: Array) -> None:
+    """Raise if there are motions without stiffness, and say what they move."""
+    motions = free_motions(K, dofs, float(np.linalg.norm(np.ptp(xyz, axis=0))) or 1.0)
+    if motions:
+        moving = "; ".join(f"({i}) {', '.join(m)}" for i, m in enumerate(motions, start=1))
+        raise InputError(
+            f"structure '{name}' is a mechanism: {len(motions)} motion(s) without stiffness (or with less than "
+            f"rounding leaves), moving mostly {moving}; add supports or elements, or pass free=True if it is "
+            "meant to move freely"
+        )
 
 
 def free_motions(K: Any, names: tuple[str, ...], size: float) -> list[tuple[str, ...]]:

@@ -26,6 +26,8 @@ class Constraint:
     """A linear combination of degrees of freedom that stays zero; the first one named is eliminated."""
 
     terms: tuple[tuple[str, float], ...]
+    lenient: bool = False
+    """Whether to leave out a constraint on a degree of freedom that does not exist, rather than refuse it."""
 
     @property
     def label(self) -> str:
@@ -130,7 +132,7 @@ def checked_floor(master: str, nodes: Sequence[str], plane: str) -> RigidFloor:
     return RigidFloor(master, tuple(nodes), plane)
 
 
-def checked_constraint(terms: Mapping[str, float]) -> Constraint:
+def checked_constraint(terms: Mapping[str, float], *, lenient: bool = False) -> Constraint:
     """Return a constraint with at least one term that counts."""
     kept = tuple((d, float(c)) for d, c in terms.items() if c)
     if not kept or not all(np.isfinite(c) for _, c in kept):
@@ -140,4 +142,4 @@ def checked_constraint(terms: Mapping[str, float]) -> Constraint:
     for d, _ in kept:
         if d.rpartition(".")[2] not in DOFS:
             raise InputError(f"constraint {dict(terms)}: '{d}' is not a degree of freedom such as 'a.ux'")
-    return Constraint(kept)
+    return Constraint(kept, lenient)

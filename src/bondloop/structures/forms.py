@@ -33,12 +33,13 @@ class StructureModel(Model):
 
     def __init__(self, name: str, dofs: Iterable[str]) -> None:
         super().__init__(name)
-        junctions: dict[str, One] = {}
-        for dof in dofs:
+        junctions = {dof: One() for dof in dofs}
+        # Generalised coordinates of a reduced model are named mode[0], mode[1], ...: arrays without a node.
+        for array in dict.fromkeys(dof.partition("[")[0] for dof in junctions if "." not in dof):
+            setattr(self, array, [j for dof, j in junctions.items() if dof.partition("[")[0] == array])
+        for dof in junctions:
             node, _, motion = dof.rpartition(".")
-            junctions[dof] = One()
-            if not node:  # a generalised coordinate of a reduced model
-                self._add(dof, junctions[dof])
+            if not node:
                 continue
             holder = self._parts.get(node)
             if holder is None:

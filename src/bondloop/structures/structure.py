@@ -9,12 +9,12 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
-from bondloop.structures.checks import free_motions, lonely_masses, raise_faults, structure_faults
+from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
 from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
-from bondloop.structures.ground_motion import Prescribed, rigid_motion
+from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
 
@@ -151,9 +151,11 @@ class Structure:
         self.constraints.append(checked_constraint(terms))
 
     def tie(self, a: str, b: str, *dofs: str) -> None:
-        """Make degrees of freedom of node b follow those of node a; all six where none is named."""
+        """Make degrees of freedom of node b follow those of node a; none named: all that both have."""
+        self._cache.clear()
         for d in dofs or DOFS:
-            self.constrain({f"{b}.{d}": 1.0, f"{a}.{d}": -1.0})
+            terms = {f"{b}.{d}": 1.0, f"{a}.{d}": -1.0}
+            self.constraints.append(checked_constraint(terms, lenient=not dofs))
 
     def rigid_floor(self, *, master: str, nodes: Sequence[str], plane: str = "xy") -> None:
         """Make nodes move within a plane like one rigid body led by the node `master`.
@@ -213,23 +215,13 @@ class Structure:
     def _matrices(self, assembly: Assembly, *, free: bool) -> Matrices:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
-            self._refuse_mechanism(K, assembly.free_names)
+            refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
         alpha, beta = self._proportional
         if alpha or beta:
             C = C + alpha * M + beta * K
         if self._ratios is not None:
             C = C + modal_damping_matrix(M, K, self._ratios)
         return Matrices(M, C, K, assembly.free_names)
-
-    def _refuse_mechanism(self, K: object, names: tuple[str, ...]) -> None:
-        size = float(np.linalg.norm(np.ptp(self.coordinates, axis=0))) or 1.0
-        motions = free_motions(K, names, size)
-        if motions:
-            moving = "; ".join(f"({i}) {', '.join(m)}" for i, m in enumerate(motions, start=1))
-            raise InputError(
-                f"structure '{self.name}' is a mechanism: {len(motions)} motion(s) without stiffness, moving "
-                f"mostly {moving}; add supports or elements, or pass free=True if it is meant to move freely"
-            )
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
         """Return the forces on the free degrees of freedom from named ones in N or N m."""
@@ -261,7 +253,7 @@ class Structure:
         The direction is one of ``"ux"`` to ``"rz"``; rotations of the ground are about the origin.
         """
         assembly = self.assembly()
-        return rigid_motion(self.coordinates, assembly.codes, direction)[assembly.free]
+        return assembly.rigid(self.coordinates, direction)[assembly.free]
 
     def base_excitation(self, direction: str, mass: Mass = "consistent") -> Array:
         """Return -M r, the force on the free degrees of freedom per unit of ground acceleration.
@@ -271,8 +263,7 @@ class Structure:
         has none).
         """
         assembly = self.assembly(mass)
-        r = rigid_motion(self.coordinates, assembly.codes, direction)
-        return np.asarray(-(assembly.T.T @ (assembly.M @ r)))
+        return np.asarray(-(assembly.T.T @ (assembly.M @ assembly.rigid(self.coordinates, direction))))
 
     def prescribed(self, *dofs: str, mass: Mass = "consistent", free: bool = False) -> Prescribed:
         """Impose the motion of some degrees of freedom, as du Bois 2010 eq. (15).
@@ -288,7 +279,7 @@ class Structure:
                 )
         answer = Prescribed.of(whole, dofs)
         if not free:
-            self._refuse_mechanism(answer.matrices.K, answer.matrices.dofs)
+            refuse_mechanism(self.name, answer.matrices.K, answer.matrices.dofs, self.coordinates)
         return answer
 
 

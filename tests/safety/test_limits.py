@@ -1,0 +1,23 @@
+"""Limits: given in SI or as text, positive, described."""
+
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.safety import Limits
+
+
+def test_units_are_accepted_as_text():
+    limits = Limits(displacement="25 mm", force="0.5 kN", velocity=0.2)
+    assert (limits.displacement, limits.force, limits.velocity) == pytest.approx((0.025, 500.0, 0.2))
+    assert limits.describe() == {"displacement": 0.025, "velocity": 0.2, "force": 500.0, "command": None}
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), "0 mm"])
+def test_a_limit_must_be_positive(value):
+    with pytest.raises(InputError, match=r"limits\.displacement must be positive"):
+        Limits(displacement=value)
+
+
+def test_a_text_that_is_no_quantity_is_refused():
+    with pytest.raises(InputError, match="furlong"):
+        Limits(displacement="3 furlong")
