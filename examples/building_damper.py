@@ -66,7 +66,9 @@ def complete(full: Matrices, tuning: float = 0.97) -> Model:
     """Return building and damper as one bond graph; gusts push all floors alike."""
     first = modes(full, 1).omega[0]
     reduced = craig_bampton(full, interface=["roof.ux"], count=10)
-    gusts = reduced.basis.T @ np.array([1.0 if d.endswith("ux") and d.startswith(("floor", "roof")) else 0.0 for d in full.dofs])
+    gusts = reduced.basis.T @ np.array(
+        [1.0 if d.endswith("ux") and d.startswith(("floor", "roof")) else 0.0 for d in full.dofs]
+    )
     mass = 0.02 * FLOOR * STOREYS
     omega = tuning * first
     whole = Model("building_with_damper")
@@ -99,18 +101,31 @@ def main(folder: Path) -> dict[str, float]:
     full = frame()
     test = hybrid_test(complete(full))
     check = test.check()
-    print(f"{len(full)} degrees of freedom, first modes at {np.round(modes(full, 4).omega / (2 * np.pi), 3)} Hz")
+    print(
+        f"{len(full)} degrees of freedom, first modes at {np.round(modes(full, 4).omega / (2 * np.pi), 3)} Hz"
+    )
     print(check)
     run = test.run(60)
     run.save(folder / "building_damper.h5")
-    time_histories(run.record, {"roof velocity": ["reference.building.roof.ux.flow", "actual.velocity"], "force of the damper": ["force"]}, path=folder / "building_damper.png")
+    time_histories(
+        run.record,
+        {
+            "roof velocity": ["reference.building.roof.ux.flow", "actual.velocity"],
+            "force of the damper": ["force"],
+        },
+        path=folder / "building_damper.png",
+    )
     error = run["actual.velocity"] - run["reference.building.roof.ux.flow"]
     against_complete = float(np.linalg.norm(error) / np.linalg.norm(run["reference.building.roof.ux.flow"]))
     bare = complete(full)
     bare.swap("damper", Damper(1e-3, 1e-3, 1e-3))
-    still = bl.hybrid.Simulation({"bare": bare.compile(outputs=["building.roof.ux.flow"])}, excitation=test.excitation, rate=1000).run(60)
+    still = bl.hybrid.Simulation(
+        {"bare": bare.compile(outputs=["building.roof.ux.flow"])}, excitation=test.excitation, rate=1000
+    ).run(60)
     calmed = float(np.std(run["actual.velocity"]) / np.std(still["bare.building.roof.ux.flow"]))
-    print(f"against the complete system: {100 * against_complete:.2f} % rms; roof velocity with damper {100 * calmed:.0f} % of that without")
+    print(
+        f"against the complete system: {100 * against_complete:.2f} % rms; roof velocity with damper {100 * calmed:.0f} % of that without"
+    )
     print(run.verdict)
     return {"error": against_complete, "calmed": calmed, "passed": float(check.passed)}
 

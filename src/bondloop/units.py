@@ -54,15 +54,21 @@ _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 def quantity(text: str) -> float:
     """Return the SI value of a number with a unit.
 
-    Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (everything after a slash up to the next
-    ``*`` divides, as in ``N s/m``), raised by ``^`` or ``**`` or a trailing digit (``m2``). Temperatures and
-    other units with an offset are not accepted.
+    Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (which divides by the next unit only, so
+    after a slash a mere space is refused), raised by ``^`` or ``**`` or a trailing digit (``m2``).
+    Temperatures and other units with an offset are not accepted.
     """
     match = _TEXT.fullmatch(text)
     if not match:
         raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
     value = float(match[1])
+    divided = False
     for slash, word in re.findall(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)", match[2]):
+        if divided and not slash:
+            raise InputError(
+                f"{text!r} can be read in two ways; write '/{word}' to divide by it, or '*{word}' to multiply"
+            )
+        divided = divided or slash == "/"
         factor = _unit(word, text)
         value = value / factor if slash == "/" else value * factor
     return value

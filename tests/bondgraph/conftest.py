@@ -6,7 +6,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 
 
 class Mass(Model):
-    """The cell of the design document: a mass with a damper to ground, hung on a spring from its left port."""
+    """The cell of the design document: a mass with a damper to ground, hung on a spring."""
 
     def __init__(self, m, c, spring):
         self.left, self.right = Port(), Port()

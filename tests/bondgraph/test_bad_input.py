@@ -6,7 +6,25 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.bondgraph import GY, MTF, SS, TF, C, De, Df, Function, I, Integrator, Model, One, Port, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import (
+    GY,
+    MTF,
+    SS,
+    TF,
+    C,
+    De,
+    Df,
+    Function,
+    I,
+    Integrator,
+    Model,
+    One,
+    Port,
+    R,
+    Se,
+    Zero,
+    bond,
+)
 from bondloop.errors import InputError, ModelError
 
 
@@ -26,14 +44,18 @@ class Cell(Model):
 def test_unconnected_port_at_a_0_junction():
     model = model_with(cell=Cell(Zero), F=Se("F"), v=One())
     model.F >> model.v >> R(damping=1.0)
-    with pytest.raises(ModelError, match=r"port cell.port is unconnected: one side is not bonded.*Sf\(flow=0\)"):
+    with pytest.raises(
+        ModelError, match=r"port cell.port is unconnected: one side is not bonded.*Sf\(flow=0\)"
+    ):
         model.compile()
 
 
 def test_port_with_nothing_at_all():
     model = model_with(p=Port(), F=Se("F"), v=One())
     model.F >> model.v >> R(damping=1.0)
-    with pytest.raises(ModelError, match=r"port p is unconnected: nothing is bonded to it; bond it to a part outside"):
+    with pytest.raises(
+        ModelError, match=r"port p is unconnected: nothing is bonded to it; bond it to a part outside"
+    ):
         model.compile()
 
 
@@ -47,7 +69,9 @@ def test_port_with_two_arrows_in():
 def test_unconnected_element():
     model = model_with(m=I(mass=1.0), v=One())
     model.v >> R(damping=1.0)
-    with pytest.raises(ModelError, match=r"m \(I\) is not bonded to anything; it needs exactly one bond, or remove it"):
+    with pytest.raises(
+        ModelError, match=r"m \(I\) is not bonded to anything; it needs exactly one bond, or remove it"
+    ):
         model.compile()
 
 
@@ -62,7 +86,9 @@ def test_element_with_two_bonds():
 def test_incompatible_vector_sizes():
     model = model_with(v=One(2), w=One(3))
     model.v >> model.w
-    with pytest.raises(ModelError, match=r"bond v >> w: sizes differ, 2 at v and 3 at w; give both parts the same size"):
+    with pytest.raises(
+        ModelError, match=r"bond v >> w: sizes differ, 2 at v and 3 at w; give both parts the same size"
+    ):
         model.compile()
 
 
@@ -88,7 +114,9 @@ def test_negative_stiffness_is_accepted():
 
 
 def test_division_by_zero_coefficients():
-    with pytest.raises(InputError, match=r"C\(compliance=0\): the law divides by the compliance; leave the element out"):
+    with pytest.raises(
+        InputError, match=r"C\(compliance=0\): the law divides by the compliance; leave the element out"
+    ):
         C(compliance=0)
     with pytest.raises(InputError, match=r"TF\(modulus=0\) transmits nothing"):
         TF(modulus=0)
@@ -133,7 +161,9 @@ def test_misspelt_parameter_in_values():
 
 
 def test_one_coefficient_only():
-    with pytest.raises(InputError, match=r"R takes exactly one of damping, resistance, conductance, or a law; found none"):
+    with pytest.raises(
+        InputError, match=r"R takes exactly one of damping, resistance, conductance, or a law; found none"
+    ):
         R()
     with pytest.raises(InputError, match=r"found damping, resistance"):
         R(damping=1.0, resistance=2.0)
@@ -160,7 +190,12 @@ def test_not_a_number_elsewhere():
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, "2"])
 def test_sizes(size):
-    for kind in (lambda: I(mass=1.0, size=size), lambda: Se("F", size=size), lambda: SS(size=size), lambda: TF(2.0, size=size)):
+    for kind in (
+        lambda: I(mass=1.0, size=size),
+        lambda: Se("F", size=size),
+        lambda: SS(size=size),
+        lambda: TF(2.0, size=size),
+    ):
         with pytest.raises(InputError, match=r"\(size\): expected a whole number, at least 1"):
             kind()
 
@@ -180,7 +215,9 @@ def test_initial_values_of_the_wrong_length():
 
 def test_a_name_used_twice():
     model = model_with(v=One())
-    with pytest.raises(ModelError, match=r"the name 'v' is used twice in bad; choose another, or .* swap\('v', ...\)"):
+    with pytest.raises(
+        ModelError, match=r"the name 'v' is used twice in bad; choose another, or .* swap\('v', ...\)"
+    ):
         model.v = One()
     with pytest.raises(ModelError, match=r"'v' is used twice"):
         model.v = [One(), One()]
@@ -205,7 +242,9 @@ def test_an_input_name_used_twice():
     model = model_with(a=Se("F"), b=Se("F"), v=One())
     model.a >> model.v
     model.b >> model.v >> I(mass=1.0)
-    with pytest.raises(ModelError, match=r"the input name 'F' is used twice, by a and b; give the sources different names"):
+    with pytest.raises(
+        ModelError, match=r"the input name 'F' is used twice, by a and b; give the sources different names"
+    ):
         model.compile()
 
 
@@ -243,11 +282,15 @@ def test_two_port_with_one_bond():
 def test_detectors_on_the_wrong_junction():
     model = model_with(v=One(), d=De())
     model.v >> [R(damping=1.0), model.d]
-    with pytest.raises(ModelError, match=r"d detects efforts, so it must be bonded from a 0-junction; found v \(1\)"):
+    with pytest.raises(
+        ModelError, match=r"d detects efforts, so it must be bonded from a 0-junction; found v \(1\)"
+    ):
         model.compile()
     model = model_with(v=Zero(), d=Df())
     model.v >> [R(damping=1.0), model.d]
-    with pytest.raises(ModelError, match=r"d detects flows, so it must be bonded from a 1-junction; found v \(0\)"):
+    with pytest.raises(
+        ModelError, match=r"d detects flows, so it must be bonded from a 1-junction; found v \(0\)"
+    ):
         model.compile()
 
 
@@ -258,7 +301,9 @@ def test_modulated_parts_need_signals():
         j >> R(damping=1.0)
     with pytest.raises(ModelError, match=r"t \(MTF\) needs a signal; bond a detector to it"):
         model.compile()
-    with pytest.raises(InputError, match=r"MTF\(modulus\): expected a function of its signals; found 2 .*use TF"):
+    with pytest.raises(
+        InputError, match=r"MTF\(modulus\): expected a function of its signals; found 2 .*use TF"
+    ):
         MTF(2)
 
 

@@ -9,7 +9,7 @@ from bondloop.bondgraph import C, Model, Sf
 
 @pytest.fixture
 def three_mass(mass):
-    symbols = {name: sp.Symbol(name) for name in "m1 m2 m3 c1 c2 c3 k1 k2 k3".split()}
+    symbols = {name: sp.Symbol(name) for name in ["m1", "m2", "m3", "c1", "c2", "c3", "k1", "k2", "k3"]}
     model = Model("three_mass")
     model.wall = Sf("r")
     for i in (1, 2, 3):
@@ -22,29 +22,33 @@ def three_mass(mass):
 
 
 def test_symbolic_matrices_of_gawthrop_2005(three_mass):
-    # Gawthrop 2005, section 2: springs join neighbours, dampers go to ground (A(2,2) = -c1/m1), r is the wall's
-    # velocity: dq_i/dt = p_(i-1)/m_(i-1) - p_i/m_i, dp_i/dt = k_i q_i - c_i p_i/m_i - k_(i+1) q_(i+1).
+    # Gawthrop 2005, section 2: springs join neighbours, dampers go to ground (A(2,2) = -c1/m1), r is the
+    # wall's velocity: dq_i/dt = p_(i-1)/m_(i-1) - p_i/m_i, dp_i/dt = k_i q_i - c_i p_i/m_i - k_(i+1) q_(i+1).
     m1, m2, m3, c1, c2, c3, k1, k2, k3 = sp.symbols("m1 m2 m3 c1 c2 c3 k1 k2 k3")
     system = three_mass.compile()
     assert system.states == (
         "m1.C.displacement", "m1.I.momentum", "m2.C.displacement", "m2.I.momentum", "m3.C.displacement",
         "m3.I.momentum",
     )  # fmt: skip
-    assert system.A == sp.Matrix(
-        [
-            [0, -1 / m1, 0, 0, 0, 0],
-            [k1, -c1 / m1, -k2, 0, 0, 0],
-            [0, 1 / m1, 0, -1 / m2, 0, 0],
-            [0, 0, k2, -c2 / m2, -k3, 0],
-            [0, 0, 0, 1 / m2, 0, -1 / m3],
-            [0, 0, 0, 0, k3, -c3 / m3],
-        ]
+    assert (
+        sp.Matrix(
+            [
+                [0, -1 / m1, 0, 0, 0, 0],
+                [k1, -c1 / m1, -k2, 0, 0, 0],
+                [0, 1 / m1, 0, -1 / m2, 0, 0],
+                [0, 0, k2, -c2 / m2, -k3, 0],
+                [0, 0, 0, 1 / m2, 0, -1 / m3],
+                [0, 0, 0, 0, k3, -c3 / m3],
+            ]
+        )
+        == system.A
     )
-    assert system.B == sp.Matrix([1, 0, 0, 0, 0, 0])
+    assert sp.Matrix([1, 0, 0, 0, 0, 0]) == system.B
 
 
 def test_numerical_half_of_equation_7(mass):
-    # Equation (7) restricted to masses 1 and 2, the force of the physical half at the free end of mass 2 left out.
+    # Equation (7) restricted to masses 1 and 2, the force of the physical half at the free end of mass 2 left
+    # out.
     m1, m2, c1, c2, k1, k2 = sp.symbols("m1 m2 c1 c2 k1 k2")
     model = Model("numerical")
     model.wall = Sf("r")
@@ -56,8 +60,8 @@ def test_numerical_half_of_equation_7(mass):
     expected = sp.Matrix(
         [[0, -1 / m1, 0, 0], [k1, -c1 / m1, -k2, 0], [0, 1 / m1, 0, -1 / m2], [0, 0, k2, -c2 / m2]]
     )
-    assert system.A == expected
-    assert system.B == sp.Matrix([1, 0, 0, 0])
+    assert expected == system.A
+    assert sp.Matrix([1, 0, 0, 0]) == system.B
 
 
 def second_order(masses, dampings, stiffnesses):
@@ -102,7 +106,9 @@ def test_symbolic_and_numeric_matrices_agree_with_the_change_of_variables(chain,
     G = sp.Matrix(n, n, lambda i, j: int(i == j) - int(j == i - 1))
     order = [x for i in range(n) for x in (i, n + i)]
     inverse_mass = sp.diag(*[1 / x for x in m])
-    A = sp.Matrix(sp.BlockMatrix([[sp.zeros(n), -G * inverse_mass], [G.T * sp.diag(*k), -sp.diag(*c) * inverse_mass]]))
+    A = sp.Matrix(
+        sp.BlockMatrix([[sp.zeros(n), -G * inverse_mass], [G.T * sp.diag(*k), -sp.diag(*c) * inverse_mass]])
+    )
     assert sp.simplify(system.A - A.extract(order, order)) == sp.zeros(2 * n)
     values = {str(x): 1.0 + 0.3 * i for i, x in enumerate([*m, *c, *k])}
     numeric = system.numeric(values)

@@ -110,7 +110,9 @@ class TestDrivenByAFlowSource:
             space.explicit()
 
     def test_a_missing_rate_is_asked_for(self):
-        with pytest.raises(Exception, match=r"rate of input 'r' is needed; give it as a function under 'd/dt r'"):
+        with pytest.raises(
+            Exception, match=r"rate of input 'r' is needed; give it as a function under 'd/dt r'"
+        ):
             self.model().compile().simulate(1, {"r": math.sin})
 
     def test_the_rate_of_interpolated_values_is_worked_out(self):
@@ -132,9 +134,9 @@ class TestDrivenByAFlowSource:
         assert explicit.frequency_response(w)[:, 0, 0] == pytest.approx(expected, rel=1e-12)
 
     def test_input_rate_in_the_state_equation_disappears_in_explicit_form(self):
-        # Masses m1 (driven through a TF of modulus 1 by r over a rigid lever) is awkward to draw; a voltage source
-        # on two capacitors in series with a resistor does the same: the current needs d/dt V.
-        # V = e1 + e2, e1 = q/c1 is on a 1-junction with the source through C2 in derivative causality.
+        # Masses m1 (driven through a TF of modulus 1 by r over a rigid lever) is awkward to draw; a voltage
+        # source on two capacitors in series with a resistor does the same: the current needs d/dt V. V = e1 +
+        # e2, e1 = q/c1 is on a 1-junction with the source through C2 in derivative causality.
         model = Model("divider")
         model.V, model.top, model.mid = Se("V"), One(), Zero()
         model.V >> model.top >> model.mid

@@ -17,7 +17,9 @@ def flow_of(element, effort, **options):
     model.V, model.r = Se("V"), element
     model.V >> model.r
     system = model.compile(outputs=["r.flow"], **options)
-    return system.function([system.output_exprs["r.flow"]])([], [effort], [], list(system.values().values()))[0]
+    return system.function([system.output_exprs["r.flow"]])([], [effort], [], list(system.values().values()))[
+        0
+    ]
 
 
 LAWS = {
@@ -26,15 +28,25 @@ LAWS = {
     "linear and cubic": (lambda f: f + f**3, lambda f: f + f**3, [-10.0, -1e-12, 0.0, 1e-12, 3.0, 1e6]),
     "shifted cubic": (lambda f: (f + 1) ** 3 + f, lambda f: (f + 1) ** 3 + f, [-10.0, 2.0, 7.0]),
     "quadratic": (lambda f: 3 * f * sp.Abs(f), lambda f: 3 * f * abs(f), [-12.0, -1e-8, 0.0, 27.0]),
-    "linear and quadratic": (lambda f: f + 3 * f * sp.Abs(f), lambda f: f + 3 * f * abs(f), [-4.0, -1e-12, 1e-12, 14.0]),
+    "linear and quadratic": (
+        lambda f: f + 3 * f * sp.Abs(f),
+        lambda f: f + 3 * f * abs(f),
+        [-4.0, -1e-12, 1e-12, 14.0],
+    ),
     "exponential": (lambda f: sp.exp(f) - 1, lambda f: math.exp(f) - 1, [-0.9, 0.0, 5.0]),
     "sinh": (lambda f: sp.sinh(2 * f), lambda f: math.sinh(2 * f), [-5.0, 1e-9, 30.0]),
     "saturation": (lambda f: f / (1 + sp.Abs(f)), lambda f: f / (1 + abs(f)), [-0.9, 1e-10, 0.5]),
     "two slopes": (
-        lambda f: sp.Piecewise((f, f < 0), (2 * f, True)), lambda f: f if f < 0 else 2 * f, [-3.0, 0.0, 4.0]
+        lambda f: sp.Piecewise((f, f < 0), (2 * f, True)),
+        lambda f: f if f < 0 else 2 * f,
+        [-3.0, 0.0, 4.0],
     ),
-    "root": (lambda f: sp.sign(f) * sp.sqrt(sp.Abs(f)), lambda f: math.copysign(math.sqrt(abs(f)), f), [-2.0, 0.5]),
-}  # fmt: skip
+    "root": (
+        lambda f: sp.sign(f) * sp.sqrt(sp.Abs(f)),
+        lambda f: math.copysign(math.sqrt(abs(f)), f),
+        [-2.0, 0.5],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -43,9 +55,17 @@ def test_inverse_found_symbolically_against_a_root_finder(name):
     for effort in efforts:
         scale = 10 * (1 + abs(effort))
         # brentq is relative to the bracket; the law is monotonic, so widen until the root lies inside.
-        expected = 0.0 if function(0.0) == effort else brentq(
-            lambda f, e=effort: function(f) - e, -scale if name != "exponential" else -30, min(scale, 100), xtol=1e-300, rtol=1e-14
-        )  # fmt: skip
+        expected = (
+            0.0
+            if function(0.0) == effort
+            else brentq(
+                lambda f, e=effort: function(f) - e,
+                -scale if name != "exponential" else -30,
+                min(scale, 100),
+                xtol=1e-300,
+                rtol=1e-14,
+            )
+        )
         assert flow_of(R(law=law), effort) == pytest.approx(expected, rel=1e-9, abs=1e-300)
 
 

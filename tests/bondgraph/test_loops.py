@@ -23,10 +23,14 @@ def ladder(first, *shunts, source=None):
 
 def test_three_resistors():
     # i = V / (R1 + R2 R3 / (R2 + R3)) = V / (1 + 6/5) = 5/11 V.
-    system = ladder(R(resistance=1.0), R(resistance=2.0), R(resistance=3.0)).compile(outputs=["a.flow", "b.effort"])
+    system = ladder(R(resistance=1.0), R(resistance=2.0), R(resistance=3.0)).compile(
+        outputs=["a.flow", "b.effort"]
+    )
     assert any(note.startswith("algebraic loop: R.effort (linear") for note in system.notes)
     assert system.numeric().D.toarray()[:, 0] == pytest.approx([5 / 11, 6 / 11], rel=1e-14)
-    assert system.function(list(system.output_exprs.values()))([], [11.0], [], [1.0, 2.0, 3.0]) == pytest.approx([5, 6])
+    assert system.function(list(system.output_exprs.values()))(
+        [], [11.0], [], [1.0, 2.0, 3.0]
+    ) == pytest.approx([5, 6])
 
 
 def test_three_resistors_symbolically():
@@ -41,8 +45,10 @@ def bridge(r1, r2, r3, r4, r5):
     model.V, model.top, model.left, model.right = Se("V"), Zero(), Zero(), Zero()
     model.V >> model.top
     for name, tail, head, r in (
-        ("i1", model.top, model.left, r1), ("i2", model.top, model.right, r2), ("i5", model.left, model.right, r5)
-    ):  # fmt: skip
+        ("i1", model.top, model.left, r1),
+        ("i2", model.top, model.right, r2),
+        ("i5", model.left, model.right, r5),
+    ):
         branch = One()
         setattr(model, name, branch)
         tail >> branch >> head
@@ -62,7 +68,8 @@ def test_wheatstone_bridge():
 
 
 def test_balanced_bridge_with_a_nonlinear_middle():
-    # r1/r3 = r2/r4: no current in the middle whatever its law; what is left is rounding, not failure to converge.
+    # r1/r3 = r2/r4: no current in the middle whatever its law; what is left is rounding, not failure to
+    # converge.
     middle = R(law=lambda f: f + f**3)
     system = bridge(1.1, 2.2, 3.3, 6.6, middle).compile(outputs=["i5.flow", "left.effort"])
     parameters = list(system.values().values())
@@ -76,7 +83,9 @@ def test_balanced_bridge_with_a_nonlinear_middle():
 def test_nonlinear_loop_against_a_root_finder(volts):
     # V = i + b, with i = b + tanh(b): resistor 1 ohm in series; behind it 1 ohm beside a saturating element.
     shunt = R(inverse=sp.tanh, law=None)
-    system = ladder(R(law=lambda f: f + f**3), R(resistance=1.0), shunt).compile(outputs=["b.effort"], iterations=30)
+    system = ladder(R(law=lambda f: f + f**3), R(resistance=1.0), shunt).compile(
+        outputs=["b.effort"], iterations=30
+    )
     assert any("nonlinear" in note for note in system.notes)
 
     def residual(b):
@@ -128,7 +137,9 @@ def test_small_flows_are_solved_as_well_as_large_ones():
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_loops_of_any_scale_are_regular(scale):
-    system = ladder(R(resistance=scale), R(resistance=2 * scale), R(resistance=3 * scale)).compile(outputs=["a.flow"])
+    system = ladder(R(resistance=scale), R(resistance=2 * scale), R(resistance=3 * scale)).compile(
+        outputs=["a.flow"]
+    )
     assert system.numeric().D[0, 0] == pytest.approx(5 / 11 / scale, rel=1e-13)
 
 
@@ -159,7 +170,9 @@ def test_a_ring_of_transformers_that_locks():
     # v = 0.5 * 3 * v has the one solution v = 0: the mass is held, and takes no part.
     system = transformer_ring(3.0).compile(outputs=["v.flow", "w.flow"])
     assert system.states == ()
-    assert system.function(list(system.output_exprs.values()))([], [], [], list(system.values().values())) == [0, 0]
+    assert system.function(list(system.output_exprs.values()))(
+        [], [], [], list(system.values().values())
+    ) == [0, 0]
 
 
 def test_a_ring_of_transformers_that_leaves_its_flow_open_is_refused_by_name():
@@ -186,13 +199,12 @@ def test_junctions_without_elements_in_a_ring():
     model.a, model.b, model.c, model.d = Zero(), One(), Zero(), One()
     model.a >> model.b >> model.c >> model.d >> model.a
     with pytest.raises((SolveError, CausalityError), match=r"[abcd]\."):
-        system = model.compile(outputs=["a.effort"])
-        system.numeric()
+        model.compile(outputs=["a.effort"]).numeric()
 
 
 def test_a_ring_whose_integral_causality_shows_no_conflict_one_bond_ahead():
-    # Two parallel ways round a ring: the choice for one storage may have to be taken back. All must agree with
-    # the mesh equations: two equal branches of a mass and a damper between a force and ground.
+    # Two parallel ways round a ring: the choice for one storage may have to be taken back. All must agree
+    # with the mesh equations: two equal branches of a mass and a damper between a force and ground.
     model = Model("two_ways")
     model.F, model.in_, model.out = Se("F"), Zero(), Zero()
     model.F >> model.in_
@@ -209,7 +221,8 @@ def test_a_ring_whose_integral_causality_shows_no_conflict_one_bond_ahead():
 
 
 def test_gyrator_chain():
-    # Three gyrators between a source and a resistor: e = r1 f1', alternating: Z = r1^2 r3^2 / (r2^2 R) inverted thrice.
+    # Three gyrators between a source and a resistor: e = r1 f1', alternating: Z = r1^2 r3^2 / (r2^2 R)
+    # inverted thrice.
     model = Model("gyrators")
     model.V = Se("V")
     model.V >> GY(ratio=2.0) >> GY(ratio=3.0) >> GY(ratio=5.0) >> R(resistance=7.0)

@@ -6,7 +6,25 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.bondgraph import GY, SS, TF, C, De, Df, Function, I, Integrator, Model, One, Port, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import (
+    GY,
+    SS,
+    TF,
+    C,
+    De,
+    Df,
+    Function,
+    I,
+    Integrator,
+    Model,
+    One,
+    Port,
+    R,
+    Se,
+    Sf,
+    Zero,
+    bond,
+)
 from bondloop.errors import InputError, ModelError
 
 
@@ -54,7 +72,9 @@ def test_every_causal_assignment_holds_in_the_evaluated_program():
     for left, right in system.equations("causal").sides:
         found = float(right.subs({s: values[s.name] for s in right.free_symbols}))
         if left.startswith("d/dt "):
-            assert found == pytest.approx(dict(zip(system.states, system.rates(x, u, [], p), strict=True))[left[5:]])
+            assert found == pytest.approx(
+                dict(zip(system.states, system.rates(x, u, [], p), strict=True))[left[5:]]
+            )
         else:
             values[left] = found
             assert found == pytest.approx(system.function([system.expression(left)])(x, u, [], p)[0])
@@ -298,19 +318,40 @@ def test_outputs_by_any_path():
     model.V, model.i, model.w = Se("V"), One(), One()
     model.V >> model.i >> [I(inductance=2.0), R(resistance=1.0)]
     model.i >> GY(ratio=3.0) >> model.w >> [I(inertia=5.0), R(damping=0.7)]
-    paths = ["i.flow", "I.effort", "R.effort", "R.flow", "GY.in.effort", "GY.out.effort", "GY.in.flow", "GY.out.flow",
-             "I2.momentum", "V", "V.flow", "R2.damping"]  # fmt: skip
+    paths = [
+        "i.flow",
+        "I.effort",
+        "R.effort",
+        "R.flow",
+        "GY.in.effort",
+        "GY.out.effort",
+        "GY.in.flow",
+        "GY.out.flow",
+        "I2.momentum",
+        "V",
+        "V.flow",
+        "R2.damping",
+    ]
     system = model.compile(outputs=paths)
     x, u, p = [4.0, 10.0], [6.0], list(system.values().values())
     values = dict(zip(paths, system.function(list(system.output_exprs.values()))(x, u, [], p), strict=True))
     i, w = 4 / 2, 10 / 5
     assert values == pytest.approx(
         {
-            "i.flow": i, "I.effort": 6 - i - 3 * w, "R.effort": i, "R.flow": i, "GY.in.effort": 3 * w,
-            "GY.out.effort": 3 * i, "GY.in.flow": i, "GY.out.flow": w, "I2.momentum": 10.0, "V": 6.0, "V.flow": i,
+            "i.flow": i,
+            "I.effort": 6 - i - 3 * w,
+            "R.effort": i,
+            "R.flow": i,
+            "GY.in.effort": 3 * w,
+            "GY.out.effort": 3 * i,
+            "GY.in.flow": i,
+            "GY.out.flow": w,
+            "I2.momentum": 10.0,
+            "V": 6.0,
+            "V.flow": i,
             "R2.damping": 0.7,
         }
-    )  # fmt: skip
+    )
 
 
 def test_outputs_that_do_not_exist_or_are_ambiguous():
@@ -329,7 +370,9 @@ def test_one_output_may_be_given_as_text():
 
 
 def test_free_ends(chain):
-    system = chain([1.0, 2.0], [0.1, 0.1], [1.0, 1.0]).compile(outputs=["cell[1].right.effort", "cell[1].right.flow"])
+    system = chain([1.0, 2.0], [0.1, 0.1], [1.0, 1.0]).compile(
+        outputs=["cell[1].right.effort", "cell[1].right.flow"]
+    )
     assert "port cell[1].right is left open: a free end, no effort acts there" in system.notes
     assert system.C.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1 / sp.Symbol("cell[1].I.mass")]]
 

@@ -90,7 +90,10 @@ def test_power_into_all_elements_is_zero(seed):
     system = compiled(model)
     assume(system is not None)
     numbers = np.random.default_rng(seed)
-    x, u, r = (numbers.uniform(-1, 1, len(names)).tolist() for names in (system.states, system.inputs, system.input_rates))
+    x, u, r = (
+        numbers.uniform(-1, 1, len(names)).tolist()
+        for names in (system.states, system.inputs, system.input_rates)
+    )
     goals = [system.expression(f"{path}.{word}") for path, _, _ in elements for word in ("effort", "flow")]
     try:
         values = np.array(system.function(goals)(x, u, r, list(system.values().values())))
@@ -109,7 +112,9 @@ def test_energy_changes_by_what_sources_give_and_resistors_take(seed):
     system = compiled(model)
     assume(system is not None)
     numbers = np.random.default_rng(seed)
-    x, u, r = (numbers.uniform(-1, 1, len(names)) for names in (system.states, system.inputs, system.input_rates))
+    x, u, r = (
+        numbers.uniform(-1, 1, len(names)) for names in (system.states, system.inputs, system.input_rates)
+    )
     parameters = list(system.values().values())
     rates_of = dict(zip(system.input_rates, r, strict=True))
     du = np.array([rates_of.get(v, 0.0) for v in system.input_vars])
@@ -141,7 +146,9 @@ def test_energy_changes_by_what_sources_give_and_resistors_take(seed):
     except SolveError:
         assume(False)
     signed = values[::2] * values[1::2] * np.array([1.0 if into else -1.0 for _, _, into in elements])
-    given_by_others = -sum(p for p, (_, part, _) in zip(signed, elements, strict=True) if isinstance(part, (R, Se, Sf)))
+    given_by_others = -sum(
+        p for p, (_, part, _) in zip(signed, elements, strict=True) if isinstance(part, (R, Se, Sf))
+    )
     assert slope == pytest.approx(given_by_others, abs=1e-6 * max(1.0, np.abs(signed).sum()))
 
 

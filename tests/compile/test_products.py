@@ -16,9 +16,7 @@ RNG = np.random.default_rng(7)
 
 def diagonals(n):
     return sparse.csr_array(
-        sparse.block_array(
-            [[sparse.diags_array(RNG.standard_normal(n)) for _ in range(2)] for _ in range(2)]
-        )
+        sparse.block_array([[sparse.diags_array(RNG.standard_normal(n)) for _ in range(2)] for _ in range(2)])
     )
 
 
@@ -43,7 +41,7 @@ def ticking(matrix, update):
     steps = (step, Update((*pairs, (u, u * 0.9 + 0.01 * states[0]))) if update else Update(()))
     start = dict(zip(states, RNG.standard_normal(100), strict=True))
     channels = tuple(Channel(v.name, v) for v in targets)
-    return Tick("product", 0.1, Var("t"), Var("k"), (), {**start, u: 1.5}, {}, steps, channels)
+    return Tick("times", 0.1, Var("t"), Var("k"), (), {**start, u: 1.5}, {}, steps, channels)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -71,7 +69,9 @@ def test_c_and_python_agree_to_the_last_bit_over_several_ticks(name):
 def test_repeated_rows_are_bands_and_others_are_not():
     def of(matrix):
         n, m = matrix.shape
-        return bands(few(Product(tuple(Var("y") for _ in range(n)), matrix, tuple(Var("x") for _ in range(m)))))
+        return bands(
+            few(Product(tuple(Var("y") for _ in range(n)), matrix, tuple(Var("x") for _ in range(m))))
+        )
 
     assert [band.rows for band in of(MATRICES["bands"])] == [50, 50]
     assert of(MATRICES["scattered"]) is None

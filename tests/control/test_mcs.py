@@ -88,7 +88,10 @@ def plain_three_mass(mcs, reference):
         (MCS(), None),
         (MCS(100, 10, 0.1, order=1), None),
         (MCS(5000, 500, 1.0, error_filter="lyapunov"), None),
-        (MCS(100, 10, 0.01, reference=Sine(0.5, 1 / (2 * math.pi), phase=math.pi / 2)), lambda t: 0.5 * math.cos(t)),
+        (
+            MCS(100, 10, 0.01, reference=Sine(0.5, 1 / (2 * math.pi), phase=math.pi / 2)),
+            lambda t: 0.5 * math.cos(t),
+        ),
         (MCS(100, 10, 0.05, leakage=0.3), None),
     ],
     ids=["order 2", "order 1", "lyapunov", "support as reference", "leakage"],
@@ -156,7 +159,9 @@ def test_the_error_filter_is_strictly_positive_real(settling_time, error_filter,
     p = 4 / settling_time
     A = np.array([[-p]]) if order == 1 else np.array([[0, 1], [-(p**2), -2 * p]])
     B = np.eye(order)[:, -1:]
-    weights = np.array([MCS(settling_time=settling_time, order=order, error_filter=error_filter).error_weights()])
+    weights = np.array(
+        [MCS(settling_time=settling_time, order=order, error_filter=error_filter).error_weights()]
+    )
     if error_filter == "lyapunov":
         P = solve_continuous_lyapunov(A.T, -np.eye(order))
         assert weights == pytest.approx(B.T @ P)

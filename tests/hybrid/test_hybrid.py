@@ -67,7 +67,9 @@ def test_an_excitation_is_a_signal_or_a_number():
 
 
 def test_an_unknown_record_path_is_refused():
-    with pytest.raises(InputError, match="cannot record 'rigg.x': unknown part of the test 'rigg'; did you mean 'rig'"):
+    with pytest.raises(
+        InputError, match="cannot record 'rigg.x': unknown part of the test 'rigg'; did you mean 'rig'"
+    ):
         a_test(record=["rigg.x"]).run(0.1)
     with pytest.raises((InputError, ModelError), match="m9"):
         a_test(record=["rig.specimen.m9.v.flow"]).run(0.1)
@@ -88,7 +90,10 @@ def test_any_variable_can_be_recorded_by_its_path():
         ({"rate": 0}, "rate must be positive"),
         ({"rate": math.inf}, "rate must be positive and finite"),
         ({"coupling": "loose"}, "coupling must be"),
-        ({"values": {"numerical.m1.I.mas": 1.0}}, r"unknown parameter 'numerical.m1.I.mas' of the test; did you mean"),
+        (
+            {"values": {"numerical.m1.I.mas": 1.0}},
+            r"unknown parameter 'numerical.m1.I.mas' of the test; did you mean",
+        ),
         ({"values": {"numerical.m1.I.mass": math.nan}}, "expected a finite number"),
     ],
 )
@@ -108,7 +113,11 @@ def test_a_rig_that_does_not_fit_is_refused():
     actuator = MassSpringDamper(1.0, 30.0, 900.0)
     with pytest.raises(ModelError, match="1 interfaces, 2 transfer systems; give one for each"):
         HybridTest(
-            numerical, rig=Emulated(physical, [actuator, actuator]), controller=Direct(), excitation={}, rate=100
+            numerical,
+            rig=Emulated(physical, [actuator, actuator]),
+            controller=Direct(),
+            excitation={},
+            rate=100,
         ).run(1)
     other = gawthrop_two_actuators.model().cut(*gawthrop_two_actuators.CUTS)[1]
     with pytest.raises(InputError, match="does not fit the numerical half: 1 interfaces there, 2"):
@@ -116,8 +125,12 @@ def test_a_rig_that_does_not_fit_is_refused():
             numerical, rig=Emulated(other, [actuator] * 2), controller=Direct(), excitation={}, rate=100
         ).rig_system  # noqa: B018
     turned = structure().cut("m1.right >> m2.left", physical="m1")[1]
-    with pytest.raises((InputError, ModelError), match="the bond points out of both halves|inputs of its own"):
-        HybridTest(numerical, rig=Emulated(turned, actuator), controller=Direct(), excitation={}, rate=100).run(1)
+    with pytest.raises(
+        (InputError, ModelError), match="the bond points out of both halves|inputs of its own"
+    ):
+        HybridTest(
+            numerical, rig=Emulated(turned, actuator), controller=Direct(), excitation={}, rate=100
+        ).run(1)
 
 
 @pytest.mark.parametrize("as_equations", [False, True])

@@ -34,7 +34,11 @@ def structure():
 def a_test(controller=None, excitation=None, **options):
     numerical, physical = structure().cut("m1.right >> m2.left")
     actuator = MassSpringDamper(MT, CT, KT, drive="position")
-    rig = {k: options.pop(k) for k in ("substeps", "latency", "sensors", "drive", "integrator_rig") if k in options}
+    rig = {
+        k: options.pop(k)
+        for k in ("substeps", "latency", "sensors", "drive", "integrator_rig")
+        if k in options
+    }
     return HybridTest(
         numerical,
         rig=Emulated(physical, actuator, **rig),
@@ -109,7 +113,9 @@ def test_without_feedback_the_numerical_half_feels_nothing():
 
 
 def test_a_latency_that_does_not_divide_is_refused_with_one_that_does():
-    with pytest.raises(InputError, match=r"0\.0007 s is not a multiple of the rig's time step 0\.0005 s; choose 0\.0005 s"):
+    with pytest.raises(
+        InputError, match=r"0\.0007 s is not a multiple of the rig's time step 0\.0005 s; choose 0\.0005 s"
+    ):
         a_test(latency=0.0007).run(1)
     with pytest.raises(InputError, match="latency must not be negative"):
         a_test(latency=-0.001)
@@ -133,7 +139,9 @@ def test_noise_is_seeded_and_the_same_on_both_backends():
     first, second, python = noisy(), noisy(), noisy(backend="numpy")
     assert np.array_equal(first, second)
     assert np.abs(first - python).max() < 1e-12
-    with pytest.raises(InputError, match="sensors are 'force', 'displacement' and 'velocity'; found 'strain'"):
+    with pytest.raises(
+        InputError, match="sensors are 'force', 'displacement' and 'velocity'; found 'strain'"
+    ):
         a_test(sensors={"strain": Sensor(())})
 
 
@@ -165,7 +173,9 @@ def test_an_output_that_depends_on_the_command_at_once_shows_the_command_still_h
     numerical, physical = m.cut("m1.right >> block")
     actuator = MassSpringDamper(MT, CT, KT, drive="position")
     rig = Emulated(physical, actuator)
-    run = HybridTest(numerical, rig=rig, controller=Direct(), excitation={"r": Sine(0.01, 2.0)}, rate=RATE).run(1)
+    run = HybridTest(
+        numerical, rig=rig, controller=Direct(), excitation={"r": Sine(0.01, 2.0)}, rate=RATE
+    ).run(1)
     x, w, force, held = (run[n] for n in ("actual.displacement", "actual.velocity", "force", "command"))
     a = (KT * (held[:-1] - x[1:]) - (CT + CS) * w[1:]) / (MT + MS)
     assert np.abs(force[1:]).max() > 0.1
@@ -189,13 +199,21 @@ def test_a_command_that_drives_a_mass_directly_is_refused():
     m.block >> I(mass=MS)
     numerical, physical = m.cut("m1.right >> block")
     test = HybridTest(
-        numerical, rig=Emulated(physical, Ideal()), controller=VirtualJunction(Ideal()), excitation={}, rate=RATE
+        numerical,
+        rig=Emulated(physical, Ideal()),
+        controller=VirtualJunction(Ideal()),
+        excitation={},
+        rate=RATE,
     )
     with pytest.raises(ModelError, match="the command drives a mass directly"):
         test.run(0.1)
 
 
 def test_continuous_coupling_has_no_imperfections():
-    for options in ({"latency": 1 / RATE}, {"sensors": {"force": Sensor((Noise(1.0),))}}, {"drive": (GainError(0.1),)}):
+    for options in (
+        {"latency": 1 / RATE},
+        {"sensors": {"force": Sensor((Noise(1.0),))}},
+        {"drive": (GainError(0.1),)},
+    ):
         with pytest.raises(InputError, match="continuous coupling is ideal"):
             a_test(coupling="continuous", **options).run(1)

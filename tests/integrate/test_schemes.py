@@ -18,7 +18,11 @@ M, K = 2.0, 8.0
 def oscillator(damping=0.0, cubic=0.0, velocity=0.0, displacement=1.0):
     m = Model("oscillator")
     m.v, m.force = One(), Se("F")
-    spring = C(law=lambda d: K * d + cubic * d**3, initial=displacement) if cubic else C(stiffness=K, initial=displacement)
+    spring = (
+        C(law=lambda d: K * d + cubic * d**3, initial=displacement)
+        if cubic
+        else C(stiffness=K, initial=displacement)
+    )
     m.mass, m.spring = I(mass=M, initial=M * velocity), spring
     m.force >> m.v >> [m.mass, m.spring]
     if damping:
@@ -67,7 +71,8 @@ def test_observed_order(scheme, cubic):
     exact = reference(cubic, 0.5, 2.0)
     base = {1: 2000, 2: 200, 4: 50}[scheme.order]
     errors = [
-        np.abs(stepped(system, scheme, 2.0 / n, n, sine)[-1] - exact).max() for n in (base, 2 * base, 4 * base)
+        np.abs(stepped(system, scheme, 2.0 / n, n, sine)[-1] - exact).max()
+        for n in (base, 2 * base, 4 * base)
     ]
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert orders == pytest.approx(scheme.order, abs=0.15)
@@ -92,7 +97,9 @@ def test_exact_with_held_input_is_second_order_for_others_only_with_a_first_orde
     exact = reference(0.0, 0.5, 2.0)
     orders = {}
     for hold in ("zero", "first"):
-        errors = [np.abs(stepped(system, Exact(hold), 2.0 / n, n, sine)[-1] - exact).max() for n in (200, 400)]
+        errors = [
+            np.abs(stepped(system, Exact(hold), 2.0 / n, n, sine)[-1] - exact).max() for n in (200, 400)
+        ]
         orders[hold] = np.log2(errors[0] / errors[1])
     assert orders == {"zero": pytest.approx(1, abs=0.1), "first": pytest.approx(2, abs=0.1)}
 

@@ -14,11 +14,15 @@ def test_the_transfer_system_follows_the_complete_system():
     assert found["normalised_rms_error_to_complete"] < 0.04
     gains = [v for k, v in found.items() if k.startswith("largest_K")]
     assert len(gains) == 3
+    assert max(gains) < 1000
+
+
+def test_the_gains_stay_bounded():
+    """Five times as long: the last 100 s of each gain stay within its largest value of the first 100 s."""
+    run = wagg_three_mass.test().run(300)
     for name in ("controller.K[0]", "controller.K[1]", "controller.K_r"):
         k = np.abs(run[name])
-        third = len(k) // 3
-        # Bounded: the last third stays within twice the first.
-        assert k[-third:].max() < 2 * k[:third].max()
+        assert k[200_000:].max() <= k[:100_000].max()
 
 
 def test_the_direct_command_is_the_worse_baseline():

@@ -16,7 +16,7 @@ from bondloop.program.sympy_bridge import Symbols, from_sympy, to_sympy
 X, Y = Var("x"), Var("y")
 
 
-def trees(depth=3):
+def trees():
     leaves = st.one_of(st.sampled_from([X, Y]), st.floats(-3, 3).map(lambda v: Const(round(v, 2))))
     unary = st.sampled_from(["sin", "cos", "tanh", "exp", "fabs", "atan", "sinh", "asinh", "cbrt"])
 
@@ -29,7 +29,9 @@ def trees(depth=3):
             st.tuples(inner, st.integers(2, 3)).map(lambda p: p[0] ** p[1]),
             inner.map(lambda e: -e),
             st.tuples(unary, inner).map(lambda p: function(*p)),
-            st.tuples(inner, inner, inner).map(lambda p: select(p[0] > 0.1, p[1], p[2]) if variables(p[0]) else p[1]),
+            st.tuples(inner, inner, inner).map(
+                lambda p: select(p[0] > 0.1, p[1], p[2]) if variables(p[0]) else p[1]
+            ),
             st.tuples(inner, inner).map(lambda p: function("fmax", *p)),
         )
 
@@ -63,9 +65,7 @@ def test_sympy_and_back(tree, x, y):
 @given(trees(), st.floats(-2, 2), st.floats(-2, 2))
 def test_derivatives_against_finite_differences(tree, x, y):
     h = 1e-5
-    slopes = []
-    for size in (h, h / 2):
-        slopes.append((value(tree, x + size, y) - value(tree, x - size, y)) / (2 * size))
+    slopes = [(value(tree, x + d, y) - value(tree, x - d, y)) / (2 * d) for d in (h, h / 2)]
     # Where two step sizes disagree the point lies at a kink (or a wild spot), where no slope exists.
     assume(abs(slopes[0] - slopes[1]) <= 1e-5 * (1 + abs(slopes[1])))
     assume(abs(value(tree, x + h, y) - value(tree, x - h, y)) < 1)
@@ -80,11 +80,19 @@ def test_derivatives_against_finite_differences(tree, x, y):
 @pytest.mark.parametrize(
     ("name", "x", "expected"),
     [
-        ("sqrt", 4.0, 0.25), ("log", 4.0, 0.25), ("asin", 0.6, 1 / 0.8), ("acos", 0.6, -1 / 0.8), ("atanh", 0.5, 4 / 3),
-        ("tan", 0.0, 1.0), ("cosh", 0.0, 0.0), ("cbrt", 8.0, 1 / 12), ("asinh", 0.75, 0.8), ("floor", 1.5, 0.0),
+        ("sqrt", 4.0, 0.25),
+        ("log", 4.0, 0.25),
+        ("asin", 0.6, 1 / 0.8),
+        ("acos", 0.6, -1 / 0.8),
+        ("atanh", 0.5, 4 / 3),
+        ("tan", 0.0, 1.0),
+        ("cosh", 0.0, 0.0),
+        ("cbrt", 8.0, 1 / 12),
+        ("asinh", 0.75, 0.8),
+        ("floor", 1.5, 0.0),
         ("sign", 3.0, 0.0),
     ],
-)  # fmt: skip
+)
 def test_derivatives_of_functions_in_closed_form(name, x, expected):
     assert evaluate(derivative(function(name, X), X), {X: x}) == pytest.approx(expected, abs=1e-15)
 
@@ -134,18 +142,20 @@ def test_a_failing_assignment_is_named():
 @pytest.mark.parametrize("bad", [sp.oo, sp.nan, sp.I, sp.zoo])
 def test_numbers_that_are_not_finite_reals(bad):
     with pytest.raises(InputError, match=r"spot: the law contains .* not a finite real number"):
-        from_sympy(bad, lambda s: X, "spot")
+        from_sympy(bad, lambda _: X, "spot")
 
 
 def test_functions_that_cannot_be_written_as_code():
-    with pytest.raises(InputError, match=r"spot: the law uses 'besselj', which bondloop cannot write as code"):
-        from_sympy(sp.besselj(0, sp.Symbol("x")), lambda s: X, "spot")
+    with pytest.raises(
+        InputError, match=r"spot: the law uses 'besselj', which bondloop cannot write as code"
+    ):
+        from_sympy(sp.besselj(0, sp.Symbol("x")), lambda _: X, "spot")
 
 
 def test_heaviside_and_real_cube_roots():
     x = sp.Symbol("x", real=True)
-    step = from_sympy(sp.Heaviside(x), lambda s: X)
+    step = from_sympy(sp.Heaviside(x), lambda _: X)
     assert [evaluate(step, {X: v}) for v in (-1.0, 0.0, 1.0)] == [0.0, 0.5, 1.0]
-    root = from_sympy(sp.cbrt(x), lambda s: X)
+    root = from_sympy(sp.cbrt(x), lambda _: X)
     assert evaluate(root, {X: -8.0}) == -2.0
     assert float(to_sympy(root, Symbols()).subs(sp.Symbol("x"), -8)) == pytest.approx(-2.0)

@@ -21,7 +21,9 @@ def check(system, outputs, inputs, parameters, initial=None):
         sides = []
         for step in (1e-3, -1e-3, 2e-3, -2e-3):
             values = {parameter: nominal * (1 + step)}
-            sides.append(system.simulate((0.0, 3.0), inputs, initial, values, times=TIMES, rtol=1e-12, atol=1e-14))
+            sides.append(
+                system.simulate((0.0, 3.0), inputs, initial, values, times=TIMES, rtol=1e-12, atol=1e-14)
+            )
         for output in outputs:
             plus, minus, plus2, minus2 = (s[output] for s in sides)
             # Fourth-order central difference: its own error is far below the 1e-6 asked for.
@@ -42,7 +44,9 @@ def test_three_mass_chain_with_a_cubic_spring():
         left = v
     outputs = ["v[2].flow", "C.effort"]
     system = model.compile(outputs=outputs)
-    check(system, outputs, {"r": lambda t: -0.5 * math.sin(t)}, ["I2.mass", "R3.damping", "C.stiffness", "C3.k"])
+    check(
+        system, outputs, {"r": lambda t: -0.5 * math.sin(t)}, ["I2.mass", "R3.damping", "C.stiffness", "C3.k"]
+    )
 
 
 def test_with_an_algebraic_loop_and_dependent_storage():
@@ -56,8 +60,13 @@ def test_with_an_algebraic_loop_and_dependent_storage():
     system = model.compile(outputs=outputs, iterations=25)
     assert any("nonlinear" in n for n in system.notes)
     assert any("derivative causality" in n for n in system.notes)
-    check(system, outputs, {"F": lambda t: math.cos(2 * t)}, ["I.mass", "I2.mass", "R.a", "R2.damping", "C.stiffness"],
-          {"I.momentum": 0.3})  # fmt: skip
+    check(
+        system,
+        outputs,
+        {"F": lambda t: math.cos(2 * t)},
+        ["I.mass", "I2.mass", "R.a", "R2.damping", "C.stiffness"],
+        {"I.momentum": 0.3},
+    )
 
 
 def test_with_a_linear_loop_and_a_transformer():
@@ -68,7 +77,12 @@ def test_with_a_linear_loop_and_a_transformer():
     model.b >> [R(resistance=2.0), C(capacitance=0.5)]
     model.b >> TF(modulus=1.5) >> model.w >> [I(inertia=0.3), R(damping=0.2)]
     outputs = ["w.flow", "a.flow"]
-    check(model.compile(outputs=outputs), outputs, {"V": 1.0}, ["R.resistance", "C.capacitance", "TF.modulus", "I.inertia"])
+    check(
+        model.compile(outputs=outputs),
+        outputs,
+        {"V": 1.0},
+        ["R.resistance", "C.capacitance", "TF.modulus", "I.inertia"],
+    )
 
 
 def test_symbolic_parameter_shared_by_two_elements():

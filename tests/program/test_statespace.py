@@ -54,12 +54,14 @@ def test_three_forms_of_a_transfer_function_agree(output):
     w = np.array([0.01, 0.7, 2.9, 40.0])
     response = space.frequency_response(w)[:, 0, 0]
     assert np.array([symbolic(1j * x) for x in w]) == pytest.approx(response, rel=1e-10)
-    assert np.polyval(numerator, 1j * w) / np.polyval(denominator, 1j * w) == pytest.approx(response, rel=1e-9)
+    assert np.polyval(numerator, 1j * w) / np.polyval(denominator, 1j * w) == pytest.approx(
+        response, rel=1e-9
+    )
 
 
 def test_zeros():
-    # Driving point of two masses: the zeros are the second mass on its spring, m2 s^2 + c2 s + k = 0; the transfer
-    # to the far mass has none.
+    # Driving point of two masses: the zeros are the second mass on its spring, m2 s^2 + c2 s + k = 0; the
+    # transfer to the far mass has none.
     space = two_mass().compile(outputs=["v1.flow", "v2.flow"]).numeric()
     expected = np.roots([2.0, 0.3, 5.0])
     assert np.sort_complex(space.zeros("v1.flow", "F")) == pytest.approx(np.sort_complex(expected), rel=1e-9)

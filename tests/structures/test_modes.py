@@ -1,4 +1,4 @@
-"""Modes: textbook frequencies, rigid bodies, orthogonality, repeatability, and models that cannot have them."""
+"""Modes: textbook frequencies, rigid bodies, orthogonality, repeatability, and what has no modes."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,6 @@ from bondloop.structures import (
 )
 
 STEEL = {"E": 210e9, "A": 1e-3, "rho": 7850.0}
-PLANE = {**STEEL, "I": 2e-6}
 SPACE = {**STEEL, "G": 80e9, "Iy": 2e-6, "Iz": 3e-6, "J": 4e-6}
 
 

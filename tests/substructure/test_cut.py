@@ -44,7 +44,9 @@ def test_rejoined_halves_move_as_the_original_with_one_bond(output):
     half = "physical" if output.startswith("m3") else "numerical"
     whole = rejoin(*chain.cut("m2.right >> m3.left"))
     original = simulated(chain, output, {"r": wall})
-    again = simulated(whole, f"{half}.{output}", {"r" if "r" in whole.compile().inputs else "numerical.r": wall})
+    again = simulated(
+        whole, f"{half}.{output}", {"r" if "r" in whole.compile().inputs else "numerical.r": wall}
+    )
     assert np.abs(original).max() > 0.1
     assert np.abs(original - again).max() < 1e-10
 

@@ -20,7 +20,10 @@ def test_force_drive_is_the_papers_equation_6():
     t = transfer_system(MassSpringDamper(m, c, k))
     assert t.system.outputs == ("load.flow",)
     for name, sign in (("u", 1), ("load.effort", -1)):
-        assert sp.simplify(t.system.transfer_function("load.flow", name) - sign * s / (m * s**2 + c * s + k)) == 0
+        assert (
+            sp.simplify(t.system.transfer_function("load.flow", name) - sign * s / (m * s**2 + c * s + k))
+            == 0
+        )
 
 
 def test_position_drive_is_a_second_order_lag():

@@ -42,24 +42,25 @@ def run(
     Exits with 1 when the run had to be stopped; its record up to then is saved all the same.
     """
     folder = out or Path("out") / short_name(source)
-    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, float] = {}
     own_figures: Callable[[Run, Path], list[Path]] | None = None
     if source.endswith((".h5", ".hdf5")):
         from bondloop.hybrid import rerun
 
         if settings or seconds is not None:
             raise InputError(f"{source} is repeated exactly as it was; --set and --seconds do not apply")
-        made, found = rerun(source, backend=backend), {}
+        made = rerun(source, backend=backend)
         if folder.resolve() == Path(source).resolve().parent:
             folder = folder / "repeated"
-            folder.mkdir(exist_ok=True)
     else:
         test, module = find_test(source, settings or [])
         length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
         made = test.run(length, backend=backend, every=every, progress=_progress(as_json))
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
-        found = findings(made) if findings is not None and len(made.time) > 1 else {}
+        if findings is not None and len(made.time) > 1:
+            found = findings(made)
+    folder.mkdir(parents=True, exist_ok=True)
     files = [
         made.save(folder / "run.h5"),
         *(_figures(made, folder, own_figures) if figures and len(made.time) > 3 else []),
@@ -118,7 +119,7 @@ def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | N
 
 
 def _progress(quiet: bool) -> Callable[[int, int], None] | None:
-    """A progress bar on stderr, for people at a terminal."""
+    """Return a progress bar on stderr, for people at a terminal."""
     if quiet or not sys.stderr.isatty():
         return None
 

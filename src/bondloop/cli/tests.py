@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import runpy
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,12 +47,14 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     made = module.test
     options, values = _sorted(made, settings)
     if callable(made):
-        test: HybridTest = made(**options)
-    else:
-        test = made
-    if values:
-        test = test.with_values(values)
-    return test, module
+        with running(Path(source)) if source.endswith(".py") else nullcontext():
+            made = made(**options)
+    if not hasattr(made, "with_values"):
+        raise InputError(
+            f"{source}: `test` is of type {type(made).__name__}; a bondloop.HybridTest was expected"
+        )
+    test: HybridTest = made
+    return test.with_values(values) if values else test, module
 
 
 def _module(source: str) -> Any:
@@ -66,6 +69,8 @@ def _module(source: str) -> Any:
                 f"{path} defines no `test`; assign it a HybridTest, or write a function that returns one"
             )
         return SimpleNamespace(**names)
+    if source.endswith((".h5", ".hdf5")):
+        raise InputError(f"{source} is a saved run; check the test that made it")
     entry = papers.find(source)
     if entry.kind != "test":
         raise InputError(f"'{source}' is a model, not a test; see `bondloop list`")
@@ -73,7 +78,7 @@ def _module(source: str) -> Any:
 
 
 def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
-    """Settings that are arguments of the test function, and those that are parameter paths."""
+    """Sort settings into arguments of the test function and parameter paths."""
     arguments = dict(inspect.signature(made).parameters) if callable(made) else {}
     options: dict[str, Any] = {}
     values: dict[str, float] = {}

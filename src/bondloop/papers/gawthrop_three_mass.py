@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import HybridTest, Run
 
-__all__ = ["CUT", "SECONDS", "VALUES", "Mass", "excitation", "figures", "findings", "model", "symbolic_model", "test"]
+__all__ = [
+    "CUT",
+    "SECONDS",
+    "VALUES",
+    "Mass",
+    "excitation",
+    "figures",
+    "findings",
+    "model",
+    "symbolic_model",
+    "test",
+]
 
 CUT = "m2.right >> m3.left"
 """Where the chain is cut: the third mass with its spring is the physical half."""

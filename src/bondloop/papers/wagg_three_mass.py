@@ -119,5 +119,7 @@ def figures(run: Run, folder: Path) -> list[Path]:
     from bondloop.plots import time_histories
 
     path = folder / "figure_5.png"
-    time_histories(run.record, {"second mass and transfer system": ["reference.z2", "actual.displacement"]}, path=path)
+    time_histories(
+        run.record, {"second mass and transfer system": ["reference.z2", "actual.displacement"]}, path=path
+    )
     return [path]

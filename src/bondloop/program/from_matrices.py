@@ -81,7 +81,9 @@ def system_from_control(plant: Any, name: str | None = None) -> System:
     if space.dt not in (0, None):
         raise InputError(f"expected a continuous-time system (dt = 0), found dt = {space.dt}")
     paths = getattr(plant, "path_names", {})  # what to_control() had to rename
-    inputs, outputs = ([paths.get(n, n) for n in labels] for labels in (space.input_labels, space.output_labels))
+    inputs, outputs = (
+        [paths.get(n, n) for n in labels] for labels in (space.input_labels, space.output_labels)
+    )
     return system_from_matrices(
         space.A, space.B, space.C, space.D, states=list(space.state_labels), inputs=inputs, outputs=outputs,
         name=name or space.name or "system",

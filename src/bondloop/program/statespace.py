@@ -236,9 +236,12 @@ class StateSpace:
         try:
             import control
         except ImportError:
-            raise InputError("to_control() needs the package 'control': pip install bondloop[control]") from None
+            raise InputError(
+                "to_control() needs the package 'control': pip install bondloop[control]"
+            ) from None
         s = self.explicit()
-        inputs, outputs = ([name.replace(".", "_") for name in names] for names in (self.inputs, self.outputs))
+        inputs = [name.replace(".", "_") for name in self.inputs]
+        outputs = [name.replace(".", "_") for name in self.outputs]
         for short, names in ((inputs, self.inputs), (outputs, self.outputs)):
             if len(set(short)) != len(short):
                 raise InputError(f"the names {', '.join(names)} are not distinct once '.' is written as '_'")

@@ -86,9 +86,9 @@ def refuse_mechanism(name: str, K: Any, dofs: tuple[str, ...], xyz: Array) -> No
     if motions:
         moving = "; ".join(f"({i}) {', '.join(m)}" for i, m in enumerate(motions, start=1))
         raise InputError(
-            f"structure '{name}' is a mechanism: {len(motions)} motion(s) without stiffness (or with less than "
-            f"rounding leaves), moving mostly {moving}; add supports or elements, or pass free=True if it is "
-            "meant to move freely"
+            f"structure '{name}' is a mechanism: {len(motions)} motion(s) without stiffness (or with less "
+            f"than rounding leaves), moving mostly {moving}; add supports or elements, or pass free=True if "
+            "it is meant to move freely"
         )
 
 

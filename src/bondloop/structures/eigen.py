@@ -18,6 +18,8 @@ __all__ = ["Pencil", "largest_ratio"]
 
 DENSE = 150
 """Degrees of freedom up to which a dense eigenvalue problem is quicker than Lanczos."""
+ROUNDING = 8 * float(np.finfo(float).eps)
+"""A motion whose energy is below this share of the sum of its parts costs no energy at all."""
 
 
 class Pencil:
@@ -52,12 +54,25 @@ class Pencil:
                 pass  # massless degrees of freedom: the inverted problem has no such trouble
             else:
                 return self._joined(K, M, high, upper, count)
-        sigma = self.shift
+        shift = min(self.shift, -1e-6 * self.scale) if self.singular else self.shift
+        values, shapes = self._inverted(K, M, shift, count)
+        elastic = values[values > 1e-10 * self.scale]
+        if self.singular and len(elastic):
+            values, shapes = self._inverted(K, M, -0.1 * float(elastic.min()), count)
+        return values, shapes
+
+    @staticmethod
+    def _inverted(
+        K: Any, M: Any, shift: float, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        from scipy import linalg
+
+        n = len(K)
         try:
-            inverse, shapes = linalg.eigh(M, K - sigma * M, subset_by_index=(n - count, n - 1))
+            inverse, shapes = linalg.eigh(M, K - shift * M, subset_by_index=(n - count, n - 1))
         except linalg.LinAlgError:
-            raise SolveError(_unsolved(sigma)) from None
-        return sigma + 1 / inverse, shapes
+            raise SolveError(_unsolved(shift)) from None
+        return shift + 1 / inverse, shapes
 
     def _joined(
         self, K: Any, M: Any, high: Any, upper: Any, count: int
@@ -67,17 +82,14 @@ class Pencil:
         Rounding leaves an error of the largest eigenvalue's size in one and of the smallest's inverse in
         the other.
         """
-        from scipy import linalg
-
-        n = len(K)
         positive = high[high > 1e-12 * self.scale]
         middle = np.sqrt(positive[0] * positive[-1]) if len(positive) else 0.0
         low = int(np.count_nonzero(high < middle))
         if not low:
             return high[:count], upper[:, :count]
-        shift = min(self.shift, -1e-3 * float(positive[0])) if self.singular else self.shift
-        inverse, lower = linalg.eigh(M, K - shift * M, subset_by_index=(n - low, n - 1))
-        values = np.concatenate([shift + 1 / inverse[::-1], high[low:]])
+        shift = -0.1 * float(positive[0]) if self.singular else self.shift
+        values, lower = self._inverted(K, M, shift, low)
+        values = np.concatenate([values[::-1], high[low:]])
         return values[:count], np.hstack([lower[:, ::-1], upper[:, low:]])[:, :count]
 
     def _lanczos(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -121,11 +133,19 @@ def _unsolved(sigma: float) -> str:
 
 
 def _resists(K: Any) -> bool:
-    """Whether K has no rigid-body motion: it gives back the motion whose force it is asked for."""
+    """Whether K has no rigid-body motion: it gives back the motion that a force came from, and none is free of energy."""
     try:
         solve = _factorised(K, 0.0)
     except SolveError:
         return False
     x = np.random.default_rng(1994).standard_normal(K.shape[0])
     y = solve(K @ x)
-    return bool(np.all(np.isfinite(y)) and np.linalg.norm(y - x) < 1e-2 * np.linalg.norm(x))
+    if not np.all(np.isfinite(y)) or np.linalg.norm(y - x) > 1e-2 * np.linalg.norm(x):
+        return False
+    for _ in range(4):  # towards the softest motion: is its energy more than rounding?
+        x = x / np.linalg.norm(x)
+        x = solve(x)
+        if not np.all(np.isfinite(x)):
+            return False
+    size = np.abs(x)
+    return bool(x @ (K @ x) > ROUNDING * (size @ (abs(K) @ size)))

@@ -58,12 +58,16 @@ class StructureModel(Model):
         """Return the 1-junction of a degree of freedom."""
         found: One | None = self._junctions.get(dof)
         if found is None:
-            raise InputError(unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure"))
+            raise InputError(
+                unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
+            )
         return found
 
     def apply_forces(self, forces: Mapping[str, str] | Iterable[str]) -> None:
         """Put force inputs on degrees of freedom: names, or a mapping to input names."""
-        named = dict(forces) if isinstance(forces, Mapping) else {d: f"F_{d.replace('.', '_')}" for d in forces}
+        named = (
+            dict(forces) if isinstance(forces, Mapping) else {d: f"F_{d.replace('.', '_')}" for d in forces}
+        )
         for i, (dof, name) in enumerate(named.items()):
             source = Se(name)
             setattr(self, f"force_{i}", source)
@@ -88,7 +92,9 @@ class StructureModel(Model):
             bond(force, self.junction(dof))
 
 
-def field_form(matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()) -> StructureModel:
+def field_form(
+    matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()
+) -> StructureModel:
     """Return the field form: I-, C- and R-fields on the 1-junctions, 2 n states.
 
     Parameters
@@ -103,7 +109,11 @@ def field_form(matrices: Matrices, name: str = "structure", forces: Mapping[str,
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
     junctions = [model.junction(d) for d in matrices.dofs]
-    for attribute, matrix, kind in (("inertia", matrices.M, IField), ("stiffness", matrices.K, CField), ("damping", matrices.C, RField)):
+    for attribute, matrix, kind in (
+        ("inertia", matrices.M, IField),
+        ("stiffness", matrices.K, CField),
+        ("damping", matrices.C, RField),
+    ):
         rows = np.flatnonzero(np.diff(matrix.indptr)) if kind is not IField else np.arange(len(matrices))
         if not len(rows):
             continue
@@ -115,7 +125,9 @@ def field_form(matrices: Matrices, name: str = "structure", forces: Mapping[str,
     return model
 
 
-def network_form(matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()) -> StructureModel:
+def network_form(
+    matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()
+) -> StructureModel:
     """Return the network form of da Silva 1994.
 
     Every degree of freedom i has a spring to ground, k_i = sum of K_ij over j, and every pair that the

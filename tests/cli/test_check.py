@@ -1,0 +1,52 @@
+"""`bondloop check`: a verdict with reasons, before anything moves."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "name", ["gawthrop-three-mass", "gawthrop-two-actuators", "wagg-three-mass", "wagg-two-mass-rig"]
+)
+def test_every_papers_test_passes(bondloop, name):
+    result = bondloop("check", name)
+    assert result.exit_code == 0, result.stdout
+    assert "The five assumptions of Gawthrop 2005:" in result.stdout
+    assert result.stdout.rstrip().endswith("The check has passed.")
+
+
+def test_an_unstable_loop_is_refused_with_the_reason(bondloop):
+    result = bondloop("check", "gawthrop-two-actuators", "--set", "controller=direct")
+    assert result.exit_code == 1
+    assert "PROBLEM: the loop is unstable: a mode at 9.8 Hz grows" in result.stdout
+    assert "-52.4 Ns/m of damping" in result.stdout
+    assert result.stdout.rstrip().endswith("Do not run this test on a rig.")
+
+
+def test_json_has_assumptions_poles_lags_and_problems(bondloop):
+    result = bondloop("check", "gawthrop-two-actuators", "--set", "controller=direct", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert set(found) == {"test", "passed", "assumptions", "poles", "lags", "problems", "notes"}
+    assert found["passed"] is False
+    assert [a["number"] for a in found["assumptions"]] == [1, 2, 3, 4, 5]
+    assert max(p[0] for p in found["poles"]) == pytest.approx(7.48, abs=0.05)
+    assert found["lags"][0]["damping"] == pytest.approx(-52.4, abs=0.1)
+    assert found["lags"][0]["structure_damping"] == pytest.approx(6, abs=0.05)
+    assert len(found["problems"]) == 1
+
+
+def test_settings_reach_the_check(bondloop):
+    """A controller whose model has 50 % too much damping leads the motion: the check sees the lag change."""
+    plain, changed = (
+        json.loads(bondloop("check", "gawthrop-two-actuators", "--json", *more).stdout)["lags"][0]["lag"]
+        for more in ([], ["--set", "damping_error=0.5"])
+    )
+    assert plain == pytest.approx(0, abs=1e-8)
+    assert changed == pytest.approx(-0.5 * 150.8 / 13618, rel=1e-2)
+
+
+def test_a_saved_run_cannot_be_checked(bondloop, tmp_path):
+    result = bondloop("check", tmp_path / "run.h5")
+    assert result.exit_code == 1
+    assert "is a saved run; check the test that made it" in result.stderr

@@ -1,0 +1,61 @@
+"""Quantities as text, against the definitions of the units (BIPM, NIST SP 811)."""
+
+import math
+
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.units import quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("150 mm", 0.15),
+        ("150mm", 0.15),
+        ("-3", -3.0),
+        ("1e3 N", 1000.0),
+        (".5 kN", 500.0),
+        ("4.75 kN/m", 4750.0),
+        ("6 N s/m", 6.0),
+        ("6 N*s/m", 6.0),
+        ("2 kg m2", 2.0),
+        ("2 m^2", 2.0),
+        ("2 m**2", 2.0),
+        ("3 cm2", 3e-4),
+        ("5 s^-1", 5.0),
+        ("5 ms^-1", 5000.0),
+        ("21 MPa", 21e6),
+        ("210 bar", 21e6),
+        ("90 deg", math.pi / 2),
+        ("60 rpm", 2 * math.pi),
+        ("1 in", 0.0254),
+        ("1 psi", 6894.757293168),
+        ("1 lbf", 4.4482216152605),
+        ("2 L/min", 2e-3 / 60),
+        ("1 gn", 9.80665),
+        ("2.2 kg", 2.2),
+        ("3 µm", 3e-6),
+        ("5 %", 0.05),
+        ("1 J/kg/K", 1e0),
+        ("1 t", 1000.0),
+    ],
+)
+def test_values(text, value):
+    assert quantity(text) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["", "mm", "nan", "inf N", "1 parsec", "1 N/(m s)", "1,5 mm"])
+def test_unreadable(text):
+    with pytest.raises(InputError):
+        quantity(text)
+
+
+def test_what_a_slash_divides_must_be_plain():
+    with pytest.raises(InputError, match=r"'1 J/kg K' can be read in two ways; write '/K' to divide by it"):
+        quantity("1 J/kg K")
+
+
+def test_a_misspelt_unit_is_suggested():
+    with pytest.raises(InputError, match=r"unknown unit 'ohms'; did you mean .*ohm"):
+        quantity("3 ohms")
