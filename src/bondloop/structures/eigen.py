@@ -133,7 +133,7 @@ def _unsolved(sigma: float) -> str:
 
 
 def _resists(K: Any) -> bool:
-    """Whether K has no rigid-body motion: it gives back the motion that a force came from, and none is free of energy."""
+    """Whether K has no rigid-body motion: no motion is free of energy."""
     try:
         solve = _factorised(K, 0.0)
     except SolveError:
