@@ -81,7 +81,9 @@ def test_adaptive_gains_have_their_figure(bondloop, tmp_path):
 
 
 def test_a_run_that_is_stopped_exits_with_one_and_keeps_its_record(bondloop, tmp_path):
-    result = bondloop("run", "gawthrop-two-actuators", "--set", "controller=direct", "-o", tmp_path, "--no-figures")
+    result = bondloop(
+        "run", "gawthrop-two-actuators", "--set", "controller=direct", "-o", tmp_path, "--no-figures"
+    )
     assert result.exit_code == 1
     assert "The run was stopped: 'actual.displacement[0]' reached" in result.stdout
     run = Run.load(tmp_path / "run.h5")
@@ -139,7 +141,9 @@ def test_faulty_settings_are_refused_in_one_sentence(bondloop, mine, tmp_path, s
 
 def test_the_numpy_backend_gives_the_same(bondloop, mine, tmp_path):
     for backend in ("c", "numpy"):
-        result = bondloop("run", mine, "-o", tmp_path / backend, "--no-figures", "--json", "--backend", backend)
+        result = bondloop(
+            "run", mine, "-o", tmp_path / backend, "--no-figures", "--json", "--backend", backend
+        )
         assert answer(result)["backend"] == backend
     c, python = (Run.load(tmp_path / b / "run.h5")["force"] for b in ("c", "numpy"))
     assert np.abs(c - python).max() < 1e-12

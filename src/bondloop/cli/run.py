@@ -92,7 +92,8 @@ def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], 
     simulated = float(made.time[-1]) if len(made.time) else 0.0
     wall = max(float(attributes["wall_seconds"]), 1e-9)
     print(
-        f"{simulated:g} s rehearsed in {wall:.3g} s ({simulated / wall:,.0f} times real time, {attributes['backend']})"
+        f"{simulated:g} s rehearsed in {wall:.3g} s ({simulated / wall:,.0f} times real time, "
+        f"{attributes['backend']})"
     )
     for m in made.metrics if len(made.time) > 3 else []:
         print(m)

@@ -142,6 +142,7 @@ def _check_zero_dynamics(transfers: Sequence[Transfer]) -> None:
         bad = [z for z in zeros if z.real > 1e-7 * scale]
         if bad:
             raise SolveError(
-                f"{t.system.name} has unstable zero dynamics (zero at {bad[0]:.4g} rad/s), so its inverse would "
+                f"{t.system.name} has unstable zero dynamics (zero at {bad[0]:.4g} rad/s), so its inverse "
+                "would "
                 "grow without bound and a virtual junction cannot be used (Gawthrop 2005, assumption 4)"
             )

@@ -144,7 +144,8 @@ def check(test: HybridTest) -> Check:
                 problems.append(_unstable_because(worst, lags))
             elif own:
                 notes.append(
-                    f"the structure itself is unstable at rest: a mode grows at {max(p.real for p in own):.3g} 1/s "
+                    "the structure itself is unstable at rest: a mode grows at "
+                    f"{max(p.real for p in own):.3g} 1/s "
                     "in one piece too; the loop adds no unstable mode"
                 )
         except BondloopError as error:
@@ -155,8 +156,8 @@ def check(test: HybridTest) -> Check:
 def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:
     why = "; ".join(str(lag) for lag in lags if lag.damping < -max(lag.structure, TINY))
     return (
-        f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} 1/s"
-        + (f", because {why}" if why else "")
+        f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} "
+        "1/s" + (f", because {why}" if why else "")
     )
 
 
@@ -212,7 +213,7 @@ def structure(test: HybridTest) -> StateSpace:
 
 
 def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:
-    """Lag of slow motion, stiffness that the specimen opposes to fast motion, damping of the numerical half."""
+    """Find lags of slow motion, stiffnesses that oppose fast motion, dampings of the numerical half."""
     omega = abs(worst.imag) or 1.0
     half = test.half
     numerical = half.system.linearise(half.system.initial())
@@ -241,7 +242,7 @@ def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[
 
 
 def _following(test: HybridTest, transfers: list[Transfer], omega: float) -> list[complex]:
-    """Motion of each transfer system, without load, per desired motion, at one frequency."""
+    """Return the motion of each transfer system, without load, per desired motion, at one frequency."""
     design = test.design
     count = len(design.commands)
     outputs: dict[str, Expr] = {f"command[{i}]": c for i, c in enumerate(design.commands)}

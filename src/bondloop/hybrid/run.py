@@ -221,15 +221,15 @@ def _why(tick: Tick, result: Result) -> str:
     unit = next((c.unit for c in tick.channels if c.name == channel), "")
     when = f"at t = {result.stopped_at:.4g} s"
     if bound >= DIVERGED:
-        return f"the test diverged: '{channel}' grew beyond {bound:.0e} {unit} {when}; check() tells why".replace(
-            "  ", " "
-        )
+        size = f"{bound:.0e} {unit}".rstrip()
+        return f"the test diverged: '{channel}' grew beyond {size} {when}; check() tells why"
     # With `every` above 1 the sample that crossed the limit may not have been recorded.
     crossed = len(values) > 0 and abs(values[-1]) > bound
     found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
     word = re.sub(r"^actual\.|\[\d+\]$", "", channel)
     return (
-        f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; lower the excitation, improve the controller, "
+        f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; lower the excitation, improve the "
+        "controller, "
         f"or raise limits.{word}"
     )
 

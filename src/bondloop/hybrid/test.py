@@ -131,8 +131,8 @@ class HybridTest:
     @cached_property
     def design(self) -> Design:
         """Numerical half and controller together."""
-        assert self.rig_system  # whether the rig fits comes first
-        design = self.controller.design(self.half, self.rig.actuator_list())
+        fitting = self.rig_system  # whether the rig fits comes first
+        design = self.controller.design(self.half, self.rig.actuator_list()[: len(fitting.commands)])
         return replace(design, system=with_values(design.system, self.values_for(design.system)))
 
     @cached_property
@@ -201,8 +201,8 @@ class HybridTest:
     def with_values(self, values: Mapping[str, float]) -> HybridTest:
         """Return the same test with some parameters changed, by path."""
         return HybridTest(
-            self.numerical, rig=self.rig, controller=self.controller, excitation=self.excitation, rate=self.rate,
-            coupling=self.coupling, integrator=self.integrator, reference=self.reference, limits=self.limits,
+            self.numerical, rig=self.rig, controller=self.controller, excitation=self.excitation,
+            rate=self.rate, coupling=self.coupling, integrator=self.integrator, reference=self.reference, limits=self.limits,
             record=self.record, feedback=self.feedback, values={**self.overrides, **values}, name=self.name,
         )  # fmt: skip
 
@@ -213,24 +213,24 @@ class HybridTest:
     # ---------------------------------------------------------------- readings
 
     @cached_property
-    def wiring(self) -> Wiring:
-        """All parts joined."""
-        return Wiring(self)
+    def _built(self) -> tuple[Tick, Wiring]:
+        wiring = Wiring(self)
+        return wiring.tick(), wiring
+
+    @property
+    def tick(self) -> Tick:
+        """One step of the test: what is rehearsed is what runs."""
+        return self._built[0]
 
     @property
     def tables(self) -> dict[str, Any]:
         """Signals that are read from tables, by name."""
-        return {name: s for name, (s, _, _) in self.wiring.signals.tables.items()} if self.tick else {}
+        return {name: s for name, (s, _, _) in self._built[1].signals.tables.items()}
 
     @property
     def seed(self) -> int:
         """Seed of the rig's noise."""
         return self.rig.seed
-
-    @cached_property
-    def tick(self) -> Tick:
-        """One step of the test: what is rehearsed is what runs."""
-        return self.wiring.tick()
 
     def check(self) -> Check:
         """Whether this cut, this actuator and this controller may be run, with reasons."""

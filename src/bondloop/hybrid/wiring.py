@@ -109,7 +109,7 @@ class Wiring:
         self.parameters.update(system.values())
 
     def _inputs_at(self, system: System, held: Mapping[Var, Expr]) -> Any:
-        """Return a function that gives a system's inputs at fractions of the step: held values, and signals."""
+        """Return a function that gives a system's inputs at fractions of the step: held ones, signals."""
         sources: dict[Var, tuple[str, Any]] = {}
         for u in system.input_vars:
             if u not in held:
@@ -117,7 +117,8 @@ class Wiring:
         unknown = [u.name for u in system.input_rates if u in held]
         if unknown:
             raise InputError(
-                f"the rate of {', '.join(unknown)} is needed, which is not measured: a storage of the numerical "
+                f"the rate of {', '.join(unknown)} is needed, which is not measured: a storage of the "
+                "numerical "
                 "half is driven directly at the interface; cut elsewhere, or put a mass there"
             )
         rates = {r: self._signal_of(u) for u, r in system.input_rates.items()}
@@ -357,6 +358,7 @@ class Wiring:
 
 
 def unit_of(path: str) -> str:
+    """Return the unit of a mechanical variable, by the last word of its path."""
     return {"displacement": "m", "flow": "m/s", "effort": "N", "momentum": "kg m/s", "value": ""}.get(
         path.rpartition(".")[2], ""
     )

@@ -44,7 +44,7 @@ class Entry:
     kind: Literal["model", "test"]
 
     def load(self) -> ModuleType:
-        """Import and return the entry's module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
+        """Import the entry's module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
         return import_module(self.module)
 
     def model(self) -> Model:
@@ -61,7 +61,7 @@ _ENTRIES = (
     ),
     Entry(
         name="gawthrop-three-mass",
-        summary="Three masses in a chain, the third on a transfer system with a virtual junction (Gawthrop 2005)",
+        summary="Three masses in a chain, the third on a transfer system, virtual junction (Gawthrop 2005)",
         module="bondloop.papers.gawthrop_three_mass",
         kind="test",
     ),

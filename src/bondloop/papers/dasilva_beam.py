@@ -1,13 +1,14 @@
 """The beam with a suspended mass of da Silva and Speranza Neto 1994, figure 7.
 
-A simply supported beam of three Euler-Bernoulli elements. A mass hangs on a spring and damper from the first
-inner node; a force acts on the second. The same finite-element model is written as a bond graph in two forms: the
-network form (a spring between every coupled pair of degrees of freedom and one to ground: 24 states) and the field
-form (14 states). Both are run beside the plain second-order equations M ü + C u̇ + K u = F.
+A simply supported beam of three Euler-Bernoulli elements. A mass hangs on a spring and damper from the
+first inner node; a force acts on the second. The same finite-element model is written as a bond graph in
+two forms: the network form (a spring between every coupled pair of degrees of freedom and one to ground: 24
+states) and the field form (14 states). Both are run beside the plain second-order equations M ü + C u̇ + K
+u = F.
 
-The paper gives no numbers. Chosen here: a steel beam 3 m long, 60 mm by 10 mm; lumped masses; a suspended mass of
-a tenth of the beam's, on a spring tuned to 80 % of the beam's first frequency with 5 % damping; a force of 10 N as a
-sine near the first frequency of the beam.
+The paper gives no numbers. Chosen here: a steel beam 3 m long, 60 mm by 10 mm; lumped masses; a suspended
+mass of a tenth of the beam's, on a spring tuned to 80 % of the beam's first frequency with 5 % damping; a
+force of 10 N as a sine near the first frequency of the beam.
 
 References
 ----------

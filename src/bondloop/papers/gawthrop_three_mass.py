@@ -4,9 +4,9 @@ Three masses hang in a row from a moving wall, each on a spring from its left ne
 to ground. The wall's velocity ``r`` is the input. The third spring is a double well, ``force = -d + d**3``:
 its stiffness is negative about the middle, and the response is chaotic.
 
-The test cuts off the third mass. A second-order transfer system carries it, and a virtual junction, derived from
-the transfer system's bond graph, makes the whole behave as the complete chain: exactly, up to the transfer
-system's initial motion.
+The test cuts off the third mass. A second-order transfer system carries it, and a virtual junction, derived
+from the transfer system's bond graph, makes the whole behave as the complete chain: exactly, up to the
+transfer system's initial motion.
 
 References
 ----------
@@ -115,7 +115,7 @@ def _chain(values: dict[str, Any], third_spring: C) -> Model:
 
 
 def _spring(kind: str) -> C:
-    """The third spring: ``double-well`` as in the paper, or ``hardening``, whose motion is not chaotic."""
+    """Return the third spring: ``double-well`` as in the paper, or ``hardening``, whose motion is not chaotic."""
     if kind == "double-well":
         return C(law=lambda d: -d + d**3)
     if kind == "hardening":

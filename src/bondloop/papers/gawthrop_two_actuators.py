@@ -1,13 +1,14 @@
 """The two-actuator experiment of Gawthrop, Wallace and Wagg 2005, section 5, on an emulated rig.
 
-Three masses in a row between two moving walls. The middle mass with the springs on either side is the physical
-half; two actuators, each a mass m_t driven through a spring k_t by a set point, move the springs' outer ends.
-The outer masses with the springs to the walls are numerical. N = 2 interfaces, sampled at 1 kHz.
+Three masses in a row between two moving walls. The middle mass with the springs on either side is the
+physical half; two actuators, each a mass m_t driven through a spring k_t by a set point, move the springs'
+outer ends. The outer masses with the springs to the walls are numerical. N = 2 interfaces, sampled at 1
+kHz.
 
-The paper states the parameters (figure 8, table I) but not where the dampers sit; here each is parallel to its
-spring. Without a virtual junction the linear emulation is unstable: the actuators' lag acts as negative damping.
-The paper's figures 13 (a) and (c) show bounded ellipses, so its rig had damping that the text does not state;
-driving the actuators without feeding the forces back shows such ellipses.
+The paper states the parameters (figure 8, table I) but not where the dampers sit; here each is parallel to
+its spring. Without a virtual junction the linear emulation is unstable: the actuators' lag acts as negative
+damping. The paper's figures 13 (a) and (c) show bounded ellipses, so its rig had damping that the text does
+not state; driving the actuators without feeding the forces back shows such ellipses.
 
 References
 ----------
@@ -38,7 +39,7 @@ TABLE_I = ((150.8, 13618.0), (200.8, 25902.0))
 """Damping and stiffness of the two actuators (table I), with m_t = 2.2 kg."""
 
 STROKE, CAPACITY = 0.025, 500.0
-"""m and N: half of the displacement transducers' full scale of 50 mm; the actuators' largest force (section 5)."""
+"""m and N: half of the transducers' full scale of 50 mm; the actuators' largest force (section 5)."""
 
 SECONDS = 10.0
 """Default length; the sweeps last 60 s."""
@@ -82,7 +83,7 @@ def model() -> Model:
 
 
 def excitations(case: str, amplitude: float) -> dict[str, Any]:
-    """Wall velocities of the paper's cases: ``5/5``, ``3/5`` (sines, Hz) or ``sweep`` (1-5 and 3-4 Hz in 60 s)."""
+    """Return the wall velocities of a case: ``5/5``, ``3/5`` (Hz) or ``sweep`` (1-5 and 3-4 Hz in 60 s)."""
     from bondloop.program.signals import Sine, Sweep
 
     left: Signal

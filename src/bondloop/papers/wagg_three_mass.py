@@ -1,15 +1,16 @@
 """The three-mass chain of Wagg and Stoten 2001 with an MCS controller.
 
-The same chain as Gawthrop 2005's, here with the adaptive controller that needs no model of the transfer system.
-The reference model is the numerical half; the transfer system must follow the second mass of the complete chain.
+The same chain as Gawthrop 2005's, here with the adaptive controller that needs no model of the transfer
+system. The reference model is the numerical half; the transfer system must follow the second mass of the
+complete chain.
 
 The adaptive law is not printed in the paper; the standard MCS law is used, with weights alpha = 100 and
 beta = 10, a settling time of 0.01 s and Runge-Kutta steps of 1 ms (caption of figure 5).
 
 References
 ----------
-Wagg, D. J., Stoten, D. P. (2001). Substructuring of dynamical systems via the adaptive minimal control synthesis
-algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-877. doi:10.1002/eqe.44
+Wagg, D. J., Stoten, D. P. (2001). Substructuring of dynamical systems via the adaptive minimal control
+synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-877. doi:10.1002/eqe.44
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
 """The numerical-experimental example of Wagg and Stoten 2001 on an emulated two-mass rig with friction.
 
-Two masses on a track, joined to each other and to the end stops by light springs. One is moved by a motor and is
-the transfer system; the other is the specimen. Friction in the bearings is the nonlinearity, in the transfer
-system as well as in the specimen. The numerical half is a chain of two such masses with viscous damping.
+Two masses on a track, joined to each other and to the end stops by light springs. One is moved by a motor
+and is the transfer system; the other is the specimen. Friction in the bearings is the nonlinearity, in the
+transfer system as well as in the specimen. The numerical half is a chain of two such masses with viscous
+damping.
 
-Masses, springs, damping, sample rate and forcing are the paper's. It gives no friction force and no controller
-weights: the friction is chosen to dissipate as much as the paper's equivalent viscous damper of 2.4 N s/m does
-at the peak velocity of the forcing, the weights so that the transfer system follows through sticking without
-gains drifting away.
+Masses, springs, damping, sample rate and forcing are the paper's. It gives no friction force and no
+controller weights: the friction is chosen to dissipate as much as the paper's equivalent viscous damper of
+2.4 N s/m does at the peak velocity of the forcing, the weights so that the transfer system follows through
+sticking without gains drifting away.
 
 References
 ----------
-Wagg, D. J., Stoten, D. P. (2001). Substructuring of dynamical systems via the adaptive minimal control synthesis
-algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-877. doi:10.1002/eqe.44
+Wagg, D. J., Stoten, D. P. (2001). Substructuring of dynamical systems via the adaptive minimal control
+synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-877. doi:10.1002/eqe.44
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ FORCING, OMEGA = 0.1, 0.1
 """Support motion 0.1 cos(0.1 t) in m."""
 
 FRICTION, WIDTH = 0.024, 0.002
-"""Coulomb force in N, about 2.4 N s/m times the peak velocity 0.01 m/s, and the velocity in m/s at which it is reached."""
+"""Coulomb force in N, about 2.4 N s/m times the peak velocity 0.01 m/s, and the velocity at which it is reached."""
 
 SECONDS = 150.0
 """A little more than two periods of the forcing."""
 
 
 class Specimen(Model):
-    """The free mass: on a spring from the transfer mass, on another to the end stop, with bearing friction."""
+    """The free mass: springs to the transfer mass and to the end stop, and bearing friction."""
 
     def __init__(self, friction: float) -> None:
         from bondloop.rigs import coulomb

@@ -136,7 +136,8 @@ def connect(
     linked_rates = [u.name for u in rates if u in links]
     if linked_rates:
         raise InputError(
-            f"{name}: the rate of {', '.join(linked_rates)} is needed inside, so it cannot be driven by another part"
+            f"{name}: the rate of {', '.join(linked_rates)} is needed inside, so it cannot be driven by "
+            "another part"
         )
 
     def lookup(path: str) -> Expr:

@@ -98,8 +98,10 @@ def invert(
         storages = [s for s in plant_states if s in reach]
         if not storages:
             raise SolveError(
-                f"the transfer system cannot be inverted: its output {number + 1} ({expr}) depends neither on a "
-                f"command ({', '.join(u.name for u in remaining) or 'all are used up'}) nor on a storage that "
+                f"the transfer system cannot be inverted: its output {number + 1} ({expr}) depends neither "
+                "on a "
+                f"command ({', '.join(u.name for u in remaining) or 'all are used up'}) nor on a storage "
+                "that "
                 "could follow it"
             )
         # The storage that a command moves at once lies on the shortest path.
@@ -131,15 +133,18 @@ class _Rates:
         twice = [u for u, rate in self.known.items() if rate in found]
         if twice:
             raise SolveError(
-                f"the transfer system cannot be followed: the motion of {state.name} would need the second rate "
+                f"the transfer system cannot be followed: the motion of {state.name} would need the second "
+                "rate "
                 f"of {', '.join(u.name for u in twice)}; let it act through a storage of the numerical half"
             )
         bad = [u for u in found if u in self.unknowable or u not in self.inputs]
         if bad:
             raise SolveError(
                 f"the transfer system cannot be followed: the motion of {state.name} would need the rate of "
-                f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the command "
-                "does (the shortest causal path of the numerical half, or of the load on the transfer system, is "
+                f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the "
+                "command "
+                "does (the shortest causal path of the numerical half, or of the load on the transfer "
+                "system, is "
                 "shorter than the command's; Gawthrop 2005, assumption 5)"
             )
         for u, rate in found.items():

@@ -159,7 +159,8 @@ class Emulated:
             name = ends[i]
             if f"{name}.flow" not in by_name:
                 raise ModelError(
-                    f"{name}: the specimen begins with a mass, so it cannot be joined to a transfer system given "
+                    f"{name}: the specimen begins with a mass, so it cannot be joined to a transfer system "
+                    "given "
                     "as equations; give the transfer system as a bond graph"
                 )
             effort = specimen.output_exprs[f"{name}.effort"]
@@ -177,7 +178,8 @@ class Emulated:
         if system.input_rates:
             names = ", ".join(u.name for u in system.input_rates)
             raise ModelError(
-                f"the rig would need the rate of {names}: the command drives a mass directly; model the stiffness "
+                f"the rig would need the rate of {names}: the command drives a mass directly; model the "
+                "stiffness "
                 "or the lag between them"
             )
         system = _constant_sources(system, commands)

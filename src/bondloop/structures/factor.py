@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["factor"]
 
 
-def factor(matrix: Any, *, symmetric: bool = True) -> Callable[[Any], Any]:
+def factor(matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positive") -> Callable[[Any], Any]:
     """Return the function b -> matrix⁻¹ b.
 
     Parameters
     ----------
     matrix
         Sparse and square, real or complex.
-    symmetric
-        Whether to keep pivots on the diagonal, which keeps the factors of a stiffness matrix sparse. For
-        indefinite matrices with zeros on the diagonal it must be False.
+    kind
+        ``"positive"``: all pivots are taken from the diagonal, which keeps the factors of a stiffness matrix
+        sparse and is also the most accurate (a beam of 1,000 elements has a condition number of 1e13);
+        ``"symmetric"``: they are, unless one is small, as in a dynamic stiffness; ``"any"``: free choice.
 
     Raises
     ------
@@ -35,8 +36,12 @@ def factor(matrix: Any, *, symmetric: bool = True) -> Callable[[Any], Any]:
     from scipy.sparse.linalg import splu
 
     columns = sparse.csc_array(matrix)
-    if not symmetric:
+    if kind == "any":
         return splu(columns).solve
+    threshold = 0.0 if kind == "positive" else 0.1
     return splu(
-        columns, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.001, options={"SymmetricMode": True}
+        columns,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=threshold,
+        options={"SymmetricMode": True},
     ).solve

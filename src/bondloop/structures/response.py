@@ -89,7 +89,7 @@ def _direct(
     for k, omega in enumerate(w):
         dynamic = matrices.K + 1j * omega * matrices.C - omega**2 * matrices.M
         try:
-            H[k] = factor(dynamic)(right)[rows]
+            H[k] = factor(dynamic, "symmetric")(right)[rows]
         except RuntimeError:
             raise SolveError(_INFINITE.format(omega)) from None
     return H
@@ -121,7 +121,7 @@ def residual_flexibility(matrices: Matrices, basis: Modes, F: NDArray[np.float64
         scale = abs(matrices.K).max() / max(float(np.abs(W).max()), 1e-300)
         bordered = sparse.block_array([[matrices.K, scale * W], [scale * W.T, None]])
         right = np.vstack([F - W @ (basis.shapes[:, rigid].T @ F), np.zeros((W.shape[1], F.shape[1]))])
-        full = factor(bordered, symmetric=False)(right)[: len(matrices)]
+        full = factor(bordered, "any")(right)[: len(matrices)]
     else:
         full = factor(matrices.K)(F)
     shapes = basis.shapes[:, elastic]

@@ -81,9 +81,11 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
         outputs = physical.compile().outputs
         wrong = [name for name in imposed if name not in outputs]
         reason = (
-            f"the physical half gives {', '.join(imposed)}, the numerical half takes it and gives the velocity"
+            f"the physical half gives {', '.join(imposed)}, the numerical half takes it and gives the "
+            "velocity"
             if not wrong
-            else f"the physical half does not give {', '.join(wrong)}: it begins with a mass; cut at its spring side"
+            else f"the physical half does not give {', '.join(wrong)}: it begins with a mass; cut at its "
+            "spring side"
         )
         items.append(
             Assumption(1, "the physical half imposes a force on the numerical one", not wrong, reason)
@@ -104,7 +106,7 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
             3,
             "the motion is imposed through a transfer system with as many inputs as interfaces",
             fits,
-            f"{count} interface{'s' if count > 1 else ''}, {len(transfers)} transfer system{'s' if len(transfers) != 1 else ''}",
+            f"{_counted(count, 'interface')}, {_counted(len(transfers), 'transfer system')}",
         )
     )
     items.append(_stability(transfers))
@@ -138,7 +140,8 @@ def _stability(transfers: Sequence[TransferLike]) -> Assumption:
         good = good and stable and minimum_phase
         name = t.system.name
         words.append(
-            f"{name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros {_numbers(zeros)} "
+            f"{name}: poles {_numbers(poles)} rad/s {'stable' if stable else 'UNSTABLE'}; zeros "
+            f"{_numbers(zeros)} "
             + (
                 "none"
                 if not len(zeros)
@@ -152,6 +155,10 @@ def _stability(transfers: Sequence[TransferLike]) -> Assumption:
     return Assumption(4, title, good, "; ".join(words))
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
 def _numbers(values: Any) -> str:
     shown = [
         f"{v.real:.3g}{v.imag:+.3g}j" if abs(v.imag) > 1e-9 * (1 + abs(v)) else f"{v.real + 0.0:.3g}"
@@ -161,7 +168,10 @@ def _numbers(values: Any) -> str:
 
 
 def _paths(n_paths: Sequence[CausalPath | None], t_paths: Sequence[CausalPath | None]) -> Assumption:
-    title = "sigma_N >= sigma_T: the numerical half's shortest causal path is at least as long as the transfer system's"
+    title = (
+        "sigma_N >= sigma_T: the numerical half's shortest causal path is at least as long as the "
+        "transfer system's"
+    )
     good, words = True, []
     for n, t in zip(n_paths, t_paths, strict=True):
         if t is None:

@@ -58,7 +58,8 @@ def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
         if f"{path}.effort" not in by_name:
             raise ModelError(
                 f"{path}: the numerical half imposes the force here and would have to be given the velocity "
-                "(Gawthrop 2005, assumption 1 does not hold); cut where the numerical half ends in a mass, so that "
+                "(Gawthrop 2005, assumption 1 does not hold); cut where the numerical half ends in a mass, "
+                "so that "
                 "it takes a force and gives a velocity"
             )
         efforts.append(by_name[f"{path}.effort"])

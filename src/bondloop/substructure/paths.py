@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Expr, Var, variables
@@ -76,9 +77,5 @@ def shortest_causal_path(system: System, source: Var, goal: Expr) -> CausalPath 
         trail.append(v_)
         v_ = before[v_]
     trail.reverse()
-    storages = [
-        b.name
-        for a, b in zip(trail, trail[1:], strict=False)
-        if b in system.state_vars and b in fed.get(a, ())
-    ]
+    storages = [b.name for a, b in pairwise(trail) if b in system.state_vars and b in fed.get(a, ())]
     return CausalPath(tuple(v.name for v in trail), tuple(storages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bondloop.bondgraph import MC, C, I, Input, Model, One, Port, R, Se
+from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
 from bondloop.errors import InputError
 from bondloop.units import quantity
 
@@ -47,8 +47,8 @@ class MassSpringDamper(Model):
         self.mass = I(mass=mass, initial=mass * velocity if velocity else 0.0)
         self.damper = R(damping=c)
         if drive == "force":
-            self.command = Se("u")
-            self.spring = C(stiffness=k)
+            self.command: Part = Se("u")
+            self.spring: Part = C(stiffness=k)
             self.command >> self.v
         elif drive == "position":
             self.command = Input("x_d")

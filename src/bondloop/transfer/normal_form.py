@@ -22,10 +22,10 @@ NEGLIGIBLE = 1e-10
 def normal_form(space: StateSpace, command: int = 0) -> System:
     """Return the same input-output behaviour with the output and its rates as states.
 
-    With the relative degree r of the channel from the command, the states are z_k = c A^k x for k < r, a chain
-    of integrators at whose end the command enters, and further ones that the command does not move at once: the
-    zero dynamics (Byrnes-Isidori form; Isidori 1995, section 4.1). Any other coordinates hide the relative
-    degree in sums that cancel.
+    With the relative degree r of the channel from the command, the states are z_k = c A^k x for k < r, a
+    chain of integrators at whose end the command enters, and further ones that the command does not move at
+    once: the zero dynamics (Byrnes-Isidori form; Isidori 1995, section 4.1). Any other coordinates hide the
+    relative degree in sums that cancel.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def normal_form(space: StateSpace, command: int = 0) -> System:
             )
         rows.append(rows[-1] @ A)
     r = len(rows)
-    # Rows that annihilate b and complete the chain: the orthogonal complement of b and the chain's first r - 1.
+    # Rows that annihilate b and complete the chain: the complement of b and of the chain's first r - 1.
     spanned = np.column_stack([b, *rows[:-1]])
     rest = (
         np.linalg.svd(spanned, full_matrices=True)[0][:, spanned.shape[1] :].T if n > r else np.zeros((0, n))

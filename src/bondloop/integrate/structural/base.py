@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Expr, Var
 from bondloop.program.tick import Product, Step
 
 __all__ = ["Motion", "Restoring", "Scheme", "Stepped", "combination"]
@@ -37,7 +37,12 @@ class Motion:
     @classmethod
     def named(cls, dofs: Sequence[str], prefix: str = "numerical.") -> Motion:
         """Variables named after degrees of freedom: ``numerical.tip.uy.displacement``."""
-        return cls(*(tuple(Var(f"{prefix}{d}.{word}") for d in dofs) for word in ("displacement", "velocity", "acceleration")))
+        return cls(
+            *(
+                tuple(Var(f"{prefix}{d}.{word}") for d in dofs)
+                for word in ("displacement", "velocity", "acceleration")
+            )
+        )
 
 
 @dataclass
@@ -102,11 +107,14 @@ class Scheme(ABC):
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:
     """Statements for ``targets = sum of matrix @ vector`` over terms, as one constant matrix product."""
     n = len(targets)
-    blocks, sources = [], []
+    blocks: list[NDArray[np.float64]] = []
+    sources: list[Expr] = []
     for matrix, vector in terms:
         block = np.atleast_2d(np.asarray(matrix, dtype=float))
         if block.shape != (n, len(vector)):
-            raise InputError(f"a matrix of shape {block.shape} does not fit {n} targets and {len(vector)} sources")
+            raise InputError(
+                f"a matrix of shape {block.shape} does not fit {n} targets and {len(vector)} sources"
+            )
         blocks.append(block)
-        sources += [v if isinstance(v, Expr) else Const(v) for v in vector]
+        sources += list(vector)
     return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
