@@ -91,8 +91,8 @@ def test_a_run_that_is_stopped_exits_with_one_and_keeps_its_record(bondloop, tmp
     assert np.abs(run["actual.displacement[0]"][-1]) > 0.025
 
 
-def test_the_output_folder_is_out_and_the_name_by_default(bondloop, mine, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_output_folder_is_out_and_the_name_by_default(bondloop, mine, monkeypatch):
+    monkeypatch.chdir(mine.parent)
     result = bondloop("run", "mine.py", "--no-figures")
     assert result.exit_code == 0
     assert Path("out/mine/run.h5").exists()
@@ -200,3 +200,10 @@ def test_an_impossible_length_is_refused(bondloop, mine, tmp_path):
     assert result.exit_code == 1
     assert "length of a run must be positive" in result.stderr
     assert bondloop("run", mine, "--every", "0", "-o", tmp_path).exit_code == 1
+
+
+def test_a_test_at_rest_has_nothing_to_follow_and_its_json_stays_json(bondloop, mine, tmp_path):
+    result = bondloop("run", mine, "--set", "amplitude=0", "-o", tmp_path, "--no-figures", "--json")
+    assert result.exit_code == 0
+    assert "NaN" not in result.stdout
+    assert "nothing to follow" in answer(result)["verdict"]

@@ -47,7 +47,7 @@ def rk4(f, y, h, steps):
 
 
 def plain_three_mass(mcs, reference):
-    """Newton's law of the two numerical masses, the transfer mass and the specimen, with the MCS law by hand."""
+    """Newton's law of the numerical masses, the transfer mass and the specimen; the MCS law by hand."""
     weights = np.array(mcs.error_weights())
     n = mcs.order
 

@@ -58,7 +58,7 @@ def rk4(f, y, h):
 
 
 def by_hand(steps, *, substeps=4, late=0, feedback=True, wall=lambda t: 0.01 * math.sin(OMEGA * t)):
-    """Computer: wall spring d, velocity v, displacement z. Rig: transfer x, w; specimen spring e, velocity q."""
+    """Computer: wall spring d, velocity v, motion z. Rig: transfer x, w; specimen spring e, velocity q."""
     h = 1 / RATE
     computer, rig = np.zeros(3), np.zeros(4)
     line = [0.0] * late

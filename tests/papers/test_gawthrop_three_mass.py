@@ -1,5 +1,7 @@
 """The three-mass chain against the matrices that follow from the paper, and its equations of motion."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -86,7 +88,7 @@ def test_with_a_hardening_spring_an_initial_velocity_is_forgotten():
     error = np.abs(run["rig.specimen.m3.v.flow"] - run["reference.m3.v.flow"])
     windows = [error[(run.time >= t) & (run.time < t + 20)].max() for t in (0, 20, 40, 60, 80)]
     assert windows[0] > 1e-3
-    assert all(late < 0.6 * early for early, late in zip(windows, windows[1:], strict=False))
+    assert all(late < 0.6 * early for early, late in pairwise(windows))
     assert windows[-1] < 0.05 * windows[0]
 
 

@@ -34,7 +34,7 @@ def test_one_sample_of_latency_costs_some_five_percent():
 
 
 def test_errors_in_the_model_of_the_actuators_show():
-    """x/z of a mismatched inverse at 5 Hz, continuous: (m s^2 + c' s + k')/(m s^2 + c s + k), per actuator, c' = 1.1 c."""
+    """x/z of a mismatched inverse at 5 Hz is (m s^2 + c' s + k')/(m s^2 + c s + k), with c' = 1.1 c."""
     s = 2j * np.pi * 5
     for name, (dc, dk) in {"damping_error": (0.1, 0), "stiffness_error": (0, 0.1)}.items():
         run = two.test(rate=20000, **{name: 0.1}).run(5)

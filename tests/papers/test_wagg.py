@@ -7,7 +7,7 @@ from bondloop.papers import wagg_three_mass, wagg_two_mass_rig
 
 
 def test_the_transfer_system_follows_the_complete_system():
-    """The papers' README: alpha = 100, beta = 10, t_s = 0.01 s, RK4 at 1 ms: better than 4 % rms over 60 s."""
+    """The papers' README: alpha = 100, beta = 10, t_s = 0.01 s, RK4 at 1 ms: under 4 % rms over 60 s."""
     run = wagg_three_mass.test().run(60)
     assert run.completed
     found = wagg_three_mass.findings(run)
@@ -34,7 +34,7 @@ def test_the_direct_command_is_the_worse_baseline():
 def test_the_rig_is_followed_through_friction():
     """The friction of the transfer mass, 0.024 N, would alone displace it by 0.024/2.43 = 10 mm of its 33 mm.
 
-    Left uncompensated that is an error of some 30 %; a tenth of it, 3 %, shows that the controller overcomes it.
+    Left uncompensated that is an error of some 30 %; a tenth of it, 3 %, shows that MCS overcomes it.
     """
     run = wagg_two_mass_rig.test().run(150)
     assert run.completed

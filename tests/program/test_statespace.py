@@ -101,6 +101,13 @@ def test_zeros_of_a_square_system_with_feedthrough():
     assert space.zeros() == pytest.approx([-1 - 2 * 3 / 4])
 
 
+def test_zeros_of_a_degenerate_system():
+    # (s + 3)/(s + 1) in the first channel; the second input does nothing and the second output shows nothing.
+    # The rank of the pencil drops at s = -3 all the same.
+    space = system_from_matrices([[-1.0]], [[1.0, 0.0]], [[2.0], [0.0]], [[1.0, 0.0], [0.0, 0.0]]).numeric()
+    assert space.zeros() == pytest.approx([-3.0])
+
+
 def test_round_trip_through_python_control():
     control = pytest.importorskip("control")
     system = two_mass().compile(outputs=["v1.flow", "v2.flow"])

@@ -121,7 +121,7 @@ def test_fifth_no_path_from_the_command():
 
 @pytest.mark.parametrize(("source", "length"), [("interface.effort", 1), ("r", 3)])
 def test_shortest_paths_count_integrations(source, length):
-    """The wall's velocity passes spring 1, mass 1, spring 2 and mass 2: that is four storages to m2, three to k2."""
+    """The wall's velocity passes spring 1, mass 1 and spring 2 on its way to the force of spring 2."""
     system = numerical_half(halves()[0]).system
     start = system.input_vars[system.inputs.index(source)]
     goal = system.expression("m2.v.flow") if source != "r" else system.expression("m2.C.effort")

@@ -1,10 +1,10 @@
 """Transfer systems: closed forms, ways to give them, and the form in which matrices are inverted."""
 
-import control
 import numpy as np
 import pytest
 import sympy as sp
 
+import control
 from bondloop.bondgraph import I, Model, One, Port, Se
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.from_matrices import system_from_matrices

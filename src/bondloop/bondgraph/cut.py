@@ -51,17 +51,13 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
         if not inside:
             raise ModelError(f"{physical} is empty, so it cannot tell which half is physical")
         seed = inside[0]
-    reached = _reachable(seed, set(marked))
+    reached = _physical_side(seed, marked)
     for text, b in zip(bonds, marked, strict=True):
         if (b.tail in reached) == (b.head in reached):
-            where = (
-                "both its ends are on the physical side"
-                if b.tail in reached
-                else "it does not touch the physical side"
-            )
+            side = "physical" if b.tail in reached else "numerical"
             raise ModelError(
-                f"the cut does not separate the model at '{text}': {where}, which holds "
-                f"{_some(reached)}; name every bond between the two halves"
+                f"the cut does not separate the model at '{text}': both its ends are on the {side} side; the "
+                f"physical side holds {_some(reached)}; name every bond between the two halves"
             )
     halves = []
     for keep_physical in (False, True):
@@ -138,6 +134,26 @@ def rejoin(numerical: Model, physical: Model) -> Model:
         else:
             bond(b, a)
     return whole
+
+
+def _physical_side(seed: Part, cuts: list[Bond]) -> set[Part]:
+    """Return all physical parts: those joined to the seed, and those an even number of cuts away from it.
+
+    The physical half may fall into several pieces, each on its own transfer systems.
+    """
+    apart = set(cuts)
+    side = dict.fromkeys(_reachable(seed, apart), True)
+    work = list(cuts)
+    while work:
+        near = [b for b in work if (b.tail in side) or (b.head in side)]
+        if not near:
+            break
+        for b in near:
+            work.remove(b)
+            here, there = (b.tail, b.head) if b.tail in side else (b.head, b.tail)
+            if there not in side:
+                side.update(dict.fromkeys(_reachable(there, apart), not side[here]))
+    return {part for part, physical in side.items() if physical}
 
 
 def _reachable(seed: Part, cuts: set[Bond]) -> set[Part]:

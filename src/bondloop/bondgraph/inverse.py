@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -21,8 +20,8 @@ _FAILURES = (ZeroDivisionError, ValueError, OverflowError)
 def inverse_of(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
     """Return the real solution x of ``formula = y``, or None if there is not exactly one.
 
-    A candidate counts only if the law rises or falls throughout and the candidate leads back to the cause
-    from every probe; symbolic algebra alone returns roots that are complex or belong to another branch.
+    A candidate counts only if it leads back to the cause from every probe: two causes of one effect cannot
+    both be found again, and a formula alone may be complex or belong to another branch.
 
     Parameters
     ----------
@@ -42,8 +41,6 @@ def inverse_of(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
     law = _Numeric(formula.subs(numbers), x)
     causes = [-s for s in reversed(_SIZES)] + _SIZES
     pairs = [(c, e) for c in causes if (e := law(c)) is not None]
-    if not _monotonic([e for _, e in pairs]):
-        return None
     for candidate in candidates:
         if _readable_as_code(candidate) and _leads_back(_Numeric(candidate.subs(numbers), y), law, pairs):
             return candidate
@@ -181,12 +178,6 @@ class _Numeric:
         except _FAILURES:
             return None
         return result if math.isfinite(result) else None
-
-
-def _monotonic(effects: list[float]) -> bool:
-    """Whether effects rise or fall throughout; equal neighbours (saturation to rounding) are passed over."""
-    steps = {b > a for a, b in itertools.pairwise(effects) if a != b}
-    return len(steps) == 1
 
 
 def _leads_back(inverse: _Numeric, law: _Numeric, pairs: list[tuple[float, float]]) -> bool:

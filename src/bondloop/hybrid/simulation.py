@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.test import _signal
 from bondloop.hybrid.wiring import DIVERGED, Signals, unit_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
@@ -29,7 +30,8 @@ class Simulation:
     systems
         The systems by name; their outputs are recorded as ``name.output``.
     excitation
-        A signal for each input; an input that several systems have is shared.
+        A signal or a number for each input; an input that several systems have is shared. Inputs that are not
+        named keep the value that each system gives them, zero as a rule.
     rate
         Steps a second.
     integrator
@@ -50,10 +52,12 @@ class Simulation:
         values: Mapping[str, float] | None = None,
         name: str = "simulation",
     ) -> None:
-        if not rate > 0:
-            raise InputError(f"rate must be positive; found {rate}")
+        if not 0 < rate < float("inf"):
+            raise InputError(f"rate must be positive and finite; found {rate}")
+        if not systems:
+            raise InputError(f"{name}: there are no systems to simulate; give at least one by name")
         self.plain = dict(systems)
-        self.excitation = dict(excitation)
+        self.excitation = {key: _signal(key, given) for key, given in excitation.items()}
         self.rate, self.period = float(rate), 1.0 / float(rate)
         self.integrator = integrator or RK4()
         self.values = dict(values or {})
@@ -86,28 +90,27 @@ class Simulation:
         parameters: dict[Var, float] = {}
         steps: list[Step] = []
         channels: list[Channel] = []
-        for key, system in self.systems.items():
-            own = {k: v for k, v in self.values.items() if k in system.parameters}
-            system = with_values(system, own) if own else system
+        for key, given in self.systems.items():
+            own = {k: v for k, v in self.values.items() if k in given.parameters}
+            system = with_values(given, own) if own else given
             states.update({v: system.initial_by_var.get(v, 0.0) for v in system.state_vars})
             parameters.update(system.values())
-            sources = {
-                u: (
-                    u.name.removeprefix(f"{key}."),
-                    self.excitation.get(u.name.removeprefix(f"{key}."))
-                    or Constant(system.input_defaults.get(u.name, 0.0)),
-                )
-                for u in system.input_vars
-            }
+            sources: dict[Var, tuple[str, Any]] = {}
+            for u in system.input_vars:
+                name = u.name.removeprefix(f"{key}.")
+                if name in self.excitation:
+                    sources[u] = (name, self.excitation[name])
+                else:  # by its full name: another system may have another value for its input
+                    sources[u] = (u.name, Constant(system.input_defaults.get(u.name, 0.0)))
 
             def at(
                 fraction: float, sources: dict[Var, Any] = sources, system: System = system
             ) -> dict[Var, Expr]:
-                given: dict[Var, Expr] = {u: signals.at(n, s, fraction) for u, (n, s) in sources.items()}
+                found: dict[Var, Expr] = {u: signals.at(n, s, fraction) for u, (n, s) in sources.items()}
                 for u, r in system.input_rates.items():
                     n, s = sources[u]
-                    given[r] = signals.at(f"d/dt {n}", s.derivative(), fraction)
-                return given
+                    found[r] = signals.at(f"d/dt {n}", s.derivative(), fraction)
+                return found
 
             goals = list(system.output_exprs.values())
             made = self.integrator.discretise(system, self.period, at, goals)
@@ -149,7 +152,7 @@ class Simulation:
         return rehearse(self, seconds, backend=backend, every=every, progress=progress)
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Return the description for run files."""
         return {
             "name": self.name,
             "rate": self.rate,

@@ -202,7 +202,8 @@ class HybridTest:
         """Return the same test with some parameters changed, by path."""
         return HybridTest(
             self.numerical, rig=self.rig, controller=self.controller, excitation=self.excitation,
-            rate=self.rate, coupling=self.coupling, integrator=self.integrator, reference=self.reference, limits=self.limits,
+            rate=self.rate, coupling=self.coupling, integrator=self.integrator, reference=self.reference,
+            limits=self.limits,
             record=self.record, feedback=self.feedback, values={**self.overrides, **values}, name=self.name,
         )  # fmt: skip
 

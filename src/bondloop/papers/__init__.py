@@ -44,7 +44,7 @@ class Entry:
     kind: Literal["model", "test"]
 
     def load(self) -> ModuleType:
-        """Import the entry's module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
+        """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
         return import_module(self.module)
 
     def model(self) -> Model:
@@ -92,7 +92,7 @@ def entries() -> tuple[Entry, ...]:
     Examples
     --------
     >>> [entry.name for entry in entries()]
-    ['gawthrop-three-mass'...]
+    [...'gawthrop-three-mass'...]
     """
     return _ENTRIES
 

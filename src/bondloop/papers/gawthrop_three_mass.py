@@ -115,7 +115,7 @@ def _chain(values: dict[str, Any], third_spring: C) -> Model:
 
 
 def _spring(kind: str) -> C:
-    """Return the third spring: ``double-well`` as in the paper, or ``hardening``, whose motion is not chaotic."""
+    """Return the third spring: ``double-well`` as in the paper, or ``hardening``, not chaotic."""
     if kind == "double-well":
         return C(law=lambda d: -d + d**3)
     if kind == "hardening":

@@ -36,7 +36,7 @@ FORCING, OMEGA = 0.1, 0.1
 """Support motion 0.1 cos(0.1 t) in m."""
 
 FRICTION, WIDTH = 0.024, 0.002
-"""Coulomb force in N, about 2.4 N s/m times the peak velocity 0.01 m/s, and the velocity at which it is reached."""
+"""Coulomb force in N, about 2.4 N s/m times the peak velocity 0.01 m/s, and the velocity at which it acts."""
 
 SECONDS = 150.0
 """A little more than two periods of the forcing."""

@@ -9,6 +9,10 @@ from bondloop.plots.histories import time_histories
 from bondloop.plots.overview import overview
 from bondloop.plots.run import RunPlots
 from bondloop.plots.spectra import error_spectrum
+from bondloop.plots.structures import animate_mode, deformed_shape, mode_shapes
 from bondloop.plots.subspace import subspace
 
-__all__ = ["RunPlots", "error_spectrum", "gains", "overview", "subspace", "time_histories"]
+__all__ = [
+    "RunPlots", "animate_mode", "deformed_shape", "error_spectrum", "gains", "mode_shapes", "overview",
+    "subspace", "time_histories",
+]  # fmt: skip

@@ -9,15 +9,23 @@ states as degrees of freedom.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.matrices import Matrices
+
+if TYPE_CHECKING:
+    from bondloop.structures.matrices import Matrices
 
 __all__ = ["StructureModel", "field_form", "network_form"]
+
+ROUNDING = 16 * float(np.finfo(float).eps)
+"""Share of its own terms below which a sum of matrix entries is taken for zero."""
+
+LONGEST = 100_000
+"""Most numbers of an array of nodes such as ``floor[1]`` for which it becomes a list."""
 
 
 class StructureModel(Model):
@@ -33,21 +41,10 @@ class StructureModel(Model):
 
     def __init__(self, name: str, dofs: Iterable[str]) -> None:
         super().__init__(name)
-        junctions = {dof: One() for dof in dofs}
-        # Generalised coordinates of a reduced model are named mode[0], mode[1], ...: arrays without a node.
-        for array in dict.fromkeys(dof.partition("[")[0] for dof in junctions if "." not in dof):
-            setattr(self, array, [j for dof, j in junctions.items() if dof.partition("[")[0] == array])
-        for dof in junctions:
-            node, _, motion = dof.rpartition(".")
-            if not node:
-                continue
-            holder = self._parts.get(node)
-            if holder is None:
-                holder = Model()
-                self._add(node, holder)
-                object.__setattr__(self, node, holder)
-            setattr(holder, motion, junctions[dof])
-        self._junctions = junctions
+        self._junctions: dict[str, One] = {}
+        self._forces = 0
+        for dof in dofs:
+            self._junctions[dof] = _placed(self, dof)
 
     @property
     def dofs(self) -> tuple[str, ...]:
@@ -56,7 +53,7 @@ class StructureModel(Model):
 
     def junction(self, dof: str) -> One:
         """Return the 1-junction of a degree of freedom."""
-        found: One | None = self._junctions.get(dof)
+        found = self._junctions.get(dof)
         if found is None:
             raise InputError(
                 unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
@@ -68,25 +65,29 @@ class StructureModel(Model):
         named = (
             dict(forces) if isinstance(forces, Mapping) else {d: f"F_{d.replace('.', '_')}" for d in forces}
         )
-        for i, (dof, name) in enumerate(named.items()):
+        for dof, name in named.items():
             source = Se(name)
-            setattr(self, f"force_{i}", source)
+            setattr(self, f"force_{self._forces}", source)
+            self._forces += 1
             bond(source, self.junction(dof))
 
     def apply_pattern(self, pattern: Mapping[str, float], name: str) -> None:
-        """Put one input on many degrees of freedom: forces in a fixed pattern, such as wind or -M r of the ground.
+        """Put one input on many degrees of freedom: forces in a fixed pattern, as wind or -M r of the ground.
 
         Parameters
         ----------
         pattern
-            Force per unit of the input, by degree of freedom.
+            Force per unit of the input, by degree of freedom; zeros are left out.
         name
             Name of the input.
         """
+        acting = {dof: float(weight) for dof, weight in pattern.items() if weight}
+        if not acting:
+            raise InputError(f"load '{name}' acts nowhere: every force of its pattern is zero")
         source = Input(name)
         setattr(self, f"{name}_input", source)
-        for i, (dof, weight) in enumerate(pattern.items()):
-            force = MSe(lambda s, weight=float(weight): weight * s)
+        for i, (dof, weight) in enumerate(acting.items()):
+            force = MSe(lambda s, weight=weight: weight * s)
             setattr(self, f"{name}_force_{i}", force)
             bond(source, force)
             bond(force, self.junction(dof))
@@ -133,7 +134,8 @@ def network_form(
     Every degree of freedom i has a spring to ground, k_i = sum of K_ij over j, and every pair that the
     stiffness matrix couples has a spring -K_ij between them; dampers likewise. Coupling springs of beams are
     partly negative: that is right. A pair whose entry is stored but zero (contributions of two elements
-    cancel) keeps its spring, as in the paper's figure 8. A mass matrix that is not diagonal is kept as a field.
+    cancel) keeps its spring, as in the paper's figure 8. A mass matrix that is not diagonal is kept as a
+    field.
 
     Parameters
     ----------
@@ -143,13 +145,12 @@ def network_form(
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
     junctions = [model.junction(d) for d in matrices.dofs]
-    diagonal = matrices.M.diagonal()
-    if abs(matrices.M - _diagonal(diagonal)).max() > 1e-12 * diagonal.max():
+    if _is_coupled(matrices.M):
         model.inertia = IField(matrices.M)
         for i, j in enumerate(junctions):
             bond(j, model.inertia[i])
     else:
-        model.inertia = [I(mass=float(m)) for m in diagonal]
+        model.inertia = [I(mass=float(m)) for m in matrices.M.diagonal()]
         for j, part in zip(junctions, model.inertia, strict=True):
             bond(j, part)
     _network(model, junctions, matrices.K, "spring", lambda v: C(stiffness=v))
@@ -161,8 +162,9 @@ def network_form(
 
 def _network(model: StructureModel, junctions: list[One], matrix: Any, word: str, element: Any) -> None:
     ground = np.asarray(matrix.sum(axis=1)).ravel()
-    scale = float(abs(matrix).max())
-    to_ground = [element(float(v) if abs(v) > 1e-13 * scale else 0.0) for v in ground]
+    # A row that sums to what rounding leaves has no spring to ground: its entries hold no smaller one.
+    ground[np.abs(ground) <= ROUNDING * np.asarray(abs(matrix).sum(axis=1)).ravel()] = 0.0
+    to_ground = [element(float(v)) for v in ground]
     setattr(model, f"{word}_to_ground", to_ground)
     for j, part in zip(junctions, to_ground, strict=True):
         bond(j, part)
@@ -175,22 +177,63 @@ def _network(model: StructureModel, junctions: list[One], matrix: Any, word: str
     between = [element(-v if v else 0.0) for _, _, v in chosen]
     setattr(model, f"{word}_between", between)
     setattr(model, f"{word}_stretch", [Zero() for _ in chosen])
-    for (i, j, _), part, stretch in zip(chosen, between, getattr(model, f"{word}_stretch"), strict=True):
-        bond(junctions[i], stretch)
-        bond(stretch, junctions[j])
+    for (one, other, _), part, stretch in zip(
+        chosen, between, getattr(model, f"{word}_stretch"), strict=True
+    ):
+        bond(junctions[one], stretch)
+        bond(stretch, junctions[other])
         bond(stretch, part)
 
 
-def _diagonal(values: Any) -> Any:
-    from scipy import sparse
+def _placed(model: Model, dof: str) -> One:
+    """Put the 1-junction of ``node.dof`` into a model; nodes become models inside it."""
+    *nodes, motion = dof.split(".")
+    if not all([*nodes, motion]):
+        raise InputError(f"a degree of freedom is named as in 'tip.uy'; found {dof!r}")
+    for node in nodes:
+        inner = model._parts.get(node)
+        if inner is None:
+            inner = Model()
+            _give_name(model, node, inner)
+        if not isinstance(inner, Model):
+            raise InputError(f"'{dof}': '{node}' is a degree of freedom already, so it cannot be a node")
+        model = inner
+    junction = One()
+    _give_name(model, motion, junction)
+    return junction
 
-    return sparse.diags_array(values, format="csr")
+
+def _give_name(model: Model, name: str, part: Model | One) -> None:
+    """Name a part as it is called in the matrices, which need not be a Python identifier.
+
+    Any name can be found by its path; those that Python can write become attributes, and ``floor[1]`` becomes
+    a member of a list, with None where there is no such number.
+    """
+    model._add(name, part)
+    array, bracket, number = name.partition("[")
+    if hasattr(type(model), array):
+        return
+    if not bracket:
+        object.__setattr__(model, name, part)
+    elif number[:-1].isdigit() and int(number[:-1]) < LONGEST:
+        members = model.__dict__.setdefault(array, [])
+        members += [None] * (int(number[:-1]) + 1 - len(members))
+        members[int(number[:-1])] = part
+
+
+def _is_coupled(M: Any) -> bool:
+    """Whether masses couple degrees of freedom by more than rounding, as in turned lumped elements."""
+    entries = M.tocoo()
+    i, j = entries.coords
+    size = np.sqrt(M.diagonal())
+    return bool(np.any(np.abs(entries.data[i != j]) > ROUNDING * (size[i] * size[j])[i != j]))
 
 
 def _check_mass(matrices: Matrices) -> None:
     bare = [d for d, m in zip(matrices.dofs, matrices.M.diagonal(), strict=True) if not m > 0]
     if bare:
         raise InputError(
-            f"degrees of freedom without mass: {', '.join(bare[:6])}{' ...' if len(bare) > 6 else ''}; give them mass "
-            "(consistent mass, a point mass), hold them, or reduce the structure (guyan) to those with mass"
+            f"degrees of freedom without mass: {', '.join(bare[:6])}{' ...' if len(bare) > 6 else ''}; "
+            "give them mass (consistent mass, a point mass), hold them, or reduce the structure (guyan) to "
+            "those with mass"
         )
