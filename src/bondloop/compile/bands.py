@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LONG", "Band", "bands"]
 
-LONG = 16
+LONG = 8
 """Rows that a band has on average, at the least; shorter ones gain nothing over compressed rows."""
 
 

@@ -20,12 +20,13 @@ __all__ = ["Exact"]
 
 @dataclass(frozen=True)
 class Exact(Integrator):
-    """x(t+h) = e^(Ah) x + integral of e^(A(h-s)) B u(s) ds, exact for inputs held or linear over the step.
+    """x(t+h) = e^(Ah) x + integral of e^(A(h-s)) B u(s) ds, exact for polynomial inputs of the order of the hold.
 
     Parameters
     ----------
     hold
-        ``"zero"``: inputs keep their value over the step; ``"first"``: they change linearly to the next one.
+        ``"zero"``: inputs keep their value over the step; ``"first"``: they change linearly to the next one;
+        ``"second"``: as a parabola through their value in the middle.
 
     Notes
     -----
@@ -36,8 +37,8 @@ class Exact(Integrator):
     hold: str = "zero"
 
     def __post_init__(self) -> None:
-        if self.hold not in ("zero", "first"):
-            raise InputError(f"hold must be 'zero' or 'first'; found {self.hold!r}")
+        if self.hold not in ("zero", "first", "second"):
+            raise InputError(f"hold must be 'zero', 'first' or 'second'; found {self.hold!r}")
 
     def describe(self) -> dict[str, Any]:
         """Describe it for run files."""
@@ -58,20 +59,29 @@ class Exact(Integrator):
         space = system.numeric().explicit()
         A, B = space.A.toarray(), space.B.toarray()
         n, m = B.shape
-        # Van Loan: one exponential gives e^(Ah), and the integrals for held and for linear inputs.
-        block = np.zeros((n + 2 * m, n + 2 * m))
+        # Van Loan: one exponential gives e^(Ah), and the integrals of e^(A(h-s)) B (s/h)^j for j = 0, 1, 2.
+        block = np.zeros((n + 3 * m, n + 3 * m))
         block[:n, :n], block[:n, n : n + m] = A * h, B * h
-        block[n : n + m, n + m :] = np.eye(m)
+        block[n : n + 2 * m, n + m :] = np.eye(2 * m)
         full = expm(block)
-        phi, gamma0, gamma1 = full[:n, :n], full[:n, n : n + m], full[:n, n + m :]
+        phi, gamma0, gamma1 = full[:n, :n], full[:n, n : n + m], full[:n, n + m : n + 2 * m]
+        gamma2 = 2 * full[:n, n + 2 * m :]
         first, table = self.at_start(system, inputs, goals)
         now = [inputs(0.0)[u] for u in system.input_vars]
         sources: list[Expr] = [*system.state_vars, *now]
         if self.hold == "zero":
             matrix = np.hstack([phi, gamma0])
-        else:
+        elif self.hold == "first":
             matrix = np.hstack([phi, gamma0 - gamma1, gamma1])
             sources += [inputs(1.0)[u] for u in system.input_vars]
+        else:
+            first_part, middle, last = (
+                gamma0 - 3 * gamma1 + 2 * gamma2,
+                4 * (gamma1 - gamma2),
+                2 * gamma2 - gamma1,
+            )
+            matrix = np.hstack([phi, first_part, middle, last])
+            sources += [inputs(c)[u] for c in (0.5, 1.0) for u in system.input_vars]
         targets = tuple(Var(x.name + "@next") for x in system.state_vars)
         return Discretised(
             first,

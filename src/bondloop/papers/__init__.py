@@ -109,7 +109,7 @@ def find(name: str) -> Entry:
     --------
     >>> find("gawthrop-three-mas")
     Traceback (most recent call last):
-    bondloop.errors.InputError: unknown model 'gawthrop-three-mas'; did you mean 'gawthrop-three-mass'? ...
+    bondloop.errors.InputError: unknown model 'gawthrop-three-mas'; did you mean 'gawthrop-three-mass'...
     """
     for entry in _ENTRIES:
         if entry.name == name:

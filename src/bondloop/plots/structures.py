@@ -62,7 +62,7 @@ def mode_shapes(
     >>> s.support("root")
     >>> figure = mode_shapes(s, modes(s.assemble(), 3))
     >>> [axes.get_title("left") for axes in figure.axes]
-    ['1: 0.56 Hz', '2: 3.51 Hz', '3: 9.86 Hz']
+    ['1: 0.56 Hz', '2: 3.51 Hz', '3: 9.90 Hz']
     """
     wanted = list(range(1, min(6, len(modes)) + 1)) if numbers is None else list(numbers)
     drawn = [_shape(structure, modes, number) for number in wanted]
@@ -227,7 +227,7 @@ def _height(shape: Lines, plane: bool, width: float) -> float:
     if not plane:
         return width
     span = np.ptp(np.concatenate([shape.rest.reshape(-1, 3), shape.masses]), axis=0)
-    tall = (span[1] + 2.2 * AMPLITUDE * shape.size) / (span[0] + 2.2 * AMPLITUDE * shape.size)
+    tall = (span[1] + 2.6 * AMPLITUDE * shape.size) / (span[0] + 2.6 * AMPLITUDE * shape.size)
     return width * float(np.clip(tall, 0.3, 1.6))
 
 
@@ -247,11 +247,9 @@ def _draw(axes: Any, shape: Lines, factor: float, plane: bool) -> list[Any]:
     for amount, colour, width in ((0.0, "#b5b5b5", 0.9), (factor, COLOURS[0], 1.4)):
         members, masses = _moved(shape, amount, plane)
         (line,) = axes.plot(*members.T, color=colour, linewidth=width * fine, solid_capstyle="round")
-        (dots,) = axes.plot(
-            *masses.T, color=colour, marker="o", markersize=4, linestyle="none", clip_on=not plane
-        )
+        (dots,) = axes.plot(*masses.T, color=colour, marker="o", markersize=4, linestyle="none")
         curves = [line, dots]
-    reach = AMPLITUDE * 1.1 * shape.size
+    reach = AMPLITUDE * 1.3 * shape.size
     points = np.concatenate([shape.rest.reshape(-1, 3), shape.masses])
     low, high = points.min(axis=0) - reach, points.max(axis=0) + reach
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))

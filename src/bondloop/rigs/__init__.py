@@ -19,7 +19,11 @@ from bondloop.rigs.imperfections import (
     Saturation,
     chain,
 )
+from bondloop.rigs.ramp_hold import RampHold
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
+from bondloop.rigs.shaking_table import ShakingTable
+from bondloop.rigs.specimen import Specimen
+from bondloop.rigs.sub_stepped import SubSteppedRig
 
 __all__ = [
     "LVDT",
@@ -35,10 +39,14 @@ __all__ = [
     "Nonlinearity",
     "PureDelay",
     "Quantisation",
+    "RampHold",
     "RateLimit",
     "RigSystem",
     "Saturation",
     "Sensor",
+    "ShakingTable",
+    "Specimen",
+    "SubSteppedRig",
     "chain",
     "coulomb",
     "cubic_spring",

@@ -138,10 +138,9 @@ def _newmark(
     from scipy import sparse
 
     M, C, K = matrices.M, matrices.C, matrices.K
-    B = None if where is None else sparse.csr_array(where)
 
     def load(k: int) -> Any:
-        return values[k] if B is None else B @ values[k]
+        return values[k] if where is None else where @ values[k]
 
     solve = factor(K + 2 / h * C + 4 / h**2 * M)
     history = sparse.hstack([M, C]).tocsr() if C.nnz else M

@@ -2,6 +2,37 @@
 
 from __future__ import annotations
 
+from bondloop.integrate.structural.alpha_os import AlphaOS
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped
+from bondloop.integrate.structural.catalogue import SCHEMES, find_scheme
+from bondloop.integrate.structural.central_difference import CentralDifference
+from bondloop.integrate.structural.chen_ricles import ChenRicles
+from bondloop.integrate.structural.hht_alpha import HHTAlpha
+from bondloop.integrate.structural.kr_alpha import KRAlpha
+from bondloop.integrate.structural.newmark import NewmarkImplicit
+from bondloop.integrate.structural.newmark_explicit import NewmarkExplicit
+from bondloop.integrate.structural.rosenbrock import Rosenbrock
+from bondloop.integrate.structural.simulate import Response, simulate_structure, structure_tick
+from bondloop.integrate.structural.work import Work, work
 
-__all__ = ["Motion", "Restoring", "Scheme", "Stepped"]
+__all__ = [
+    "SCHEMES",
+    "AlphaOS",
+    "CentralDifference",
+    "ChenRicles",
+    "HHTAlpha",
+    "KRAlpha",
+    "Motion",
+    "NewmarkExplicit",
+    "NewmarkImplicit",
+    "Response",
+    "Restoring",
+    "Rosenbrock",
+    "Scheme",
+    "Stepped",
+    "Work",
+    "find_scheme",
+    "simulate_structure",
+    "structure_tick",
+    "work",
+]

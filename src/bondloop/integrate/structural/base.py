@@ -8,18 +8,19 @@ back; how often it asks is fixed, so its work is bounded.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
-from bondloop.program.expr import Expr, Var
-from bondloop.program.tick import Product, Step
+from bondloop.program.expr import Expr, Var, evaluate
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Product, Step, Update
 
-__all__ = ["Motion", "Restoring", "Scheme", "Stepped", "combination"]
+__all__ = ["Motion", "Restoring", "Scheme", "Stepped", "ask", "assigned", "combination", "moved", "named"]
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
 """``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per degree of
@@ -44,6 +45,11 @@ class Motion:
             )
         )
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the degrees of freedom."""
+        return tuple(v.name.removesuffix(".displacement") for v in self.displacement)
+
 
 @dataclass
 class Stepped:
@@ -54,7 +60,9 @@ class Stepped:
     steps
         Statements; they end with an update of all states.
     states
-        Variables of the scheme's own beyond the motion, with initial values.
+        Variables of the scheme's own beyond the motion, with initial values for a start from rest.
+    starts
+        Initial values of some of ``states`` for a start from elsewhere, as expressions of the initial motion.
     command
         The displacements with which the restoring force was last asked for.
     """
@@ -62,6 +70,12 @@ class Stepped:
     steps: list[Step] = field(default_factory=list)
     states: dict[Var, float] = field(default_factory=dict)
     command: list[Expr] = field(default_factory=list)
+    starts: dict[Var, Expr] = field(default_factory=dict)
+
+    def initial(self, motion: Mapping[Var, float]) -> dict[Var, float]:
+        """Return initial values of the scheme's own states for given values of the motion."""
+        given = dict(motion)
+        return {**self.states, **{v: evaluate(e, given) for v, e in self.starts.items()}}
 
 
 class Scheme(ABC):
@@ -71,6 +85,20 @@ class Scheme(ABC):
     """Order of accuracy."""
     opensees: ClassVar[str] = ""
     """Name of the scheme in OpenSees, by which users may look for it."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """Other names in the literature."""
+    explicit: ClassVar[bool] = False
+    """Whether the numerical half too is stepped without solving for its end; its mass must then be regular."""
+
+    @property
+    def calls(self) -> int:
+        """How often a step asks for the restoring force."""
+        return 1
+
+    @property
+    def limit(self) -> float:
+        """Largest ω·period at which an undamped linear oscillator stays bounded."""
+        return float("inf")
 
     @abstractmethod
     def advance(
@@ -101,7 +129,8 @@ class Scheme(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Description for run files."""
-        return {"scheme": type(self).__name__}
+        own = [f.name for f in fields(self)] if is_dataclass(self) else []
+        return {"scheme": type(self).__name__, **{name: getattr(self, name) for name in own}}
 
 
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:
@@ -118,3 +147,40 @@ def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequenc
         blocks.append(block)
         sources += list(vector)
     return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
+
+
+def named(motion: Motion, word: str) -> tuple[Var, ...]:
+    """Return variables for a quantity of each degree of freedom: ``tip.uy.predicted``."""
+    return tuple(Var(f"{name}.{word}") for name in motion.names)
+
+
+def assigned(targets: Sequence[Var], values: Sequence[Expr]) -> list[Step]:
+    """Statements that give targets their values, one by one."""
+    return [Assign(t, v) for t, v in zip(targets, values, strict=True)]
+
+
+def ask(
+    restoring: Restoring, motion: Motion, displacement: Sequence[Expr], velocity: Sequence[Expr], label: str
+) -> tuple[list[Step], tuple[Var, ...]]:
+    """Statements that ask for the restoring force, and the variables that have it."""
+    steps, forces = restoring(displacement, velocity, label)
+    if len(forces) != len(motion.displacement):
+        raise InputError(
+            f"the restoring force must have {len(motion.displacement)} components, one per degree of freedom; "
+            f"found {len(forces)}"
+        )
+    targets = named(motion, f"restoring@{label}")
+    return [*steps, *assigned(targets, forces)], targets
+
+
+def moved(
+    motion: Motion,
+    displacement: Sequence[Expr],
+    velocity: Sequence[Expr],
+    acceleration: Sequence[Expr],
+    own: Mapping[Var, Expr] | None = None,
+) -> Update:
+    """Return the update that ends a step: the motion, and the scheme's own states."""
+    olds = (*motion.displacement, *motion.velocity, *motion.acceleration)
+    pairs = zip(olds, (*displacement, *velocity, *acceleration), strict=True)
+    return Update((*pairs, *(own or {}).items()))

@@ -1,0 +1,190 @@
+"""How fast structures are assembled, solved, reduced and stepped. Prints tables in Markdown.
+
+Run: python benchmarks/structures.py (--opensees PYTHON names a Python that has OpenSeesPy)
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondloop.compile import Runner
+from bondloop.integrate import Modal
+from bondloop.program.expr import Const, Expr, Var, function, substitute
+from bondloop.program.tick import Channel, Tick
+from bondloop.structures import Beam, Frame3D, Matrices, Modes, Structure, modal_system, modes, time_history
+from bondloop.structures.reduction import craig_bampton
+
+SECTION = {"E": 210e9, "A": 1e-3, "I": 1e-7, "rho": 7850.0}
+COLUMN = {"E": 30e9, "G": 12.5e9, "A": 0.16, "Iy": 2.1e-3, "Iz": 2.1e-3, "J": 3.6e-3, "rho": 2500.0}
+EXACT = (3.51601527, 22.03449156, 61.69721441)
+MODES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+RATES = (1, 10, 50)
+SHARE = 0.5
+"""Part of the period that the model may take; the rest is for input, output, controller and delays."""
+
+
+def best(job: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
+    """Return the shortest wall time of several runs, and the last result."""
+    shortest, result = float("inf"), None
+    for _ in range(times):
+        began = time.perf_counter()
+        result = job()
+        shortest = min(shortest, time.perf_counter() - began)
+    return shortest, result
+
+
+def cantilever(elements: int, length: float = 1.0) -> Structure:
+    """Return a cantilever along x."""
+    s = Structure("cantilever")
+    s.node("root")
+    s.node("tip", x=length)
+    s.line("root", "tip", n=elements, element=Beam("root", "tip", **SECTION))
+    s.support("root")
+    return s
+
+
+def building(storeys: int = 10, across: int = 10, deep: int = 5) -> Structure:
+    """Return a 3D frame building; 10 x 50 free nodes have 3,000 degrees of freedom."""
+    s = Structure("building")
+    for k in range(storeys + 1):
+        for i in range(across):
+            for j in range(deep):
+                s.node(f"n{k}_{i}_{j}", x=6.0 * i, y=5.0 * j, z=3.2 * k)
+    for k in range(1, storeys + 1):
+        for i in range(across):
+            for j in range(deep):
+                here = f"n{k}_{i}_{j}"
+                s.add(Frame3D(f"n{k - 1}_{i}_{j}", here, **COLUMN))
+                if i:
+                    s.add(Frame3D(f"n{k}_{i - 1}_{j}", here, **COLUMN))
+                if j:
+                    s.add(Frame3D(f"n{k}_{i}_{j - 1}", here, **COLUMN))
+    for i in range(across):
+        for j in range(deep):
+            s.support(f"n0_{i}_{j}")
+    s.rayleigh_from(0.02, 1.0, 0.02, 6.0)
+    return s
+
+
+def large_models() -> None:
+    """Print assembly, modes and reduction of the two large models."""
+    print("### Large models\n\n| what | goal | measured |\n|---|---:|---:|")
+    build, s = best(lambda: cantilever(1000), 1)
+    wall, model = best(lambda: _again(s), 3)
+    solve, found = best(lambda: modes(model, 3))
+    scale = np.sqrt(SECTION["rho"] * SECTION["A"] / (SECTION["E"] * SECTION["I"]))
+    print(f"| 1,000-element cantilever described, assembled, supported | | {build + wall:.2f} s |")
+    print(f"| its three lowest modes | | {solve:.2f} s |")
+    for omega, exact in zip(found.omega * scale, EXACT, strict=True):
+        print(f"| normalised omega | {exact:.6g} | {omega:.6g} |")
+    b = building()
+    wall, model = best(lambda: _again(b), 2)
+    print(f"| 3D frame building of {len(model):,} degrees of freedom assembled | | {wall:.2f} s |")
+    wall, _ = best(lambda: modes(model, 10), 2)
+    print(f"| its ten lowest modes | 2 s | {wall:.2f} s |")
+    roof = [f"n10_0_0.{d}" for d in ("ux", "uy", "uz")]
+    wall, small = best(lambda: craig_bampton(model, roof, 20), 2)
+    print(f"| Craig-Bampton, 3 interface degrees of freedom and 20 modes | 5 s | {wall:.2f} s |")
+    top = 0.8 * small.modes(20).frequencies[-1]
+    print(f"\n{small.error((0.1, top), roof[:1], roof[:1], points=25)}; damping 2 %.\n")
+
+
+def _again(s: Structure) -> Matrices:
+    s._cache.clear()
+    return s.assemble()
+
+
+def modal_tick(count: int, h: float = 1e-3) -> Tick:
+    """Return a tick of a model with so many modes: one force in, displacement and velocity out."""
+    rng = np.random.default_rng(count)
+    shapes = rng.standard_normal((2, count)) / np.sqrt(count)
+    omega = np.linspace(5.0, 2e3, count)
+    made = Modes(omega, shapes, ("tip.uy", "mid.uy"), 0.02 * omega, 0.0, shapes)
+    system = modal_system(made, ["tip.uy"], ["tip.uy", "d/dt tip.uy"])
+    t, k = Var("t"), Var("k")
+
+    def inputs(fraction: float) -> dict[Var, Expr]:
+        return {system.input_vars[0]: function("sin", 30.0 * (t + Const(fraction * h)))}
+
+    step = Modal(hold="first").discretise(system, h, inputs, list(system.output_exprs.values()))
+    channels = tuple(Channel(n, substitute(e, step.table)) for n, e in system.output_exprs.items())
+    states = dict.fromkeys(system.state_vars, 0.0)
+    return Tick("modal", h, t, k, (), states, {}, (*step.first, *step.rest), channels)
+
+
+def in_the_loop() -> None:
+    """Print the cost of a step against the number of modes."""
+    print("### A modal model in the loop\n\n| modes | states | one step | per mode |\n|---:|---:|---:|---:|")
+    costs = []
+    for count in MODES:
+        runner = Runner(modal_tick(count), "c")
+        steps = max(2000, 2_000_000 // count)
+        runner.run(steps, every=steps)
+        wall, _ = best(lambda r=runner, n=steps: r.run(n, every=n), 9)  # type: ignore[misc]
+        costs.append(wall / steps)
+        print(f"| {count:,} | {2 * count:,} | {1e9 * costs[-1]:,.0f} ns | {1e9 * costs[-1] / count:.2f} ns |")
+    slope, fixed = np.polyfit(MODES, costs, 1, w=1 / np.array(costs))
+    growth = np.polyfit(np.log(MODES[3:7]), np.log(costs[3:7]), 1)[0]
+    print(f"\nA step costs {1e9 * fixed:.0f} ns and {1e9 * slope:.2f} ns for every mode;", end=" ")
+    print(f"from 100 to 1,000 modes the cost grows with n^{growth:.2f}.\n")
+    print(f"| rate | modes that fit into {100 * SHARE:.0f} % of the period |\n|---:|---:|")
+    for rate in RATES:
+        fits = float(np.interp(SHARE * 1e-3 / rate, costs, MODES))
+        more = "more than " if fits >= MODES[-1] else ""
+        print(f"| {rate} kHz | {more}{int(float(f'{fits:.2g}')):,} |")
+    print()
+
+
+def beside_opensees(python: str) -> None:
+    """Print the transient of a 100-element cantilever in both."""
+    h, steps, n = 1e-3, 5000, 100
+    model = cantilever(n, 2.0).assemble()
+    force = {"tip.uy": 1000 * np.sin(30 * h * np.arange(steps + 1))}
+    wall, ours = best(lambda: time_history(model, force, h, outputs=["tip.uy"]))
+    basis = modes(model, 20)
+    modal_wall, modal_run = best(
+        lambda: time_history(model, force, h, outputs=["tip.uy"], method="modal", by_modes=basis)
+    )
+    print("### A 100-element cantilever in time: Newmark, 1 ms, 5,000 steps\n")
+    print("| program | one step | largest difference at the tip |\n|---|---:|---:|")
+    print(f"| bondloop, Newmark | {1e6 * wall / steps:.1f} us | |")
+    peak = np.abs(ours["tip.uy"]).max()
+    off = np.abs(modal_run["tip.uy"] - ours["tip.uy"]).max() / peak
+    print(f"| bondloop, exact, 20 modes | {1e6 * modal_wall / steps:.1f} us | {off:.1e} of the peak |")
+    given = {"elements": n, "length": 2.0, **SECTION, "h": h, "steps": steps}
+    script = Path(__file__).with_name("opensees_cantilever.py")
+    command = [python, str(script), json.dumps(given)]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(3)]
+    if any(run.returncode for run in runs):
+        print("| OpenSeesPy | - | - |\n\nOpenSeesPy is not installed: pip install openseespy.")
+        return
+    theirs = min((json.loads(run.stdout) for run in runs), key=lambda result: result["seconds_per_step"])
+    off = np.abs(np.array(theirs["tip"]) - ours["tip.uy"]).max() / peak
+    step = f"{1e6 * theirs['seconds_per_step']:.1f} us"
+    print(f"| OpenSeesPy (OpenSees {theirs['version']}) | {step} | {off:.1e} of the peak |")
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opensees", default=sys.executable, help="a Python that has OpenSeesPy")
+    given = parser.parse_args()
+    if given.opensees == sys.executable and importlib.util.find_spec("openseespy") is None:
+        print("OpenSeesPy is not installed beside bondloop; name a Python that has it with --opensees.\n")
+    print(f"Wall time on {os.cpu_count()} cores, the shortest of several runs.\n")
+    large_models()
+    in_the_loop()
+    beside_opensees(given.opensees)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Implicit steps with a fixed number of commands on a smooth path, shared by HHT-α and Newmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondloop.integrate.base import check_period
+from bondloop.integrate.structural.base import (
+    Motion,
+    Restoring,
+    Stepped,
+    ask,
+    assigned,
+    combination,
+    moved,
+    named,
+)
+from bondloop.integrate.structural.matrices import Array, inverse
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.tick import Step
+
+__all__ = ["Iterations", "weighted_forces"]
+
+Vars = tuple[Var, ...]
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """One implicit step; α, β, γ as in `HHTAlpha`, α = 0 being Newmark's scheme.
+
+    With u⁺ = ũ + β h² a⁺ and v⁺ = ṽ + γ h a⁺ each iteration is a⁺ = a° - P (r* - K_s u* - C_s v*): what does not depend on
+    the specimen, a°, is computed once.
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    count: int
+    path: int
+
+    def advance(
+        self,
+        matrices: tuple[Array, Array, Array],
+        estimates: tuple[Array, Array],
+        period: float,
+        motion: Motion,
+        load: Callable[[float], Sequence[Expr]],
+        restoring: Restoring,
+    ) -> Stepped:
+        """Write one step."""
+        (M, C, K), (Ks, Cs) = matrices, estimates
+        h, x, N = check_period(period).value, self.alpha, self.count
+        E = M + (1 + x) * (self.gamma * h * (C + Cs) + self.beta * h**2 * (K + Ks))
+        D = inverse(E, motion, "the effective mass", "give it mass, stiffness or damping")
+        P = (1 + x) * D
+        u, v, a = motion.displacement, motion.velocity, motion.acceleration
+        predicted_u, predicted_v = (
+            named(motion, f"{word}@predicted") for word in ("displacement", "velocity")
+        )
+        free, old = named(motion, "acceleration@free"), named(motion, "previous")
+        new_a = named(motion, "acceleration@next")
+        g, steps_g, own, starts = weighted_forces(motion, M, x, new_a)
+        own = dict(own)
+        if self.path == 2 and N > 1:
+            own.update(zip(old, u, strict=True))
+            starts.update((p, d - h * w + h**2 / 2 * b) for p, d, w, b in zip(old, u, v, a, strict=True))
+        steps: list[Step] = [
+            *assigned(
+                predicted_u,
+                [d + h * w + h**2 * (0.5 - self.beta) * b for d, w, b in zip(u, v, a, strict=True)],
+            ),
+            *assigned(predicted_v, [w + (1 - self.gamma) * h * b for w, b in zip(v, a, strict=True)]),
+            *combination(
+                free, [(P, load(1.0)), (-P @ (C + Cs), predicted_v), (-P @ (K + Ks), predicted_u), (x * D, g)]
+            ),
+        ]
+        # The force at the beginning of the step follows from its equilibrium, r = g - C v - K u + F.
+        target = named(motion, "acceleration@1")
+        eye = np.eye(len(M))
+        steps += combination(
+            target, [(eye, free), (-P, g), (P @ (C + Cs), v), (P @ (K + Ks), u), (-P, load(0.0))]
+        )
+        command: list[Expr] = []
+        for i in range(1, N + 1):
+            end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, target, h, str(i))
+            steps += moving
+            command, velocity, driving = self._command(motion, i / N, end_u, end_v, old)
+            steps += driving
+            asking, r = ask(restoring, motion, command, velocity, f"iteration {i}")
+            steps += asking
+            target = new_a if i == N else named(motion, f"acceleration@{i + 1}")
+            steps += combination(target, [(eye, free), (-P, r), (P @ Ks, command), (P @ Cs, velocity)])
+        end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, new_a, h, "next")
+        steps += [*moving, *steps_g, moved(motion, end_u, end_v, new_a, own)]
+        return Stepped(steps, dict.fromkeys(own, 0.0), command, starts)
+
+    def _end(
+        self, motion: Motion, u: Vars, v: Vars, a: Vars, h: float, label: str
+    ) -> tuple[Vars, Vars, list[Step]]:
+        """Displacement and velocity at the end of the step that go with an acceleration there."""
+        end_u, end_v = (named(motion, f"{word}@{label}") for word in ("displacement", "velocity"))
+        bh, gh = self.beta * h**2, self.gamma * h
+        steps = assigned(end_u, [d + bh * b for d, b in zip(u, a, strict=True)])
+        return end_u, end_v, [*steps, *assigned(end_v, [w + gh * b for w, b in zip(v, a, strict=True)])]
+
+    def _command(
+        self, motion: Motion, x: float, u: Vars, v: Vars, old: Vars
+    ) -> tuple[list[Expr], list[Expr], list[Step]]:
+        """Displacement and velocity at a fraction of the way from the beginning of the step to its end."""
+        if x == 1.0:
+            return list(u), list(v), []
+        now = motion.displacement
+        if self.path == 1:
+            way: list[Expr] = [d + x * (e - d) for d, e in zip(now, u, strict=True)]
+        else:
+            weights = x * (x + 1) / 2, 1 - x**2, x * (x - 1) / 2
+            way = [
+                weights[0] * e + weights[1] * d + weights[2] * o for e, d, o in zip(u, now, old, strict=True)
+            ]
+        label = u[0].name.rpartition("@")[2] if u else ""
+        at, rate = (named(motion, f"{word}@command {label}") for word in ("displacement", "velocity"))
+        speeds = [w + x * (e - w) for w, e in zip(motion.velocity, v, strict=True)]
+        return list(at), list(rate), [*assigned(at, way), *assigned(rate, speeds)]
+
+
+def weighted_forces(
+    motion: Motion, M: Array, alpha: float, acceleration: Sequence[Var]
+) -> tuple[tuple[Var, ...], list[Step], Mapping[Var, Expr], dict[Var, Expr]]:
+    """Carry g = C v + K u + r - F, which the α-weighted equation needs from the step before.
+
+    The equation itself gives g⁺ = (α g - M a⁺) / (1 + α); at the start, in equilibrium, g = -M a.
+
+    Returns
+    -------
+    state, steps, update, start
+        Its variables, the statements that compute its next value, the update, its initial value.
+    """
+    g, after = named(motion, "weighted_force"), named(motion, "weighted_force@next")
+    steps = combination(after, [(-M / (1 + alpha), acceleration), (alpha / (1 + alpha) * np.eye(len(g)), g)])
+    start: dict[Var, Expr] = {}
+    for i, var in enumerate(g):
+        total: Expr = Const(0.0)
+        for m, a in zip(M[i], motion.acceleration, strict=True):
+            total = total - float(m) * a
+        start[var] = total
+    return g, steps, dict(zip(g, after, strict=True)), start

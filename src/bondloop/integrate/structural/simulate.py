@@ -1,0 +1,324 @@
+"""A structure, a scheme, a load: one tick, and its response."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bondloop.compile.runner import Backend, Runner
+from bondloop.errors import InputError, SolveError
+from bondloop.integrate.base import check_period
+from bondloop.integrate.structural.base import Motion, Restoring, Scheme
+from bondloop.integrate.structural.matrices import Array, square
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.signals.base import Signal
+from bondloop.program.sympy_bridge import from_sympy
+from bondloop.program.tick import Channel, Step, Tick
+
+__all__ = ["Response", "restoring_from", "simulate_structure", "structure_tick"]
+
+DIVERGED = 1e12
+"""A displacement, in m, that no structure reaches."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """Motion of a structure.
+
+    Attributes
+    ----------
+    time
+        Instants in seconds, shape (steps + 1,).
+    displacement, velocity, acceleration
+        Shape (steps + 1, n), in SI units.
+    command
+        Displacements at which the restoring force was last asked for in the step that begins at each instant.
+    backend
+        ``"c"`` or ``"numpy"``.
+    """
+
+    time: Array
+    displacement: Array
+    velocity: Array
+    acceleration: Array
+    command: Array
+    backend: str
+
+
+def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
+    scheme: Scheme,
+    M: ArrayLike,
+    C: ArrayLike | None,
+    K: ArrayLike | None,
+    period: float,
+    steps: int,
+    *,
+    load: Any = None,
+    restoring: Callable[..., Any] | None = None,
+    initial: tuple[ArrayLike, ArrayLike] | None = None,
+    dofs: Sequence[str] | None = None,
+    backend: Backend = "auto",
+) -> Response:
+    """Integrate M ü + C u̇ + K u + r(u, u̇) = F with a scheme for structures.
+
+    Parameters
+    ----------
+    scheme
+        The scheme, with the estimates of the specimen that it needs.
+    M, C, K
+        Matrices, shape (n, n); numbers where n = 1; None is zero.
+    period, steps
+        Time step in seconds, and how many.
+    load
+        External forces: an array of shape (steps + 1, n), interpolated within steps; or one entry per degree of
+        freedom: a number, a `Signal`, or a function of the time, an expression.
+    restoring
+        The specimen: a function of the displacements, or of the displacements and velocities (lists of SymPy
+        symbols), that gives the forces, one per degree of freedom. Or, with three arguments, a `Restoring`.
+    initial
+        Displacements and velocities at t = 0; at rest if left out. The accelerations follow from equilibrium.
+    dofs
+        Names of the degrees of freedom; ``u1``, ``u2``, ... if left out.
+    backend
+        As for `Runner`.
+
+    Examples
+    --------
+    A softening spring of initial stiffness 400 N/m, known to the scheme, that yields at 1 N:
+
+    >>> import sympy as sp
+    >>> from bondloop.integrate.structural import AlphaOS
+    >>> run = simulate_structure(
+    ...     AlphaOS(specimen_stiffness=400),
+    ...     1,
+    ...     0.2,
+    ...     None,
+    ...     period=0.01,
+    ...     steps=300,
+    ...     restoring=lambda u: [sp.tanh(400 * u[0])],
+    ...     initial=(0, 0.1),
+    ... )
+    >>> print(f"{run.displacement.max():.4f}")
+    0.0067
+    """
+    if steps < 0:
+        raise InputError(f"steps must be from 0 up; found {steps}")
+    tick, table = structure_tick(
+        scheme, M, C, K, period, steps, load=load, restoring=restoring, initial=initial, dofs=dofs
+    )
+    runner = Runner(tick, backend)
+    result = runner.run(steps + 1, table)
+    if not result.finished:
+        raise SolveError(_diverged(scheme, tick, M, K, f"{result.message}"))
+    n = len(tick.channels) // 4
+    rows = np.column_stack(list(result.channels.values()))
+    return Response(result.time, *(rows[:, i * n : (i + 1) * n] for i in range(4)), runner.backend)
+
+
+def structure_tick(  # noqa: PLR0913 - what to integrate, and how
+    scheme: Scheme,
+    M: ArrayLike,
+    C: ArrayLike | None,
+    K: ArrayLike | None,
+    period: float,
+    steps: int = 0,
+    *,
+    load: Any = None,
+    restoring: Callable[..., Any] | None = None,
+    initial: tuple[ArrayLike, ArrayLike] | None = None,
+    dofs: Sequence[str] | None = None,
+) -> tuple[Tick, Array | None]:
+    """Build the tick of `simulate_structure`, and the table of its inputs, if it has any.
+
+    >>> from bondloop.integrate.structural import ChenRicles
+    >>> tick, _ = structure_tick(ChenRicles(), 1, 0, 4, period=0.1, initial=(1, 0))
+    >>> {v.name: value for v, value in tick.states.items()}["u1.acceleration"]
+    -4.0
+    """
+    check_period(period)
+    size = len(np.atleast_2d(M.toarray() if hasattr(M, "toarray") else np.asarray(M, dtype=float)))
+    mass = square("the mass matrix", M, size)
+    damping, stiffness = square("the damping matrix", C, size), square("the stiffness matrix", K, size)
+    names = tuple(dofs) if dofs is not None else tuple(f"u{i + 1}" for i in range(size))
+    if len(names) != size or len(set(names)) != size:
+        raise InputError(f"dofs: expected {size} different names; found {', '.join(names)}")
+    motion = Motion.named(names, prefix="")
+    t, k = Var("t"), Var("k")
+    forces = _Load(load, names, period, steps, t)
+    specimen = restoring_from(restoring, size)
+    made = scheme.advance(mass, damping, stiffness, period, motion, forces.at, specimen)
+    u0, v0 = (
+        _vector(word, x, size)
+        for word, x in zip(("displacements", "velocities"), initial or (0, 0), strict=True)
+    )
+    start = {**dict(zip(motion.displacement, u0, strict=True)), **dict(zip(motion.velocity, v0, strict=True))}
+    asked, r = specimen(motion.displacement, motion.velocity, "start")
+    r0, F0 = _at_start(start, [*asked], [*r, *forces.at(0.0)], forces, t, k).reshape(2, size)
+    unbalanced = F0 - r0 - damping @ v0 - stiffness @ u0
+    # Without mass there is no acceleration: the pseudo-inverse leaves such degrees of freedom at zero.
+    a0 = np.linalg.pinv(mass, hermitian=bool(np.allclose(mass, mass.T))) @ unbalanced
+    start.update(zip(motion.acceleration, a0.tolist(), strict=True))
+    channels = [
+        Channel(v.name, v, unit)
+        for group, unit in (
+            (motion.displacement, "m"),
+            (motion.velocity, "m/s"),
+            (motion.acceleration, "m/s²"),
+        )
+        for v in group
+    ]
+    channels += [Channel(f"{d}.command", e, "m") for d, e in zip(names, made.command, strict=True)]
+    tick = Tick(
+        "structure", period, t, k, forces.inputs, {**start, **made.initial(start)}, {}, tuple(made.steps),
+        tuple(channels), {v.name: DIVERGED for v in motion.displacement},
+    )  # fmt: skip
+    return tick, forces.table
+
+
+def restoring_from(law: Callable[..., Any] | None, size: int) -> Restoring:
+    """Return the `Restoring` of a law written as a function of lists of SymPy symbols."""
+    if law is None:
+        return lambda _u, _v, _label: ([], [Const(0.0)] * size)
+    count = len(inspect.signature(law).parameters)
+    if count == 3:
+        return law
+    if count not in (1, 2):
+        raise InputError(
+            f"restoring: expected a function of displacements, or of displacements and velocities; found {count} "
+            "arguments"
+        )
+
+    def ask(u: Sequence[Expr], v: Sequence[Expr], _label: str) -> tuple[list[Step], list[Expr]]:
+        import sympy as sp
+
+        symbols = [sp.symbols(f"{word}:{size}", real=True) for word in ("u", "v")]
+        table = dict(zip((*symbols[0], *symbols[1]), (*u, *v), strict=True))
+        found = law(*symbols[:count])
+        forces = list(found) if isinstance(found, (list, tuple, np.ndarray)) else [found]
+
+        def known(symbol: Any) -> Expr:
+            if symbol not in table:
+                raise InputError(f"restoring: the symbol '{symbol}' has no value; put a number for it")
+            return table[symbol]
+
+        return [], [from_sympy(f, known, "restoring") for f in forces]
+
+    return ask
+
+
+class _Load:
+    """External forces at fractions of the step, by expressions of time or by a table."""
+
+    def __init__(self, load: Any, names: tuple[str, ...], period: float, steps: int, t: Var) -> None:
+        self.period, self.t, n = period, t, len(names)
+        self.inputs: tuple[Var, ...] = ()
+        self.table: Array | None = None
+        self._entries: list[Callable[[Expr], Expr] | tuple[Var, Var]] = []
+        entries: list[Any] = (
+            [0.0] * n
+            if load is None
+            else [load]
+            if isinstance(load, Signal)
+            else list(np.atleast_1d(load))
+            if np.isscalar(load)
+            else load
+        )
+        if isinstance(entries, np.ndarray) or (
+            len(entries) and isinstance(entries[0], (list, tuple, np.ndarray))
+        ):
+            rows = np.asarray(entries, dtype=float)
+            if rows.ndim == 1 and n == 1:
+                rows = rows[:, None]
+            if rows.shape != (steps + 1, n):
+                raise InputError(
+                    f"load: expected an array of shape ({steps + 1}, {n}), a row per instant; found {rows.shape}"
+                )
+            columns = list(rows.T)
+        else:
+            if len(entries) != n:
+                raise InputError(
+                    f"load: expected {n} entries, one per degree of freedom; found {len(entries)}"
+                )
+            columns = [self._column(e, steps) for e in entries]
+        found = []
+        for name, column in zip(names, columns, strict=True):
+            if callable(column):
+                self._entries.append(column)
+                continue
+            now, after = Var(f"{name}.load"), Var(f"{name}.load@next")
+            self.inputs += (now, after)
+            self._entries.append((now, after))
+            found += [column, np.append(column[1:], column[-1:])]
+        self.table = np.column_stack(found) if found else None
+
+    def _column(self, entry: Any, steps: int) -> Any:
+        """Return a function of the time, or values at the instants."""
+        if isinstance(entry, Signal):
+            if entry.expression(self.t) is None:
+                return entry.sampled(np.arange(steps + 1) * self.period)
+            return entry.expression
+        if callable(entry):
+            return entry
+        value = float(entry)
+        return lambda _: Const(value)
+
+    def at(self, fraction: float) -> list[Expr]:
+        """Return the forces at a fraction of the step."""
+        when = self.t + Const(fraction * self.period) if fraction else self.t
+        found: list[Expr] = []
+        for e in self._entries:
+            if callable(e):
+                found.append(e(when))
+            else:
+                now, after = e
+                found.append(
+                    now if fraction == 0 else after if fraction == 1 else now + fraction * (after - now)
+                )
+        return found
+
+
+def _vector(what: str, given: ArrayLike, size: int) -> Array:
+    found = np.asarray(given, dtype=float)
+    if found.ndim == 0:
+        found = np.full(size, float(found))
+    if found.shape != (size,) or not np.isfinite(found).all():
+        raise InputError(f"initial {what}: expected {size} finite numbers; found {given!r}")
+    return found
+
+
+def _at_start(
+    states: dict[Var, float], steps: list[Step], wanted: list[Expr], forces: _Load, t: Var, k: Var
+) -> Array:
+    """Evaluate expressions at t = 0."""
+    channels = tuple(Channel(str(i), e) for i, e in enumerate(wanted))
+    tick = Tick("start", forces.period, t, k, forces.inputs, states, {}, tuple(steps), channels)
+    result = Runner(tick, "numpy").run(1, None if forces.table is None else forces.table[:1])
+    values = np.array([c[0] for c in result.channels.values()]) if result.finished else np.array([np.nan])
+    if not np.isfinite(values).all():
+        raise InputError(
+            "the restoring force or the load at t = 0 is not finite; check the initial displacements"
+        )
+    return values
+
+
+def _diverged(scheme: Scheme, tick: Tick, M: ArrayLike, K: ArrayLike | None, message: str) -> str:
+    """Say that a response diverged, and what the scheme's limit has to do with it."""
+    name = type(scheme).__name__
+    text = f"{name}: the response diverged ({message})"
+    if np.isfinite(scheme.limit) and K is not None:
+        mass, stiffness = (square("", X, len(np.atleast_2d(np.asarray(X)))) for X in (M, K))
+        fastest = tick.period * float(
+            np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))).max())
+        )
+        text += (
+            f"; ω·period reaches {fastest:.3g} without the specimen, the scheme's limit is {scheme.limit:.3g}: "
+            "shorten the period"
+        )
+    else:
+        text += "; is the estimate of the specimen's stiffness too low?"
+    return text

@@ -1,0 +1,69 @@
+"""How much a step computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondloop.program.expr import Const, Expr, Op
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Delay, Product, Repeat, Step, Update
+
+__all__ = ["Work", "work"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Work of a list of statements.
+
+    Attributes
+    ----------
+    statements
+        Assignments, each target of a matrix product and of an update counting as one.
+    multiplications
+        Multiplications, divisions and function calls; entries of a matrix that are zero do not count.
+    """
+
+    statements: int
+    multiplications: int
+
+
+def work(steps: Iterable[Step]) -> Work:
+    """Count what a list of statements without algebraic loops computes.
+
+    >>> from bondloop.program.expr import Var
+    >>> work([Assign(Var("y"), 2 * Var("x") + 1)])
+    Work(statements=1, multiplications=1)
+    """
+    statements = multiplications = 0
+    for step in steps:
+        if isinstance(step, Assign):
+            statements += 1
+            multiplications += _count(step.expr)
+        elif isinstance(step, Update):
+            statements += len(step.pairs)
+            multiplications += sum(_count(e) for _, e in step.pairs)
+        elif isinstance(step, Delay):
+            statements += 1
+            multiplications += _count(step.source)
+        elif isinstance(step, Product):
+            kept = [not isinstance(e, Const) or e.value != 0.0 for e in step.sources]
+            statements += len(step.targets)
+            multiplications += int(np.count_nonzero(np.asarray(step.matrix)[:, kept]))
+            multiplications += sum(_count(e) for e in step.sources)
+        elif isinstance(step, Repeat):
+            once = work(step.body)
+            statements += step.count * once.statements
+            multiplications += step.count * once.multiplications
+        else:
+            raise TypeError("the work of an algebraic loop depends on its solver")
+    return Work(statements, multiplications)
+
+
+def _count(expr: Expr) -> int:
+    if not isinstance(expr, Op):
+        return 0
+    own = 0 if expr.name in ("add", "neg", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "not") else 1
+    return own + sum(_count(a) for a in expr.args)

@@ -1,0 +1,91 @@
+"""Actuators in displacement control that ramp to each command and hold it: the classical pseudo-dynamic rig."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bondloop.errors import InputError
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.schedule import Assign
+from bondloop.program.system import System
+from bondloop.program.tick import Step
+from bondloop.rigs.sub_stepped import BuiltRig, SubSteppedRig, machine
+from bondloop.units import quantity
+
+__all__ = ["RampHold"]
+
+
+@dataclass(frozen=True)
+class RampHold(SubSteppedRig):
+    """Each sub-step the actuators move to the commanded displacements at a steady speed, then stand still.
+
+    The force is read at the end. With ``ramp=1`` the motion never stops (a continuous test); with a shorter ramp
+    rate effects of the specimen relax during the hold.
+
+    Parameters
+    ----------
+    specimen, overshoot, sensor, seed, integration_steps
+        As for every rig in sub-steps.
+    ramp
+        Part of the sub-step in which it moves, above 0, at most 1.
+    stroke
+        Limit of the displacement in m (or text); beyond it a run is stopped.
+    """
+
+    control: ClassVar[str] = "displacement"
+
+    ramp: float = 1.0
+    stroke: float | str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.ramp <= 1:
+            raise InputError(f"ramp must lie above 0 and be at most 1; found {self.ramp}")
+        if self.stroke is not None:
+            number = quantity(self.stroke) if isinstance(self.stroke, str) else float(self.stroke)
+            if not number > 0:
+                raise InputError(f"the stroke must be positive; found {self.stroke}")
+            object.__setattr__(self, "stroke", number)
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The stroke, where it is limited."""
+        return {} if self.stroke is None else {"displacement": float(self.stroke)}
+
+    def build(
+        self, seconds: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+    ) -> BuiltRig:
+        """Write actuators and specimen for sub-steps of a given length."""
+        specimen = self.specimen.prefixed(f"{prefix}specimen.")
+        count = len(specimen.motions)
+        names = [f"{prefix}actuator[{i}]." if count > 1 else f"{prefix}actuator." for i in range(count)]
+        overshoot = Var(f"{prefix}overshoot")
+        position = [Var(f"{n}displacement") for n in names]
+        speeds = [Var(f"{n}velocity") for n in names]
+        own = System(
+            "actuators", dict(zip(position, speeds, strict=True)), speeds, {}, {overshoot: self.overshoot}, {}
+        )
+        motions = [{"displacement": x, "velocity": v} for x, v in zip(position, speeds, strict=True)]
+        joined = machine(self, specimen, own, motions, prefix, values)
+        applied = joined.sensors(seconds)
+        rates = [Var(f"{n}rate") for n in names]
+        moving, resting = self.ramp * seconds, (1 - self.ramp) * seconds
+
+        def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
+            steps: list[Step] = [
+                Assign(r, ((1 + overshoot) * d - x) / Const(moving))
+                for r, d, x in zip(rates, commands, position, strict=True)
+            ]
+            steps += joined.advance(rates, moving)
+            if not resting:
+                return [*steps, *joined.measure(rates, number, applied)]
+            still = [Const(0.0)] * count
+            return [*steps, *joined.advance(still, resting), *joined.measure(still, number, applied)]
+
+        return joined.built({"displacement": position}, applied, impose)
+
+    def describe(self) -> dict[str, Any]:
+        """Describe it for run files."""
+        return {**super().describe(), "ramp": self.ramp, "limits": self.bounds}

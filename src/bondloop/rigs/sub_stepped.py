@@ -1,0 +1,215 @@
+"""Rigs that are commanded in sub-steps: what they offer to a pseudo-dynamic test."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.integrate import RK4, Exact
+from bondloop.program.compose import connect, with_values
+from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Repeat, Step, Update, instantiate
+from bondloop.rigs.imperfections.base import Applied, Context
+from bondloop.rigs.specimen import Specimen
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+    from bondloop.rigs.sensor import Sensor
+
+__all__ = ["BuiltRig", "Impose", "SubSteppedRig"]
+
+Impose = Callable[[Sequence[Expr], Expr], list[Step]]
+"""``impose(commands, number)``: the statements of one sub-step."""
+
+
+@dataclass
+class BuiltRig:
+    """A rig as statements of a tick.
+
+    Attributes
+    ----------
+    states, parameters
+        With initial values, and values.
+    force
+        States: the newest measured coupling forces on the numerical half.
+    motion
+        ``"displacement"``, ``"velocity"`` and, on a table, ``"acceleration"`` at each interface, as expressions
+        of the states.
+    impose
+        ``impose(commands, number)``: statements of one sub-step; ``number`` counts them through the test.
+    before
+        Statements before the first sub-step of a tick.
+    peak
+        Largest magnitude of the acceleration asked of the machine in the sub-steps of a tick, if it is known.
+    """
+
+    states: dict[Var, float]
+    parameters: dict[Var, float]
+    force: list[Var]
+    motion: dict[str, list[Expr]]
+    impose: Impose
+    before: list[Step] = field(default_factory=list)
+    peak: list[Var] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SubSteppedRig(ABC):
+    """A specimen on a machine that takes one command per interface and sub-step.
+
+    Parameters
+    ----------
+    specimen
+        A `Specimen`.
+    overshoot
+        The machine moves 1 + overshoot times what it is told; negative for undershoot.
+    sensor
+        Of the coupling forces, with its imperfections; none: exact.
+    seed
+        Of the sensor's noise.
+    integration_steps
+        RK4 steps in a sub-step of a nonlinear specimen; a linear one is integrated exactly in one.
+    """
+
+    control: ClassVar[str]
+    """What it is commanded: ``"acceleration"`` or ``"displacement"``."""
+
+    specimen: Specimen
+    overshoot: float = 0.0
+    sensor: Sensor | None = None
+    seed: int = 0
+    integration_steps: int = 4
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.specimen, Specimen):
+            raise InputError(
+                f"the specimen is of type {type(self.specimen).__name__}; make one with "
+                "Specimen.from_matrices(...) or Specimen.from_model(...)"
+            )
+        if not -1 < self.overshoot < 10:
+            raise InputError(f"overshoot must lie above -1 (nothing moves) and below 10; found {self.overshoot}")
+        if self.integration_steps < 1 or self.integration_steps % 1:
+            raise InputError(f"integration_steps must be a whole number from 1 up; found {self.integration_steps}")
+
+    @abstractmethod
+    def build(
+        self, seconds: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+    ) -> BuiltRig:
+        """Write the rig for sub-steps of a given length, with parameter values replaced by path."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Largest magnitudes of its own motion, by word."""
+        return {}
+
+    def describe(self) -> dict[str, Any]:
+        """Describe it for run files."""
+        return {
+            "rig": type(self).__name__,
+            "specimen": {"name": self.specimen.system.name, "interface": list(self.specimen.interface)},
+            "overshoot": self.overshoot,
+            "sensor": None if self.sensor is None else self.sensor.describe(),
+            "seed": self.seed,
+        }
+
+
+class Machine:
+    """Equations of machine and specimen together, driven by inputs that are held for a while.
+
+    Parameters
+    ----------
+    rig
+        What it belongs to.
+    system
+        The equations.
+    inputs
+        Those that are held.
+    forces
+        Coupling forces on the numerical half.
+    prefix
+        Of names.
+    """
+
+    def __init__(
+        self, rig: SubSteppedRig, system: System, inputs: Sequence[Var], forces: Sequence[Expr], prefix: str
+    ) -> None:
+        self.rig, self.system, self.inputs, self.forces = rig, system, tuple(inputs), tuple(forces)
+        self.prefix = prefix
+        indices = [f"[{i}]" if len(forces) > 1 else "" for i in range(len(forces))]
+        self.force = [Var(f"{prefix}force{i}") for i in indices]
+        self.raw = [Var(f"{prefix}raw_force{i}") for i in indices]
+        self.sample = Var(f"{prefix}sample")
+
+    def advance(self, held: Sequence[Expr], seconds: float) -> list[Step]:
+        """Statements that carry all states on by some seconds, the inputs held."""
+        given: dict[Var, Expr] = dict(zip(self.inputs, held, strict=True))
+        if self.system.is_linear:
+            return list(Exact().discretise(self.system, seconds, lambda _: given, []).rest)
+        count = self.rig.integration_steps
+        made = RK4().discretise(self.system, seconds / count, lambda _: given, [])
+        return [Repeat(count, Var(f"{self.prefix}fine"), (*made.first, *made.rest))]
+
+    def measure(self, held: Sequence[Expr], number: Expr, applied: Sequence[Applied]) -> list[Step]:
+        """Statements that renew the measured forces, through the sensor where there is one."""
+        given: dict[Var, Expr] = {v: v for v in self.system.state_vars}
+        given.update(zip(self.inputs, held, strict=True))
+        program, table = instantiate(self.system.schedule(list(self.forces)), given, "@measured")
+        steps: list[Step] = [*program]
+        if not applied:
+            return [*steps, Update(tuple(zip(self.force, (substitute(f, table) for f in self.forces), strict=True)))]
+        steps += [Assign(raw, substitute(f, table)) for raw, f in zip(self.raw, self.forces, strict=True)]
+        steps.append(Assign(self.sample, number))
+        for part in applied:
+            steps += part.steps
+        return [*steps, Update(tuple((f, part.value) for f, part in zip(self.force, applied, strict=True)))]
+
+    def sensors(self, seconds: float) -> list[Applied]:
+        """Write the sensor of every force; nothing where it is exact."""
+        sensor = self.rig.sensor
+        if sensor is None:
+            return []
+        contexts = (
+            Context(f"{self.prefix}sensor[{i}]", self.sample, seconds, self.rig.seed, 16 * i)
+            for i in range(len(self.raw))
+        )
+        return [sensor.apply(raw, context) for raw, context in zip(self.raw, contexts, strict=True)]
+
+    def built(self, motion: Mapping[str, Sequence[Expr]], applied: Sequence[Applied], impose: Impose) -> BuiltRig:
+        """Finish: all states with their values at the start, the measured forces among them."""
+        system = self.system
+        x, u = system.initial().tolist(), [0.0] * len(system.input_vars)
+        first = system.function(list(self.forces))(x, u, [], list(system.values().values()))
+        states = dict(zip(system.state_vars, x, strict=True))
+        states.update(zip(self.force, first, strict=True))
+        for part in applied:
+            states.update(part.states)
+        offered = {word: list(exprs) for word, exprs in motion.items()}
+        return BuiltRig(states, dict(system.values()), self.force, offered, impose)
+
+
+def machine(
+    rig: SubSteppedRig,
+    specimen: Specimen,
+    own: System,
+    motions: Sequence[Mapping[str, Expr]],
+    prefix: str,
+    values: Mapping[str, float] | None,
+) -> Machine:
+    """Join a machine's own equations, all of whose inputs are held, to the specimen that it moves."""
+    links: dict[Var, Expr] = {}
+    for wanted, offered in zip(specimen.motions, motions, strict=True):
+        for word, u in wanted.items():
+            if word not in offered:
+                raise InputError(
+                    f"the specimen has a mass at its interface and answers to its {word} ({u.name}), which a "
+                    f"{type(rig).__name__} does not impose; put that mass into the numerical half"
+                )
+            links[u] = offered[word]
+    whole = connect("rig", [specimen.system, own], links, {})
+    for path in values or {}:
+        if path not in whole.parameters:
+            raise InputError(unknown_name("parameter", path, whole.parameters, where="the rig"))
+    return Machine(rig, with_values(whole, values or {}), own.input_vars, specimen.forces, prefix)
