@@ -54,7 +54,7 @@ def main(out: Path) -> dict[str, Any]:
     path = out / "adaptive_control.png"
     figure = Figure(figsize=(7, 5), layout="constrained")
     upper, lower = figure.subplots(2, sharex=True)
-    upper.plot(run.time, run["reference.z2"], color="#1a1a1a", label="complete system, $z_2$")
+    upper.plot(run.time, run["reference.m2.displacement"], color="#1a1a1a", label="complete system, $z_2$")
     upper.plot(run.time, run["actual.displacement"], color="#D55E00", ls="--", label="transfer system, $x$")
     upper.set_ylabel("displacement (m)")
     for name, label, colour in (

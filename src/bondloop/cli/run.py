@@ -11,7 +11,7 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.cli.tests import RunSource, Setting, find_test
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["run"]
 
 
 def run(
-    source: TestSource,
+    source: RunSource,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
     ] = None,

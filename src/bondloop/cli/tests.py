@@ -18,9 +18,16 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["Setting", "TestSource", "find_test"]
+__all__ = ["RunSource", "Setting", "TestSource", "find_test"]
 
 TestSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE.py",
+        help="A test that `bondloop list` shows, or a Python file that defines `test`.",
+    ),
+]
+RunSource = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FILE.py|RUN.h5",
