@@ -202,7 +202,7 @@ def test_rendered_texts_do_not_touch(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_bonds_stay_clear_of_texts(name):
-    from bondloop.bondgraph.layout import through
+    from bondloop.bondgraph.layout_geometry import through
 
     figure = drawn(name)
     figure.canvas.draw()

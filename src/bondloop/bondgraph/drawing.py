@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph.layout import Graph, label_lines, measure, overlap, place_all, through
+from bondloop.bondgraph.layout import place_all
+from bondloop.bondgraph.layout_geometry import Graph, label_lines, measure, overlap, through
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bondloop.bondgraph.layout import Array, Quality
+    from bondloop.bondgraph.layout_geometry import Array, Quality
 
 __all__ = ["Edge", "Node", "draw", "layout", "quality"]
 

@@ -8,305 +8,31 @@ and the better of the two is kept. Lengths are in bonds: one unit is one bond on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise, product
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from bondloop.bondgraph.drawing import Node
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.intp]
-ROW = 11.0  # widest row of a spine, in bonds, before it is wrapped
-SMALL = 100  # nodes of a graph with loops that is searched at length
-GAP = 0.22  # least white between two texts
-SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26  # half-width of a letter; width of a letter; height of a line
-CUT, OVER, CLASH, NARROW, LONG, SLANT = (
-    6.0,
-    8.0,
-    9.0,
-    2.0,
-    0.8,
-    1.0,
-)  # costs of the faults of a layout with loops
-SOURCES = frozenset({"Se", "Sf", "SS", "MSe", "MSf", "port"})
-UPWARD = frozenset({"I", "C", "De", "Df", "IC"})
-
-
-def label_lines(label: str, longest: int = 12) -> list[str]:
-    """Break a long label into two lines, at an underscore, dot or space near its middle.
-
-    >>> label_lines("mass"), label_lines("left_bearing_friction")
-    (['mass'], ['left_bearing', '_friction'])
-    """
-    breaks = [i for i in range(1, len(label)) if label[i] in "_. "]
-    if len(label) <= longest or not breaks:
-        return [label]
-    at = min(breaks, key=lambda i: abs(i - len(label) / 2))
-    return [label[:at], label[at:].lstrip(" ")]
-
-
-def _label_width(label: str) -> float:
-    return max(map(len, label_lines(label))) * LABEL_EM if label else 0.0
-
-
-@dataclass
-class Graph:
-    """One connected bond graph as arrays: neighbours, text sizes, and which ends of bonds are leaves."""
-
-    nodes: Sequence[Node]
-    tail: npt.NDArray[np.intp]
-    head: npt.NDArray[np.intp]
-    signal: Flags
-    near: list[list[int]] = field(init=False)
-    leaf: Flags = field(init=False)
-
-    def __post_init__(self) -> None:
-        n = len(self.nodes)
-        sets: list[set[int]] = [set() for _ in range(n)]
-        for t, h in zip(self.tail.tolist(), self.head.tolist(), strict=True):
-            sets[t].add(h)
-            sets[h].add(t)
-        self.near = [sorted(s) for s in sets]
-        self.leaf = np.array([len(s) == 1 for s in sets], dtype=bool)
-        self.anchor = np.array([s[0] if s else i for i, s in enumerate(self.near)], dtype=np.intp)
-        self.half = np.array([SYMBOL_EM * len(v.symbol) for v in self.nodes])
-        inline = [_label_width(v.label) + 0.2 if v.label else 0.0 for v in self.nodes]
-        self.inline = np.where(self.leaf, inline, 0.0)  # ": label", written on the far side of a leaf's bond
-        t, h, each = self.tail, self.head, np.arange(n)
-        self.share = (t[:, None] == t) | (t[:, None] == h) | (h[:, None] == t) | (h[:, None] == h)
-        self.own = (t[:, None] == each) | (h[:, None] == each)
-        facing = (t[:, None] == t) | (h[:, None] == h)
-        self.facing = np.where(facing, 1.0, -1.0) * (self.share & ~np.eye(len(t), dtype=bool))
-        self.beside = np.where(self.leaf, 0.0, [_label_width(v.label) for v in self.nodes])
-
-    def boxes(self, p: Array) -> tuple[Array, Array]:
-        """Lower left and upper right corners of every text at positions ``p`` of shape (2, ..., n)."""
-        left = p[0][..., self.anchor] - p[0] > 0.2
-        lo = np.stack([p[0] - (self.half + np.where(left, self.inline, 0.0)), p[1] - LINE / 2])
-        hi = np.stack([p[0] + (self.half + np.where(left, 0.0, self.inline)), p[1] + LINE / 2])
-        return lo, hi
-
-
-def crossing(p: Array, q: Array, r: Array, s: Array) -> Flags:
-    """Whether the open segments pq and rs cross; points have shape (2, ...) and broadcast."""
-    ux, uy, vx, vy = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
-    wx, wy = r[0] - p[0], r[1] - p[1]
-    area = ux * vy - uy * vx
-    area = np.where(np.abs(area) < 1e-9, np.inf, area)  # parallel segments do not cross
-    at, on = (wx * vy - wy * vx) / area, (wx * uy - wy * ux) / area
-    return np.asarray((np.abs(at - 0.5) < 0.5 - 1e-6) & (np.abs(on - 0.5) < 0.5 - 1e-6), dtype=bool)
-
-
-def through(p: Array, q: Array, lo: Array, hi: Array) -> Flags:
-    """Whether the segment pq meets the box from ``lo`` to ``hi``; shapes (2, ...) broadcast."""
-    d = q - p
-    d = np.where(np.abs(d) < 1e-12, 1e-12, d)
-    enter, leave = np.float64(0.0), np.float64(1.0)
-    for k in (0, 1):
-        a, b = (lo[k] - p[k]) / d[k], (hi[k] - p[k]) / d[k]
-        enter, leave = np.maximum(enter, np.minimum(a, b)), np.minimum(leave, np.maximum(a, b))
-    return np.asarray(enter <= leave, dtype=bool)
-
-
-def overlap(lo: Array, hi: Array, lo2: Array, hi2: Array) -> Flags:
-    """Whether two boxes overlap; corners have shape (2, ...) and broadcast."""
-    flags = (lo[0] < hi2[0]) & (lo2[0] < hi[0]) & (lo[1] < hi2[1]) & (lo2[1] < hi[1])
-    return np.asarray(flags, dtype=bool)
-
-
-@dataclass(frozen=True)
-class Quality:
-    """What is wrong with a layout: bonds that cross, bonds over foreign texts, texts over texts."""
-
-    crossings: int
-    bonds_over_nodes: int
-    overlaps: int
-
-
-def measure(graph: Graph, positions: Array) -> Quality:
-    """Count the faults of ``positions``, shape (n, 2)."""
-    t, h, p = graph.tail, graph.head, positions.T
-    a, b = p[:, t], p[:, h]
-    lo, hi = graph.boxes(p)
-    cut = crossing(a[..., None], b[..., None], a[:, None], b[:, None]) & ~graph.share
-    over = through(a[..., None], b[..., None], lo[:, None], hi[:, None]) & ~graph.own
-    clash = np.triu(overlap(lo[..., None], hi[..., None], lo[:, None], hi[:, None]), 1)
-    return Quality(int(cut.sum()) // 2, int(over.sum()), int(clash.sum()))
-
-
-@dataclass
-class _Block:
-    """A subtree hung from its parent: places (x, depth) from its root, and its outline at each depth."""
-
-    places: dict[int, tuple[float, int]]
-    left: list[float]
-    right: list[float]
-
-
-def _beside(blocks: Sequence[_Block]) -> tuple[list[float], _Block]:
-    """Set blocks side by side, as close as their outlines allow, centred on the parent."""
-    left, right, at = list[float](), list[float](), list[float]()
-    for block in blocks:
-        x = at[-1] + 0.9 if at else 0.0
-        for d in range(min(len(right), len(block.left))):
-            x = max(x, right[d] - block.left[d] + GAP)
-        at.append(x)
-        for d in range(len(block.left)):
-            if d == len(left):
-                left.append(x + block.left[d])
-                right.append(x + block.right[d])
-            left[d], right[d] = min(left[d], x + block.left[d]), max(right[d], x + block.right[d])
-    k = len(at)
-    centre = (at[(k - 1) // 2] + at[k // 2]) / 2 if k else 0.0
-    at = [x - centre for x in at]
-    places = {v: (x + dx, d) for x, b in zip(at, blocks, strict=True) for v, (dx, d) in b.places.items()}
-    return at, _Block(places, [x - centre for x in left], [x - centre for x in right])
-
-
-class _Spine:
-    """Layout of a tree given as neighbour lists: rows of spine nodes with subtrees above and below."""
-
-    def __init__(self, graph: Graph, near: list[list[int]]) -> None:
-        self.graph, self.near = graph, near
-
-    def leaf(self, v: int) -> bool:
-        return len(self.near[v]) == 1
-
-    def order(self, v: int) -> tuple[bool, int, int]:
-        return (self.leaf(v), 0 if self.graph.nodes[v].symbol in UPWARD else 1, v)
-
-    def farthest(self, start: int, among: set[int]) -> list[int]:
-        """Find the longest path within ``among`` that ends at ``start``; a source is the better far end."""
-        came, depth, queue = {start: -1}, {start: 0}, [start]
-        for v in queue:
-            for w in self.near[v]:
-                if w in among and w not in came:
-                    came[w], depth[w] = v, depth[v] + 1
-                    queue.append(w)
-        path = [max(queue, key=lambda v: (depth[v], self.source(v), self.heavy(v), -v))]
-        while came[path[-1]] >= 0:
-            path.append(came[path[-1]])
-        return path
-
-    def source(self, v: int) -> bool:
-        return self.graph.nodes[v].symbol in SOURCES and self.leaf(v)
-
-    def heavy(self, v: int) -> bool:
-        return any(self.graph.nodes[w].symbol == "I" and self.leaf(w) for w in self.near[v])
-
-    def spine(self) -> list[int]:
-        """Choose the longest chain of the core, a source on its left, with an end leaf where one fits."""
-        core = {v for v in range(len(self.near)) if not self.leaf(v) or self.source(v)} or {0}
-        path = self.farthest(self.farthest(min(core), core)[0], core)
-        forward = set(zip(self.graph.tail.tolist(), self.graph.head.tolist(), strict=True))
-        along = sum(1 if pair in forward else -1 for pair in pairwise(path))
-        if (self.source(path[-1]), -along) > (self.source(path[0]), along):
-            path.reverse()
-        for end in (0, -1):
-            free = [w for w in self.near[path[end]] if self.leaf(w) and w not in path]
-            free.sort(key=lambda w: (self.graph.nodes[w].symbol != "C", w))
-            level = len(free) >= 3 or (
-                len(free) == 1 and len(path) <= 2
-            )  # no room, or no need, above and below
-            if level and not self.leaf(path[end]):
-                path.insert(0 if end == 0 else len(path), free[0])
-            elif len(self.near) == 2 and len(path) == 1:
-                path += free
-        return path
-
-    def block(self, v: int, parent: int, flip: bool = False) -> _Block:
-        """Lay out the subtree of ``v`` seen from ``parent``; ``flip`` writes a leaf's label to its left."""
-        g, kids = self.graph, [w for w in self.near[v] if w != parent]
-        far, half = float(g.half[v] + g.inline[v]), float(g.half[v])
-        left, right = (-far, half) if flip else (-half, max(far, float(g.beside[v]) + GAP))
-        mine, deep = [w for w in kids if self.leaf(w)], [w for w in kids if not self.leaf(w)]
-        places = {v: (0.0, 0)}
-        if len(deep) == 1 and 1 <= len(mine) <= 2:  # a vertical chain: its leaves at right angles
-            for sign, w in zip((1, -1), sorted(mine, key=self.order), strict=False):
-                reach = 1.0 + float(g.half[w] + g.inline[w])
-                places[w] = (float(sign), 0)
-                left, right = (left, max(right, reach)) if sign > 0 else (-reach, right)
-            kids = deep
-        _, under = self.fan(v, kids)
-        places |= {w: (x, d + 1) for w, (x, d) in under.places.items()}
-        return _Block(places, [left, *under.left], [right, *under.right])
-
-    def fan(self, v: int, kids: Sequence[int]) -> tuple[list[float], _Block]:
-        """Subtrees of ``v`` side by side, the deepest in the middle, labels turned outwards."""
-        ranked = sorted(kids, key=self.order)
-        ranked = ranked[1::2][::-1] + ranked[0::2]
-        return _beside([self.block(w, v, 2 * i + 1 < len(ranked)) for i, w in enumerate(ranked)])
-
-    def rows(self, spine: list[int]) -> list[list[int]]:
-        """Cut the spine into rows of about equal width, between groups where it can be."""
-        width = np.cumsum([max(1.0, (len(self.near[v]) - 2) / 2) for v in spine])
-        count = int(np.ceil((width[-1] - 1.5) / ROW)) or 1
-        group = [self.graph.nodes[v].group for v in spine]
-        cuts = [0]
-        for k in range(1, count):
-            ideal = float(width[-1]) * k / count
-            ranked = [
-                (abs(float(width[i - 1]) - ideal) + (3.0 if group[i] == group[i - 1] else 0.0), i)
-                for i in range(cuts[-1] + 2, len(spine) - 1)
-            ]
-            cuts.append(min(ranked)[1])
-        return [spine[i:j] for i, j in zip(cuts, [*cuts[1:], len(spine)], strict=True)]
-
-    def sides(self, kids: Iterable[int], shut: int) -> tuple[list[int], list[int], list[int]]:
-        """Share the branches of a spine node among above, below and, at a turn, outwards."""
-        up, down, out = list[int](), list[int](), list[int]()
-        for w in sorted(kids, key=self.order):
-            if shut:
-                open_side = down if shut > 0 else up
-                (out if self.leaf(w) and open_side and not out else open_side).append(w)
-                continue
-            first, other = (up, down) if self.graph.nodes[w].symbol in UPWARD else (down, up)
-            (first if len(first) <= len(other) else other).append(w)
-        return up, down, out
-
-    def place(self) -> Array:
-        """Positions of all nodes."""
-        g, p, top = self.graph, np.zeros((len(self.near), 2)), 0.0
-        spine = self.spine()
-        on, rows = set(spine), self.rows(spine)
-        framed = 0.4 * any(v.group for v in g.nodes)
-        for r, row in enumerate(rows):
-            order = row[::-1] if r % 2 else row
-            outline: dict[int, float] = {}
-            here: dict[int, tuple[float, int]] = {}
-            x, high, low, before = 0.0, 0, 0, -1
-            for v in order:
-                shut = 1 if r and v == row[0] else -1 if r + 1 < len(rows) and v == row[-1] else 0
-                up, down, out = self.sides((w for w in self.near[v] if w not in on), shut)
-                fans = ((1, self.fan(v, up)[1]), (-1, self.fan(v, down)[1]))
-                apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
-                if before >= 0:
-                    text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
-                    x += (
-                        max(1.0, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
-                    )
-                for sign, fan in fans:
-                    for d, edge in enumerate(fan.left, 1):
-                        x = max(x, outline.get(sign * d, -np.inf) - edge + GAP + apart)
-                for sign, fan in fans:
-                    for d, edge in enumerate(fan.right, 1):
-                        outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
-                    here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
-                here[v] = (x, 0)
-                here |= dict.fromkeys(out, (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0))
-                high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
-            shift = p[rows[r - 1][-1], 0] - here[row[0]][0] if r else 0.0
-            base = top - high if r else 0.0
-            for v, (dx, dy) in here.items():
-                p[v] = dx + shift, base + dy
-            top = base - low - 1.0 - framed
-        return p
+from bondloop.bondgraph.layout_geometry import (
+    CLASH,
+    CUT,
+    LONG,
+    NARROW,
+    OVER,
+    ROW,
+    SLANT,
+    SMALL,
+    SOURCES,
+    Array,
+    Graph,
+    Quality,
+    Whole,
+    crossing,
+    measure,
+    overlap,
+    through,
+)
+from bondloop.bondgraph.layout_spine import Spine
 
 
 def _stress(graph: Graph) -> Array:
@@ -487,7 +213,7 @@ def place(graph: Graph) -> Array:
     if len(core) == 1 and n > 6:
         return _star(graph, int(core[0]))
     tree = _tree(graph)
-    spine = _Spine(graph, tree).place()
+    spine = Spine(graph, tree).place()
     if sum(map(len, graph.near)) == 2 * (n - 1):
         return spine
     small = n <= SMALL

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bondloop.hybrid.check import Check
+from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.run import Run, rerun
 from bondloop.hybrid.simulation import Simulation
+from bondloop.hybrid.stability import Stability
 from bondloop.hybrid.test import HybridTest
 
-__all__ = ["Check", "HybridTest", "Run", "Simulation", "rerun"]
+__all__ = ["Check", "HybridTest", "PseudoDynamicTest", "Run", "Simulation", "Stability", "rerun"]

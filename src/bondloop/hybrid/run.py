@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from bondloop.records import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
     from bondloop.hybrid.simulation import Simulation
     from bondloop.hybrid.test import HybridTest
     from bondloop.plots import RunPlots
@@ -122,7 +123,7 @@ class Run:
 
 
 def rehearse(
-    test: HybridTest | Simulation,
+    test: HybridTest | PseudoDynamicTest | Simulation,
     seconds: float,
     *,
     backend: str = "auto",
@@ -140,6 +141,9 @@ def rehearse(
         "every": every,
         "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},
     }
+    remedies = getattr(test, "remedies", None)
+    if remedies:
+        description["remedies"] = remedies
     return _finish(test.tick, result, runner, description, {"seed": test.seed})
 
 
@@ -194,7 +198,7 @@ def _finish(
 
     attributes = {
         "status": "completed" if result.finished else "stopped",
-        "message": _why(tick, result),
+        "message": _why(tick, result, description.get("remedies", {})),
         "backend": runner.backend,
         "backend_message": runner.message,
         "wall_seconds": result.wall_seconds,
@@ -211,7 +215,7 @@ def _finish(
     return Run(Record(result.time, result.channels, units, description, attributes))
 
 
-def _why(tick: Tick, result: Result) -> str:
+def _why(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
     """Say when and why a run stopped: what was found, what was allowed, what to do."""
     channel = result.stopped_channel
     if result.finished or channel is None or result.status != "beyond bounds":
@@ -227,11 +231,8 @@ def _why(tick: Tick, result: Result) -> str:
     crossed = len(values) > 0 and abs(values[-1]) > bound
     found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
     word = re.sub(r"^actual\.|\[\d+\]$", "", channel)
-    return (
-        f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; lower the excitation, improve the "
-        "controller, "
-        f"or raise limits.{word}"
-    )
+    remedy = remedies.get(channel, f"lower the excitation, improve the controller, or raise limits.{word}")
+    return f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; {remedy}"
 
 
 def shown(value: float, unit: str) -> str:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
+from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run, Simulation
@@ -97,16 +98,19 @@ def model(form: str = "network") -> Model:
     """
     from bondloop.structures import field_form, network_form
 
+    forms = {"network": network_form, "field": field_form}
+    if form not in forms:
+        raise InputError(unknown_name("form", form, forms))
     ms = matrices()
     whole = Model(f"dasilva_beam_{form}")
-    whole.beam = (network_form if form == "network" else field_form)(ms, "beam", forces={"n3.uy": "F"})
+    whole.beam = forms[form](ms, "beam", forces={"n3.uy": "F"})
     whole.suspension = Suspension(*_suspension(ms))
     bond(whole.beam.n2.uy, whole.suspension.hook)
     return whole
 
 
 def _plain() -> Any:
-    """The finite-element equations with the suspended mass, in first-order form."""
+    """Return the finite-element equations with the suspended mass, in first-order form."""
     from bondloop.program import system_from_matrices
 
     ms = matrices()

@@ -1,0 +1,136 @@
+"""A bond graph as text boxes and lines on paper, and what is wrong with a layout of it.
+
+Lengths are in bonds: one unit is one bond on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.drawing import Node
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.intp]
+ROW = 11.0  # widest row of a spine, in bonds, before it is wrapped
+SMALL = 100  # nodes of a graph with loops that is searched at length
+GAP = 0.22  # least white between two texts
+SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26  # half-width of a letter; width of a letter; height of a line
+CUT, OVER, CLASH, NARROW, LONG, SLANT = (
+    6.0,
+    8.0,
+    9.0,
+    2.0,
+    0.8,
+    1.0,
+)  # costs of the faults of a layout with loops
+SOURCES = frozenset({"Se", "Sf", "SS", "MSe", "MSf", "port"})
+UPWARD = frozenset({"I", "C", "De", "Df", "IC"})
+
+
+def label_lines(label: str, longest: int = 12) -> list[str]:
+    """Break a long label into two lines, at an underscore, dot or space near its middle.
+
+    >>> label_lines("mass"), label_lines("left_bearing_friction")
+    (['mass'], ['left_bearing', '_friction'])
+    """
+    breaks = [i for i in range(1, len(label)) if label[i] in "_. "]
+    if len(label) <= longest or not breaks:
+        return [label]
+    at = min(breaks, key=lambda i: abs(i - len(label) / 2))
+    return [label[:at], label[at:].lstrip(" ")]
+
+
+def _label_width(label: str) -> float:
+    return max(map(len, label_lines(label))) * LABEL_EM if label else 0.0
+
+
+@dataclass
+class Graph:
+    """One connected bond graph as arrays: neighbours, text sizes, and which ends of bonds are leaves."""
+
+    nodes: Sequence[Node]
+    tail: npt.NDArray[np.intp]
+    head: npt.NDArray[np.intp]
+    signal: Flags
+    near: list[list[int]] = field(init=False)
+    leaf: Flags = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.nodes)
+        sets: list[set[int]] = [set() for _ in range(n)]
+        for t, h in zip(self.tail.tolist(), self.head.tolist(), strict=True):
+            sets[t].add(h)
+            sets[h].add(t)
+        self.near = [sorted(s) for s in sets]
+        self.leaf = np.array([len(s) == 1 for s in sets], dtype=bool)
+        self.anchor = np.array([s[0] if s else i for i, s in enumerate(self.near)], dtype=np.intp)
+        self.half = np.array([SYMBOL_EM * len(v.symbol) for v in self.nodes])
+        inline = [_label_width(v.label) + 0.2 if v.label else 0.0 for v in self.nodes]
+        self.inline = np.where(self.leaf, inline, 0.0)  # ": label", written on the far side of a leaf's bond
+        t, h, each = self.tail, self.head, np.arange(n)
+        self.share = (t[:, None] == t) | (t[:, None] == h) | (h[:, None] == t) | (h[:, None] == h)
+        self.own = (t[:, None] == each) | (h[:, None] == each)
+        facing = (t[:, None] == t) | (h[:, None] == h)
+        self.facing = np.where(facing, 1.0, -1.0) * (self.share & ~np.eye(len(t), dtype=bool))
+        self.beside = np.where(self.leaf, 0.0, [_label_width(v.label) for v in self.nodes])
+
+    def boxes(self, p: Array) -> tuple[Array, Array]:
+        """Lower left and upper right corners of every text at positions ``p`` of shape (2, ..., n)."""
+        left = p[0][..., self.anchor] - p[0] > 0.2
+        lo = np.stack([p[0] - (self.half + np.where(left, self.inline, 0.0)), p[1] - LINE / 2])
+        hi = np.stack([p[0] + (self.half + np.where(left, 0.0, self.inline)), p[1] + LINE / 2])
+        return lo, hi
+
+
+def crossing(p: Array, q: Array, r: Array, s: Array) -> Flags:
+    """Whether the open segments pq and rs cross; points have shape (2, ...) and broadcast."""
+    ux, uy, vx, vy = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
+    wx, wy = r[0] - p[0], r[1] - p[1]
+    area = ux * vy - uy * vx
+    area = np.where(np.abs(area) < 1e-9, np.inf, area)  # parallel segments do not cross
+    at, on = (wx * vy - wy * vx) / area, (wx * uy - wy * ux) / area
+    return np.asarray((np.abs(at - 0.5) < 0.5 - 1e-6) & (np.abs(on - 0.5) < 0.5 - 1e-6), dtype=bool)
+
+
+def through(p: Array, q: Array, lo: Array, hi: Array) -> Flags:
+    """Whether the segment pq meets the box from ``lo`` to ``hi``; shapes (2, ...) broadcast."""
+    d = q - p
+    d = np.where(np.abs(d) < 1e-12, 1e-12, d)
+    enter, leave = np.float64(0.0), np.float64(1.0)
+    for k in (0, 1):
+        a, b = (lo[k] - p[k]) / d[k], (hi[k] - p[k]) / d[k]
+        enter, leave = np.maximum(enter, np.minimum(a, b)), np.minimum(leave, np.maximum(a, b))
+    return np.asarray(enter <= leave, dtype=bool)
+
+
+def overlap(lo: Array, hi: Array, lo2: Array, hi2: Array) -> Flags:
+    """Whether two boxes overlap; corners have shape (2, ...) and broadcast."""
+    flags = (lo[0] < hi2[0]) & (lo2[0] < hi[0]) & (lo[1] < hi2[1]) & (lo2[1] < hi[1])
+    return np.asarray(flags, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What is wrong with a layout: bonds that cross, bonds over foreign texts, texts over texts."""
+
+    crossings: int
+    bonds_over_nodes: int
+    overlaps: int
+
+
+def measure(graph: Graph, positions: Array) -> Quality:
+    """Count the faults of ``positions``, shape (n, 2)."""
+    t, h, p = graph.tail, graph.head, positions.T
+    a, b = p[:, t], p[:, h]
+    lo, hi = graph.boxes(p)
+    cut = crossing(a[..., None], b[..., None], a[:, None], b[:, None]) & ~graph.share
+    over = through(a[..., None], b[..., None], lo[:, None], hi[:, None]) & ~graph.own
+    clash = np.triu(overlap(lo[..., None], hi[..., None], lo[:, None], hi[:, None]), 1)
+    return Quality(int(cut.sum()) // 2, int(over.sum()), int(clash.sum()))

@@ -1,0 +1,204 @@
+"""Wiring a pseudo-dynamic test into one tick."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.hybrid.complete import Complete
+from bondloop.hybrid.wiring import DIVERGED, Signals
+from bondloop.integrate.structural.base import Motion
+from bondloop.integrate.substep import StartOfTest, SubStep
+from bondloop.program.expr import Const, Expr, Var, variables
+from bondloop.program.schedule import Assign, Loop
+from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
+    from bondloop.rigs.sub_stepped import BuiltRig
+
+__all__ = ["PseudoDynamicTick"]
+
+
+class PseudoDynamicTick:
+    """All parts of a test joined: the tick, its parameters, and what to do when it passes a limit."""
+
+    def __init__(self, test: PseudoDynamicTest) -> None:
+        self.test = test
+        self.time, self.count = Var("t"), Var("k")
+        self.signals = Signals(self.time, test.period)
+        self.matrices = tuple(x.toarray() for x in (test.numerical.M, test.numerical.C, test.numerical.K))
+        self.motion = Motion.named(test.numerical.dofs)
+        self.at = test.numerical.indices(test.interface)
+        self.remedies: dict[str, str] = {}
+        calls = test.scheme.sub_steps if isinstance(test.scheme, SubStep) else test.scheme.calls
+        own = {k: v for k, v in test.overrides.items() if k.startswith("rig.")}
+        self.built: BuiltRig = test.rig.build(test.time_scale * test.period / calls, "rig.", own)
+        self.states: dict[Var, float] = dict(self.built.states)
+        self.all_parameters: dict[Var, float] = dict(self.built.parameters)
+        self.error: list[Var] = []
+        started = self._started()
+        for v in (*self.motion.displacement, *self.motion.velocity):
+            self.states[v] = 0.0
+        self.states.update(zip(self.motion.acceleration, started.acceleration.tolist(), strict=True))
+        steps = [*self.built.before]
+        steps += self._sub_stepped(test.scheme, started) if isinstance(test.scheme, SubStep) else self._asked(calls)
+        self.reference: list[tuple[str, Var, str]] = []
+        if test.complete is not None:
+            steps += self._complete()
+        self.tick = self._tick(steps)
+
+    # ---------------------------------------------------------------- steps
+
+    def _loads(self, fraction: float) -> list[Expr]:
+        """Sum up the external forces on every degree of freedom at a fraction of the step."""
+        totals: list[Expr] = [Const(0.0)] * len(self.test.numerical)
+        for name, (signal, pattern) in self.test.excitation.items():
+            for i in np.flatnonzero(pattern):
+                totals[i] = totals[i] + float(pattern[i]) * self.signals.at(name, signal, fraction)
+        return totals
+
+    def _started(self) -> StartOfTest:
+        """Return accelerations in balance with loads and specimen at t = 0; zero where there is no mass."""
+        M = self.matrices[0]
+        force = np.array([self.built.states[v] for v in self.built.force])
+        load = sum((signal(0.0) * p for signal, p in self.test.excitation.values()), np.zeros(len(M)))
+        load[self.at] += force
+        acceleration = np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
+        return StartOfTest(acceleration, force)
+
+    def _sub_stepped(self, scheme: SubStep, started: StartOfTest) -> list[Step]:
+        k = scheme.sub_steps
+
+        def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
+            return self.built.impose(commands, self.count * Const(k) + number)
+
+        made = scheme.advance(
+            *self.matrices, self.test.period, self.motion, self._loads, self.at, self.built.force, impose, started
+        )
+        self.states.update(made.states)
+        for v, value in made.parameters.items():
+            self.all_parameters[v] = self.test.overrides.get(v.name, value)
+        self.command: Sequence[Expr] = made.command
+        self.error = [made.error[i] for i in self.at]
+        return made.steps
+
+    def _asked(self, calls: int) -> list[Step]:
+        """Let a scheme that asks for restoring forces at displacements have them from the rig."""
+        scheme, test = self.test.scheme, self.test
+        assert not isinstance(scheme, SubStep)
+        number = 0
+
+        def restoring(u: Sequence[Expr], _v: Sequence[Expr], _label: str) -> tuple[list[Step], list[Expr]]:
+            nonlocal number
+            steps = self.built.impose([u[i] for i in self.at], self.count * Const(calls) + number)
+            number += 1
+            forces: list[Expr] = [Const(0.0)] * len(u)
+            for i, f in zip(self.at, self.built.force, strict=True):
+                forces[i] = -f
+            return steps, forces
+
+        made = scheme.advance(*self.matrices, test.period, self.motion, self._loads, restoring)
+        own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
+        self.states.update(made.initial(own))
+        self.command = [made.command[i] for i in self.at]
+        return made.steps
+
+    def _complete(self) -> list[Step]:
+        test = self.test
+        assert test.complete is not None
+        whole = Complete(test.complete, test.numerical, test.interface, test.excitation)
+        steps, forces = whole.steps(self.signals, test.period)
+        self.states.update(dict.fromkeys(whole.system.state_vars, 0.0))
+        for suffix, f, x in zip(self._suffixes, forces, whole.displacements, strict=True):
+            self.reference += [(f"reference.force{suffix}", f, "N"), (f"reference.displacement{suffix}", x, "m")]
+        return steps
+
+    # ---------------------------------------------------------------- the tick
+
+    @property
+    def _suffixes(self) -> list[str]:
+        return [f"[{i}]" if len(self.at) > 1 else "" for i in range(len(self.at))]
+
+    def _channels(self) -> list[Channel]:
+        m, built, unit = self.motion, self.built, "m/s^2" if self.test.rig.control == "acceleration" else "m"
+        channels = [Channel(n, self.signals.at(n, s, 0.0), "") for n, (s, _) in self.test.excitation.items()]
+        for j, (i, suffix) in enumerate(zip(self.at, self._suffixes, strict=True)):
+            channels.append(Channel(f"desired.displacement{suffix}", m.displacement[i], "m"))
+            channels.append(Channel(f"actual.displacement{suffix}", built.motion["displacement"][j], "m"))
+            if "velocity" in built.motion:
+                channels.append(Channel(f"desired.velocity{suffix}", m.velocity[i], "m/s"))
+                channels.append(Channel(f"actual.velocity{suffix}", built.motion["velocity"][j], "m/s"))
+            channels.append(Channel(f"force{suffix}", built.force[j], "N"))
+            channels.append(Channel(f"command{suffix}", self.command[j], unit))
+            if self.error:
+                channels.append(Channel(f"error.force{suffix}", self.error[j], "N"))
+            if built.peak:
+                channels.append(Channel(f"peak.acceleration{suffix}", built.peak[j], "m/s^2"))
+        for d, u in zip(self.test.numerical.dofs, m.displacement, strict=True):
+            if len(self.test.numerical) <= 20:
+                channels.append(Channel(f"numerical.{d}.displacement", u, "m"))
+        return [*channels, *(Channel(n, v, unit) for n, v, unit in self.reference)]
+
+    def _bounds(self, channels: list[Channel]) -> dict[str, float]:
+        bounds = {c.name: DIVERGED for c in channels}
+        rig = self.test.rig.bounds
+        own = {
+            "actual.displacement": ("displacement", "stroke"),
+            "actual.velocity": ("velocity", "velocity"),
+            "peak.acceleration": ("acceleration", "acceleration"),
+        }
+        limits = self.test.limits
+        for c in channels:
+            plain = re.sub(r"\[\d+\]$", "", c.name)
+            word, of_rig = own.get(plain, (plain, plain))
+            given = None if limits is None else getattr(limits, word, None)
+            if given is not None:
+                bounds[c.name] = float(given)
+            if plain in own and word in rig and rig[word] <= bounds[c.name]:
+                bounds[c.name] = rig[word]
+                self.remedies[c.name] = (
+                    f"lower the excitation, check the stability of the test, or take a rig with more {of_rig}"
+                )
+        return bounds
+
+    def _tick(self, steps: list[Step]) -> Tick:
+        channels = self._channels()
+        tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
+        every = [*self.signals.steps, *steps]
+        used = _used(every)
+        name = re.sub(r"\W", "_", self.test.name)
+        return Tick(
+            name if name[:1].isalpha() else f"test_{name}",
+            self.test.period, self.time, self.count, tables, self.states,
+            {v: x for v, x in self.all_parameters.items() if v in used},
+            tuple(every), tuple(channels), self._bounds(channels),
+        )  # fmt: skip
+
+
+def _used(steps: Sequence[Step]) -> set[Var]:
+    """Variables that statements read: parameters that are built into matrices are not among them."""
+    found: set[Var] = set()
+
+    def look(exprs: Sequence[Any]) -> None:
+        for e in exprs:
+            found.update(variables(e))
+
+    for step in steps:
+        if isinstance(step, Assign):
+            look([step.expr])
+        elif isinstance(step, Delay):
+            look([step.source])
+        elif isinstance(step, Product):
+            look(step.sources)
+        elif isinstance(step, Update):
+            look([e for _, e in step.pairs])
+        elif isinstance(step, Loop):
+            look([a.expr for a in (*step.body, *step.tangents)])
+            look([*step.definitions, *(e for row in step.jacobian for e in row)])
+        elif isinstance(step, Repeat):
+            found |= _used(step.body)
+    return found

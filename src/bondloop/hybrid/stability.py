@@ -1,0 +1,70 @@
+"""Whether a sampled test is stable, by the eigenvalues of one step of its tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bondloop.program.one_step import OneStep
+
+__all__ = ["Stability"]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """The check of a test whose tick is linear, or linearised at its start.
+
+    Attributes
+    ----------
+    step
+        The one-step matrix with its eigenvalues.
+    """
+
+    step: OneStep
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing grows."""
+        return self.step.stable
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against running."""
+        return self.stable
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that speaks against running, in words."""
+        if self.stable:
+            return ()
+        s = self.step
+        return (f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s (spectral radius {s.spectral_radius:.6f})",)
+
+    def __str__(self) -> str:
+        s = self.step
+        kind = "exact: every statement is linear" if s.linear else "linearised at the start"
+        lines = [
+            f"One step of {1e3 * s.period:g} ms takes {len(s.states)} states ({kind}); its spectral radius is "
+            f"{s.spectral_radius:.6f}: {'stable' if self.stable else 'UNSTABLE'}.",
+            f"The motion that {'decays least' if self.stable else 'grows most'} has {s.frequency:.3g} Hz and goes as "
+            f"exp({s.growth:.3g} t).",
+        ]
+        if s.resting:
+            lines.append(f"Note: {s.resting} eigenvalues are 1: positions that nothing returns, such as a table's.")
+        lines += [f"PROBLEM: {p}" for p in self.problems]
+        lines.append("The check has passed." if self.passed else "Do not run this test on a rig.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain numbers and texts."""
+        s = self.step
+        return {
+            "passed": self.passed,
+            "linear": s.linear,
+            "spectral_radius": s.spectral_radius,
+            "frequency": s.frequency,
+            "growth": s.growth,
+            "resting": s.resting,
+            "eigenvalues": [[z.real, z.imag] for z in s.eigenvalues.tolist()],
+            "problems": list(self.problems),
+        }
