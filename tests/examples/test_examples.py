@@ -147,3 +147,37 @@ def test_first_hybrid_test(tmp_path):
     assert found["same"]
     assert found["tracking_error"] == pytest.approx(0.0019, rel=0.05)
     assert found["rack_error"] == pytest.approx(0.038, rel=0.05)
+
+
+def test_building_damper(tmp_path, capsys):
+    found = run("building_damper", tmp_path, (".png", ".h5"))
+    assert found["passed"]
+    assert found["error"] == pytest.approx(
+        0.0059, rel=0.05
+    )  # against the complete structure, which is not cut
+    assert found["calmed"] == pytest.approx(0.40, abs=0.02)
+    printed = capsys.readouterr().out
+    assert "75 degrees of freedom, first modes at [1.236 1.236 1.988 4.025] Hz" in printed
+    assert "The check has passed." in printed
+
+
+def test_building_damper_loses_little_by_reduction():
+    """Ten modes and the roof instead of 75 degrees of freedom: the band of the gusts is right to 0.1 %."""
+    module = load("building_damper")
+    full = module.frame()
+    reduced = module.craig_bampton(full, interface=["roof.ux"], count=10)
+    assert reduced.error((0.2, 3.0), "roof.ux", "roof.ux", points=40).largest < 1e-3
+    assert module.modes(reduced.matrices, 1).omega == pytest.approx(module.modes(full, 1).omega, rel=1e-6)
+
+
+def test_building_damper_sways_more_with_a_damper_out_of_tune():
+    module = load("building_damper")
+    full = module.frame()
+    omega = 2 * 3.14159265 * 1.236
+
+    def peak(tuning):
+        space = module.complete(full, tuning).compile(outputs=["building.roof.ux.flow"]).numeric()
+        return abs(space.frequency_response([w * omega for w in (0.9, 0.95, 1.0, 1.05)])).max()
+
+    assert peak(0.97) < 0.5 * peak(0.7)
+    assert peak(0.97) < 0.5 * peak(1.4)

@@ -103,3 +103,25 @@ def test_settings_are_checked():
         two.test(case="7/7")
     with pytest.raises(InputError, match="controller must be"):
         two.test(controller="pid")
+
+
+def test_the_check_sees_that_two_samples_of_latency_destabilise_the_sampled_loop() -> None:
+    # Without sampling the matched loop is stable, so only the one-step matrix of the tick itself can tell.
+    late = two.test(latency_samples=2).check()
+    assert not late.passed
+    assert any("sampling and latency make the loop unstable" in p for p in late.problems)
+    assert late.step is not None and late.step.growth > 0
+    once = two.test(latency_samples=1).check()
+    assert once.passed and once.step is not None and once.step.stable
+
+
+def test_the_growth_of_the_sampled_loop_is_that_of_the_run() -> None:
+    # The one-step matrix's own growth, against a fit of the peaks of the run before it is stopped.
+    test = two.test(controller="direct", amplitude=1e-9)
+    step = test.check().step
+    assert step is not None
+    run = test.run(2.0)
+    size = np.abs(run["desired.displacement[0]"])
+    peaks = [i for i in range(500, len(size) - 1) if size[i - 1] < size[i] >= size[i + 1]]
+    slope = np.polyfit(run.time[peaks], np.log(size[peaks]), 1)[0]
+    assert slope == pytest.approx(step.growth, rel=0.02)

@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.bondgraph.cut import interfaces, rejoin
 from bondloop.errors import BondloopError
 from bondloop.program.compose import connect, prefixed, with_values
+from bondloop.program.one_step import OneStep, one_step
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
 from bondloop.transfer.base import Transfer, transfer_system
 
@@ -79,6 +80,9 @@ class Check:
         The effect of each transfer system's lag.
     problems
         Everything that speaks against running, in words.
+    step
+        One step of the test as it will run, with sampling and latency, linearised at its initial state; None
+        where there is no loop, or where the coupling is continuous.
     """
 
     assumptions: Assumptions
@@ -87,6 +91,7 @@ class Check:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     own: tuple[complex, ...] = ()
+    step: OneStep | None = None
 
     @property
     def passed(self) -> bool:
@@ -105,6 +110,13 @@ class Check:
                 f"stable pole is {worst.real:.3g}{worst.imag:+.3g}j rad/s "
                 f"({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
                 + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
+            )
+        if self.step is not None:
+            lines.append(
+                f"As it will run, sampled every {1e3 * self.step.period:.3g} ms, it is "
+                f"{'stable' if self.step.stable else 'UNSTABLE'}: spectral radius {self.step.spectral_radius:.6f} "
+                f"of one step, its mode at {self.step.frequency:.3g} Hz "
+                f"{'decays' if self.step.growth < 0 else 'grows'} at {abs(self.step.growth):.3g} 1/s."
             )
         lines += [f"  {lag}" for lag in self.lags]
         lines += [f"Note: {n}" for n in self.notes]
@@ -129,6 +141,7 @@ def check(test: HybridTest) -> Check:
     poles: tuple[complex, ...] = ()
     own: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
+    step: OneStep | None = None
     if test.design.channels:
         notes.append("the controller adapts, so its loop has no fixed poles; rehearse it instead")
     elif not test.feedback:
@@ -148,9 +161,18 @@ def check(test: HybridTest) -> Check:
                     f"{max(p.real for p in own):.3g} 1/s "
                     "in one piece too; the loop adds no unstable mode"
                 )
+            if test.coupling == "sampled":
+                step = one_step(test.tick)
+                allowed = max((p.real for p in own), default=0.0)
+                if not added and not step.stable and step.growth > 1.01 * allowed:
+                    problems.append(
+                        f"sampling and latency make the loop unstable: a mode at {step.frequency:.3g} Hz grows at "
+                        f"{step.growth:.3g} 1/s (spectral radius {step.spectral_radius:.6f} of one step), though "
+                        "without them it would be stable; sample faster, or reduce the latency"
+                    )
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")
-    return Check(assumptions, poles, lags, tuple(problems), tuple(notes), own)
+    return Check(assumptions, poles, lags, tuple(problems), tuple(notes), own, step)
 
 
 def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:

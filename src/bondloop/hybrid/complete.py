@@ -95,7 +95,9 @@ class Complete:
         try:
             inverse = np.linalg.inv(M)
         except np.linalg.LinAlgError:
-            raise InputError("the complete structure has a degree of freedom without mass; give it one") from None
+            raise InputError(
+                "the complete structure has a degree of freedom without mass; give it one"
+            ) from None
         self.patterns = np.zeros((n, len(self.loads)))
         for j, (_, pattern) in enumerate(self.loads.values()):
             self.patterns[at, j] = pattern
@@ -105,7 +107,13 @@ class Complete:
         names = [f"reference.{s}" for s in states]
         inputs = [f"reference.{k}" for k in self.loads]
         self.system = system_from_matrices(
-            A, B, np.zeros((0, 2 * n)), np.zeros((0, len(inputs))), states=names, inputs=inputs, name="reference"
+            A,
+            B,
+            np.zeros((0, 2 * n)),
+            np.zeros((0, len(inputs))),
+            states=names,
+            inputs=inputs,
+            name="reference",
         )
         # What the complete structure has beyond the numerical half is the specimen: its force on the latter.
         for X, own in ((M, numerical.M), (C, numerical.C), (K, numerical.K)):

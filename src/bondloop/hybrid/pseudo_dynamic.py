@@ -72,7 +72,9 @@ class PseudoDynamicTest:
     ... )  # fmt: skip
     >>> run = test.run(1.0)
     >>> error = run["force"] - run["reference.force"]
-    >>> print(test.check().stable, f"{100 * np.sqrt(np.mean(error**2)) / np.std(run['reference.force']):.1f} %")
+    >>> print(
+    ...     test.check().stable, f"{100 * np.sqrt(np.mean(error**2)) / np.std(run['reference.force']):.1f} %"
+    ... )
     True 3.1 %
     """
 
@@ -159,7 +161,8 @@ class PseudoDynamicTest:
 
     def _again(self, **changed: Any) -> PseudoDynamicTest:
         excitation = {
-            n: (s, dict(zip(self.numerical.dofs, p.tolist(), strict=True))) for n, (s, p) in self.excitation.items()
+            n: (s, dict(zip(self.numerical.dofs, p.tolist(), strict=True)))
+            for n, (s, p) in self.excitation.items()
         }
         parts: dict[str, Any] = {
             "scheme": self.scheme, "rig": self.rig, "interface": self.interface, "excitation": excitation,
@@ -233,10 +236,17 @@ class PseudoDynamicTest:
             "interface": list(self.interface),
             "numerical": {
                 "dofs": list(self.numerical.dofs),
-                **{n: getattr(self.numerical, n).toarray().tolist() for n in ("M", "C", "K") if len(self.numerical) < 50},
+                **{
+                    n: getattr(self.numerical, n).toarray().tolist()
+                    for n in ("M", "C", "K")
+                    if len(self.numerical) < 50
+                },
             },
             "excitation": {
-                k: {**s.describe(), "pattern": {d: x for d, x in zip(self.numerical.dofs, p.tolist(), strict=True) if x}}
+                k: {
+                    **s.describe(),
+                    "pattern": {d: x for d, x in zip(self.numerical.dofs, p.tolist(), strict=True) if x},
+                }
                 for k, (s, p) in self.excitation.items()
             },
             "limits": None if self.limits is None else self.limits.describe(),

@@ -45,7 +45,11 @@ class PseudoDynamicTick:
             self.states[v] = 0.0
         self.states.update(zip(self.motion.acceleration, started.acceleration.tolist(), strict=True))
         steps = [*self.built.before]
-        steps += self._sub_stepped(test.scheme, started) if isinstance(test.scheme, SubStep) else self._asked(calls)
+        steps += (
+            self._sub_stepped(test.scheme, started)
+            if isinstance(test.scheme, SubStep)
+            else self._asked(calls)
+        )
         self.reference: list[tuple[str, Var, str]] = []
         if test.complete is not None:
             steps += self._complete()
@@ -77,7 +81,14 @@ class PseudoDynamicTick:
             return self.built.impose(commands, self.count * Const(k) + number)
 
         made = scheme.advance(
-            *self.matrices, self.test.period, self.motion, self._loads, self.at, self.built.force, impose, started
+            *self.matrices,
+            self.test.period,
+            self.motion,
+            self._loads,
+            self.at,
+            self.built.force,
+            impose,
+            started,
         )
         self.states.update(made.states)
         for v, value in made.parameters.items():
@@ -114,7 +125,10 @@ class PseudoDynamicTick:
         steps, forces = whole.steps(self.signals, test.period)
         self.states.update(dict.fromkeys(whole.system.state_vars, 0.0))
         for suffix, f, x in zip(self._suffixes, forces, whole.displacements, strict=True):
-            self.reference += [(f"reference.force{suffix}", f, "N"), (f"reference.displacement{suffix}", x, "m")]
+            self.reference += [
+                (f"reference.force{suffix}", f, "N"),
+                (f"reference.displacement{suffix}", x, "m"),
+            ]
         return steps
 
     # ---------------------------------------------------------------- the tick

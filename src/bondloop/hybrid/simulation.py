@@ -120,7 +120,7 @@ class Simulation:
             ]
         channels += [Channel(n, signals.at(n, s, 0.0), "") for n, s in self.excitation.items()]
         tables = tuple(v for _, now, after in signals.tables.values() for v in (now, after))
-        identifier = re.sub(r"\W", "_", self.name)
+        identifier = re.sub(r"\W", "_", self.name, flags=re.ASCII)
         tick = Tick(
             identifier if identifier[:1].isalpha() else f"simulation_{identifier}",
             self.period, time, count, tables, states, parameters, (*signals.steps, *steps), tuple(channels),

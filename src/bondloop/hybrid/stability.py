@@ -38,7 +38,9 @@ class Stability:
         if self.stable:
             return ()
         s = self.step
-        return (f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s (spectral radius {s.spectral_radius:.6f})",)
+        return (
+            f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s (spectral radius {s.spectral_radius:.6f})",
+        )
 
     def __str__(self) -> str:
         s = self.step
@@ -50,7 +52,9 @@ class Stability:
             f"exp({s.growth:.3g} t).",
         ]
         if s.resting:
-            lines.append(f"Note: {s.resting} eigenvalues are 1: positions that nothing returns, such as a table's.")
+            lines.append(
+                f"Note: {s.resting} eigenvalues are 1: positions that nothing returns, such as a table's."
+            )
         lines += [f"PROBLEM: {p}" for p in self.problems]
         lines.append("The check has passed." if self.passed else "Do not run this test on a rig.")
         return "\n".join(lines)

@@ -8,5 +8,6 @@ from bondloop.integrate.exact import Exact
 from bondloop.integrate.modal import Modal
 from bondloop.integrate.newmark import NewmarkAverage
 from bondloop.integrate.rk4 import RK4
+from bondloop.integrate.substep import SubStep
 
-__all__ = ["RK4", "Discretised", "Exact", "ForwardEuler", "Integrator", "Modal", "NewmarkAverage"]
+__all__ = ["RK4", "Discretised", "Exact", "ForwardEuler", "Integrator", "Modal", "NewmarkAverage", "SubStep"]

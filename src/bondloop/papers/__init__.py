@@ -54,6 +54,12 @@ class Entry:
 
 _ENTRIES = (
     Entry(
+        name="bayer-substep",
+        summary="A payload on a shaking table under a rocket in the computer, Newmark in sub-steps (Bayer 2000)",
+        module="bondloop.papers.bayer_substep",
+        kind="test",
+    ),
+    Entry(
         name="dasilva-beam",
         summary="A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
         module="bondloop.papers.dasilva_beam",

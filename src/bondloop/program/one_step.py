@@ -83,7 +83,9 @@ class OneStep:
         return self.spectral_radius <= 1 + MARGIN
 
 
-def one_step(tick: Tick, parameters: Mapping[str, float] | None = None) -> OneStep:
+def one_step(
+    tick: Tick, parameters: Mapping[str, float] | None = None, beside: str = "reference."
+) -> OneStep:
     """Return the one-step matrix of a tick.
 
     Every statement is differentiated as it stands, with the partial derivatives of `program.calculus`, and the
@@ -98,6 +100,8 @@ def one_step(tick: Tick, parameters: Mapping[str, float] | None = None) -> OneSt
         What to differentiate.
     parameters
         Values by name instead of the tick's own.
+    beside
+        States whose names begin so only run beside the test; they are left out if nothing else depends on them.
 
     Examples
     --------
@@ -116,8 +120,13 @@ def one_step(tick: Tick, parameters: Mapping[str, float] | None = None) -> OneSt
     for delay in tick.delays:
         names += [f"{delay.target.name}.line[{i}]" for i in range(delay.length)]
     matrix = np.array([*rows, *(row for _, row, _ in lines)]).reshape(len(names), len(names))
-    linear = not any(v in walk.bent for v in tick.states) and not any(bent for _, _, bent in lines)
-    return OneStep(matrix, tuple(names), tick.period, linear)
+    bent = [*(v in walk.bent for v in tick.states), *(curved for _, _, curved in lines)]
+    kept = [i for i, name in enumerate(names) if not name.startswith(beside)]
+    others = [i for i in range(len(names)) if i not in set(kept)]
+    if np.any(matrix[np.ix_(kept, others)]):
+        kept = list(range(len(names)))
+    linear = not any(bent[i] for i in kept)
+    return OneStep(matrix[np.ix_(kept, kept)], tuple(names[i] for i in kept), tick.period, linear)
 
 
 class _Walk:
@@ -139,6 +148,7 @@ class _Walk:
             self.lines[id(delay)] = [(delay.initial, unit[place + i], False) for i in range(delay.length)]
             place += delay.length
         self._partials: dict[int, tuple[Expr, list[tuple[Var, Expr]]]] = {}
+        self._names: dict[int, tuple[Expr, list[Var]]] = {}
 
     def execute(self, steps: Sequence[Step]) -> None:
         """Execute statements."""
@@ -164,7 +174,11 @@ class _Walk:
                     self.execute(step.body)
 
     def _put(self, v: Var, value: float, row: Any, bent: bool) -> None:
-        self.values[v], self.rows[v] = value, row
+        self.values[v] = value
+        if row.any():
+            self.rows[v] = row
+        else:  # what does not depend on the states has no row
+            self.rows.pop(v, None)
         (self.bent.add if bent else self.bent.discard)(v)
 
     def of(self, expr: Expr) -> tuple[float, Any, bool]:
@@ -176,24 +190,32 @@ class _Walk:
         try:
             value = evaluate(expr, self.values)
             row = self.zero
+            if not self._moves(expr):
+                return value, row, False
             for v, d in self._derivatives(expr):
-                own = self.rows.get(v)
-                if own is not None and own.any():
-                    row = row + evaluate(d, self.values) * own
+                if v in self.rows:
+                    row = row + evaluate(d, self.values) * self.rows[v]
         except (ZeroDivisionError, ValueError, OverflowError) as error:
             raise SolveError(f"the slope of '{expr}' cannot be computed at the initial state: {error}") from error
-        bent = any(v in self.bent for v in variables(expr)) or not self._is_affine(expr)
-        return value, row, bent
+        return value, row, any(v in self.bent for v in self._variables(expr)) or not self._is_affine(expr)
+
+    # What is kept of an expression is kept beside it, so that its id stays its own.
 
     def _derivatives(self, expr: Expr) -> list[tuple[Var, Expr]]:
         known = self._partials.get(id(expr))
-        if known is None:  # the expression is kept beside them, so that its id stays its own
+        if known is None:
             known = self._partials[id(expr)] = (expr, list(partials(expr).items()))
+        return known[1]
+
+    def _variables(self, expr: Expr) -> list[Var]:
+        known = self._names.get(id(expr))
+        if known is None:
+            known = self._names[id(expr)] = (expr, variables(expr))
         return known[1]
 
     def _moves(self, expr: Expr) -> bool:
         """Whether an expression depends on the states."""
-        return any(v in self.bent or (v in self.rows and self.rows[v].any()) for v in variables(expr))
+        return any(v in self.rows or v in self.bent for v in self._variables(expr))
 
     def _is_affine(self, expr: Expr) -> bool:
         """Whether an expression is linear in the states, plus anything that does not depend on them."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
@@ -21,7 +20,11 @@ from bondloop.integrate.structural.iterations import weighted_forces
 from bondloop.integrate.structural.matrices import Array, inverse
 from bondloop.integrate.structural.ranges import check_alpha
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr
 
 __all__ = ["AlphaOS"]
 
@@ -30,13 +33,13 @@ __all__ = ["AlphaOS"]
 class AlphaOS(Estimating):
     """α-operator splitting: implicit for the numerical half, one explicit command, no iteration.
 
-    The specimen is driven to the predictor ũ = u + h v + h² (1/2 - β) a and its force at the end of the step is taken as
-    r⁺ = r(ũ, v + h a) + K_s (u⁺ - ũ) + C_s (v⁺ - v - h a). With it the HHT-α equation
+    The specimen is driven to the predictor ũ = u + h v + h² (1/2 - β) a and its force at the end of the
+    step is taken as r⁺ = r(ũ, v + h a) + K_s (u⁺ - ũ) + C_s (v⁺ - v - h a). With it the HHT-α equation
 
     M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0
 
-    is linear and solved once; β = (1 - α)²/4, γ = 1/2 - α. Second order; for a linear specimen unconditionally stable
-    if K_s is at least its stiffness; otherwise, at α = 0, for h² (k - K_s) < 4 m.
+    is linear and solved once; β = (1 - α)²/4, γ = 1/2 - α. Second order; for a linear specimen
+    unconditionally stable if K_s is at least its stiffness; otherwise, at α = 0, for h² (k - K_s) < 4 m.
 
     Parameters
     ----------
@@ -48,8 +51,8 @@ class AlphaOS(Estimating):
     References
     ----------
     Combescure and Pegon, α-operator splitting time integration technique for pseudodynamic testing: error
-    propagation analysis, Soil Dynamics and Earthquake Engineering 16, 1997. OpenSees ``AlphaOS`` (which asks at
-    the α-point instead of weighting the forces; the same for a linear specimen).
+    propagation analysis, Soil Dynamics and Earthquake Engineering 16, 1997. OpenSees ``AlphaOS`` (which
+    asks at the α-point instead of weighting the forces; the same for a linear specimen).
 
     Examples
     --------

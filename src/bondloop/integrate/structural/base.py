@@ -1,8 +1,8 @@
 """Schemes for M ü + C u̇ + K u + r(u, u̇) = F, the form in which hybrid simulation knows them.
 
-The restoring force ``r`` belongs to the specimen: an expression in a rehearsal of the scheme alone, a rig in a
-hybrid test. A scheme asks for it by handing over trial displacements and velocities and gets statements and forces
-back; how often it asks is fixed, so its work is bounded.
+The restoring force ``r`` belongs to the specimen: an expression in a rehearsal of the scheme alone, a rig
+in a hybrid test. A scheme asks for it by handing over trial displacements and velocities and gets
+statements and forces back; how often it asks is fixed, so its work is bounded.
 """
 
 from __future__ import annotations
@@ -10,21 +10,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
 __all__ = ["Motion", "Restoring", "Scheme", "Stepped", "ask", "assigned", "combination", "moved", "named"]
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
-"""``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per degree of
-freedom. ``label`` is unique to the call and goes into variable names."""
+"""``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
+degree of freedom. ``label`` is unique to the call and goes into variable names."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Scheme(ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     """Other names in the literature."""
     explicit: ClassVar[bool] = False
-    """Whether the numerical half too is stepped without solving for its end; its mass must then be regular."""
+    """Whether the numerical half too is stepped without solving for its end; its mass must then be
+    regular."""
 
     @property
     def calls(self) -> int:
@@ -128,9 +131,10 @@ class Scheme(ABC):
         """
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
-        own = [f.name for f in fields(self)] if is_dataclass(self) else []
-        return {"scheme": type(self).__name__, **{name: getattr(self, name) for name in own}}
+        """Describe it for run files."""
+        given: Any = self
+        own = {f.name: getattr(self, f.name) for f in fields(given)} if is_dataclass(given) else {}
+        return {"scheme": type(self).__name__, **own}
 
 
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:
@@ -166,8 +170,8 @@ def ask(
     steps, forces = restoring(displacement, velocity, label)
     if len(forces) != len(motion.displacement):
         raise InputError(
-            f"the restoring force must have {len(motion.displacement)} components, one per degree of freedom; "
-            f"found {len(forces)}"
+            f"the restoring force must have {len(motion.displacement)} components, one per degree of "
+            f"freedom; found {len(forces)}"
         )
     targets = named(motion, f"restoring@{label}")
     return [*steps, *assigned(targets, forces)], targets

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate.structural.alpha_os import AlphaOS
-from bondloop.integrate.structural.base import Scheme
 from bondloop.integrate.structural.central_difference import CentralDifference
 from bondloop.integrate.structural.chen_ricles import ChenRicles
 from bondloop.integrate.structural.hht_alpha import HHTAlpha
@@ -12,6 +13,9 @@ from bondloop.integrate.structural.kr_alpha import KRAlpha
 from bondloop.integrate.structural.newmark import NewmarkImplicit
 from bondloop.integrate.structural.newmark_explicit import NewmarkExplicit
 from bondloop.integrate.structural.rosenbrock import Rosenbrock
+
+if TYPE_CHECKING:
+    from bondloop.integrate.structural.base import Scheme
 
 __all__ = ["SCHEMES", "find_scheme"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
@@ -19,7 +18,11 @@ from bondloop.integrate.structural.base import (
     named,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr
 
 __all__ = ["CentralDifference"]
 
@@ -28,10 +31,10 @@ __all__ = ["CentralDifference"]
 class CentralDifference(Scheme):
     """Central differences of the displacements, the oldest scheme of pseudo-dynamic testing.
 
-    M (u⁺ - 2u + u⁻)/h² + C (u⁺ - u⁻)/(2h) + K u + r(u, v) = F  is solved for u⁺; velocity and acceleration are the
-    differences. The scheme keeps u⁺ as a state, so that the motion is complete at every tick. The specimen
-    is given the three-point backward difference as its velocity. Second order, stable for ω h ≤ 2, without
-    numerical damping; with the same start it gives the motion of `NewmarkExplicit` with γ = 1/2.
+    M (u⁺ - 2u + u⁻)/h² + C (u⁺ - u⁻)/(2h) + K u + r(u, v) = F  is solved for u⁺; velocity and acceleration
+    are the differences. The scheme keeps u⁺ as a state, so that the motion is complete at every tick. The
+    specimen is given the three-point backward difference as its velocity. Second order, stable for ω h ≤ 2,
+    without numerical damping; with the same start it gives the motion of `NewmarkExplicit` with γ = 1/2.
 
     References
     ----------

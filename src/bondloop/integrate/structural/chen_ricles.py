@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,6 +22,9 @@ from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.specimen import Estimating
 from bondloop.program.expr import Const, Expr, Var
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 __all__ = ["ChenRicles", "weighted_acceleration"]
 
 
@@ -32,8 +34,8 @@ class ChenRicles(Estimating):
 
     As published:  ẋ⁺ = ẋ + h α a,  x⁺ = x + h ẋ + h² α a,  M a⁺ + C ẋ⁺ + K x⁺ + r⁺ = F⁺,  with the matrix
     α = 4 (4 M + 2 h C + h² K)⁻¹ M. The published ẋ is the backward difference of x, the velocity half a step
-    earlier: taken for the velocity at the step it spoils a start with an acceleration, and is first order. The
-    motion here carries v = ẋ + h/2 α a instead, the same algorithm in other variables:
+    earlier: taken for the velocity at the step it spoils a start with an acceleration, and is first order.
+    The motion here carries v = ẋ + h/2 α a instead, the same algorithm in other variables:
 
     u⁺ = u + h v + h²/2 α a,  ẋ⁺ = v + h/2 α a,  v⁺ = ẋ⁺ + h/2 α a⁺,
 
@@ -47,8 +49,8 @@ class ChenRicles(Estimating):
 
     References
     ----------
-    Chen and Ricles, Development of direct integration algorithms for structural dynamics using discrete control
-    theory, ASCE J. Eng. Mech. 134(8), 2008.
+    Chen and Ricles, Development of direct integration algorithms for structural dynamics using discrete
+    control theory, ASCE J. Eng. Mech. 134(8), 2008.
 
     Examples
     --------

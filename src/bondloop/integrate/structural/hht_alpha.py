@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.integrate.structural.base import Motion, Restoring, Stepped
 from bondloop.integrate.structural.iterations import Iterations
-from bondloop.integrate.structural.matrices import Array
 from bondloop.integrate.structural.ranges import check_alpha, check_iterations
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.integrate.structural.base import Motion, Restoring, Stepped
+    from bondloop.integrate.structural.matrices import Array
+    from bondloop.program.expr import Expr
 
 __all__ = ["HHTAlpha"]
 
@@ -20,11 +23,11 @@ __all__ = ["HHTAlpha"]
 class HHTAlpha(Estimating):
     """Hilber, Hughes and Taylor's implicit scheme with a fixed number of iterations, made for specimens.
 
-    M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0,  β = (1 - α)²/4, γ = 1/2 - α. Each iteration solves
-    it with r⁺ = r* + K_s (u⁺ - u*) + C_s (v⁺ - v*) around the latest measured force r*. A specimen must not be driven
-    to and fro by iterates: of N iterations, number i commands the point i/N of a polynomial through the past
-    displacements and the latest iterate, the last one the iterate itself; the force measured there corrects the
-    motion once more, without a command.
+    M a⁺ + (1 + α) (C v⁺ + K u⁺ + r⁺ - F⁺) - α (C v + K u + r - F) = 0,  β = (1 - α)²/4, γ = 1/2 - α. Each
+    iteration solves it with r⁺ = r* + K_s (u⁺ - u*) + C_s (v⁺ - v*) around the latest measured force r*. A
+    specimen must not be driven to and fro by iterates: of N iterations, number i commands the point i/N of
+    a polynomial through the past displacements and the latest iterate, the last one the iterate itself; the
+    force measured there corrects the motion once more, without a command.
 
     Parameters
     ----------
@@ -35,15 +38,15 @@ class HHTAlpha(Estimating):
     path
         Order of the polynomial of commands, 1 or 2.
     specimen_stiffness, specimen_damping
-        Estimates K_s, C_s; see `Estimating`. With good ones a single iteration is exact for a linear specimen; with
-        poor ones iterations converge while K_s is more than about half the true stiffness.
+        Estimates K_s, C_s; see `Estimating`. With good ones a single iteration is exact for a linear
+        specimen; what poor ones leave over falls as 1/N.
 
     References
     ----------
     Hilber, Hughes and Taylor, Improved numerical dissipation for time integration algorithms in structural
-    dynamics, EESD 5, 1977. Shing, Vannan and Cater, Implicit time integration for pseudodynamic tests, EESD 20,
-    1991. Schellenberg, Mahin and Fenves, Advanced implementation of hybrid simulation, PEER 2009/104. OpenSees
-    ``HHTHSFixedNumIter``.
+    dynamics, EESD 5, 1977. Shing, Vannan and Cater, Implicit time integration for pseudodynamic tests, EESD
+    20, 1991. Schellenberg, Mahin and Fenves, Advanced implementation of hybrid simulation, PEER 2009/104.
+    OpenSees ``HHTHSFixedNumIter``.
 
     Examples
     --------
@@ -52,7 +55,7 @@ class HHTAlpha(Estimating):
     >>> HHTAlpha(0.9)
     Traceback (most recent call last):
     bondloop.errors.InputError: HHTAlpha: alpha must be between -0.333333 and 0 for a stable scheme; found 0.9
-    (OpenSees' alpha is 1 + α: give -0.1)
+    (OpenSees' alpha is 1 + ours: give -0.1)
     """
 
     alpha: float = -0.1

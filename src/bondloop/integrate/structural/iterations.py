@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,11 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.matrices import Array, inverse
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.tick import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bondloop.program.tick import Step
 
 __all__ = ["Iterations", "weighted_forces"]
 
@@ -31,8 +35,8 @@ Vars = tuple[Var, ...]
 class Iterations:
     """One implicit step; α, β, γ as in `HHTAlpha`, α = 0 being Newmark's scheme.
 
-    With u⁺ = ũ + β h² a⁺ and v⁺ = ṽ + γ h a⁺ each iteration is a⁺ = a° - P (r* - K_s u* - C_s v*): what does not depend on
-    the specimen, a°, is computed once.
+    With u⁺ = ũ + β h² a⁺ and v⁺ = ṽ + γ h a⁺ each iteration is a⁺ = a° - P (r* - K_s u* - C_s v*): what
+    does not depend on the specimen, a°, is computed once.
     """
 
     alpha: float

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -23,7 +22,11 @@ from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr
 
 __all__ = ["KRAlpha"]
 
@@ -32,15 +35,15 @@ __all__ = ["KRAlpha"]
 class KRAlpha(Estimating):
     """KR-α: explicit, with the poles of the generalised-α scheme.
 
-    As published:  ẋ⁺ = ẋ + h α₁ a,  x⁺ = x + h ẋ + h² (1/2 + γ) α₁ a, and at the end of the step, with forces weighted
-    (1 - α_f) new and α_f old,
+    As published:  ẋ⁺ = ẋ + h α₁ a,  x⁺ = x + h ẋ + h² (1/2 + γ) α₁ a, and at the end of the step, with
+    forces weighted (1 - α_f) new and α_f old,
 
     M (a⁺ - α₃ a⁺ + α₃ a) + (1 - α_f) g⁺ + α_f g = 0,  g = C ẋ + K x + r - F,
     α₁ = A⁻¹ M,  α₃ = A⁻¹ (α_m M + α_f (A - M)),  A = M + γ h C + β h² K,
     α_f = ρ/(ρ + 1),  α_m = (2ρ - 1)/(ρ + 1),  γ = 1/2 - α_m + α_f,  β = (1/2 + γ)²/4.
 
-    As in `ChenRicles` the published ẋ lags, here by γ h; the motion carries v = ẋ + γ h α₁ a, the velocity at the
-    step. Second order in displacement and velocity; the acceleration is that of (1/2 - γ) h later.
+    As in `ChenRicles` the published ẋ lags, here by γ h; the motion carries v = ẋ + γ h α₁ a, the velocity
+    at the step. Second order in displacement and velocity; the acceleration is that of (1/2 - γ) h later.
 
     Parameters
     ----------
@@ -51,8 +54,8 @@ class KRAlpha(Estimating):
 
     References
     ----------
-    Kolay and Ricles, Development of a family of unconditionally stable explicit direct integration algorithms with
-    controllable numerical energy dissipation, EESD 43, 2014. OpenSees ``KRAlphaExplicit``.
+    Kolay and Ricles, Development of a family of unconditionally stable explicit direct integration
+    algorithms with controllable numerical energy dissipation, EESD 43, 2014. OpenSees ``KRAlphaExplicit``.
 
     Examples
     --------

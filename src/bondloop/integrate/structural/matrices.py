@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
-from bondloop.integrate.structural.base import Motion, Scheme
+
+if TYPE_CHECKING:
+    from bondloop.integrate.structural.base import Motion, Scheme
 
 __all__ = ["Array", "inverse", "regular_mass", "square"]
 
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-13
-"""Ratio of the smallest to the largest singular value, after scaling to a unit diagonal, of a singular matrix."""
+"""Smallest over largest singular value, after scaling, at which a matrix is taken for singular."""
 
 
 def square(what: str, matrix: ArrayLike | None, size: int) -> Array:
@@ -45,13 +47,13 @@ def inverse(matrix: Array, motion: Motion, what: str, remedy: str) -> Array:
         bad = np.abs(right[-1:]).argmax(axis=1) if len(s) and s[-1] <= SINGULAR * s[0] else bad
     if len(bad):
         raise InputError(f"{what} is singular at '{motion.names[int(bad[0])]}'; {remedy}")
-    return np.linalg.inv(matrix)
+    return np.asarray(np.linalg.inv(matrix), dtype=float)
 
 
 def regular_mass(scheme: Scheme, M: Array, motion: Motion) -> Array:
     """Return the inverse of the mass matrix, which an explicit scheme needs."""
     name = type(scheme).__name__
     return inverse(
-        M, motion, "the mass matrix", f"{name} is explicit and divides by the mass: give this degree of freedom "
-        "a mass, condense it, or take AlphaOS, HHTAlpha or NewmarkImplicit",
+        M, motion, "the mass matrix", f"{name} is explicit and divides by the mass: give this degree of "
+        "freedom a mass, condense it, or take AlphaOS, HHTAlpha or NewmarkImplicit",
     )  # fmt: skip

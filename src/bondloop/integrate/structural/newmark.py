@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.integrate.structural.base import Motion, Restoring, Stepped
 from bondloop.integrate.structural.iterations import Iterations
-from bondloop.integrate.structural.matrices import Array
 from bondloop.integrate.structural.ranges import between, check_iterations
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.integrate.structural.base import Motion, Restoring, Stepped
+    from bondloop.integrate.structural.matrices import Array
+    from bondloop.program.expr import Expr
 
 __all__ = ["NewmarkImplicit"]
 
@@ -42,7 +45,7 @@ class NewmarkImplicit(Estimating):
     >>> NewmarkImplicit(gamma=0.5, beta=1 / 6)
     Traceback (most recent call last):
     bondloop.errors.InputError: NewmarkImplicit: beta must be at least 0.25 for a stable scheme; found 0.166667
-    (γ/2 is needed; NewmarkExplicit has beta = 0)
+    (gamma/2 is needed; NewmarkExplicit has beta = 0)
     """
 
     gamma: float = 0.5
@@ -56,7 +59,7 @@ class NewmarkImplicit(Estimating):
     def __post_init__(self) -> None:
         """Refuse parameters outside the stable range."""
         between(self, "gamma", self.gamma, 0.5, 1.0)
-        remark = " (γ/2 is needed; NewmarkExplicit has beta = 0)"
+        remark = " (gamma/2 is needed; NewmarkExplicit has beta = 0)"
         between(self, "beta", self.beta, self.gamma / 2, math.inf, remark)
         check_iterations(self, self.iterations, self.path)
         super().__post_init__()

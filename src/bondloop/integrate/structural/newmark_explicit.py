@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
@@ -21,7 +20,11 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr
 
 __all__ = ["NewmarkExplicit"]
 
@@ -31,8 +34,8 @@ class NewmarkExplicit(Scheme):
     """Newmark with β = 0: explicit in displacements, implicit in the numerical half's damping.
 
     u⁺ = u + h v + h²/2 a,  ṽ = v + (1 - γ) h a,  (M + γ h C) a⁺ = F⁺ - C ṽ - K u⁺ - r(u⁺, v + h a),
-    v⁺ = ṽ + γ h a⁺. The specimen is given v + h a, which keeps a velocity-dependent specimen at second order (ṽ
-    would not).
+    v⁺ = ṽ + γ h a⁺. The specimen is given v + h a, which keeps a velocity-dependent specimen at second
+    order (ṽ would not).
 
     Parameters
     ----------
@@ -41,8 +44,9 @@ class NewmarkExplicit(Scheme):
 
     References
     ----------
-    Newmark, A method of computation for structural dynamics, ASCE J. Eng. Mech. Div. 85(EM3), 1959; the limit with
-    damping: Hughes, The Finite Element Method, 1987, section 9.1.2. OpenSees ``NewmarkExplicit``.
+    Newmark, A method of computation for structural dynamics, ASCE J. Eng. Mech. Div. 85(EM3), 1959; the
+    limit with damping: Hughes, The Finite Element Method, 1987, section 9.1.2. OpenSees
+    ``NewmarkExplicit``.
 
     Examples
     --------
@@ -80,7 +84,7 @@ class NewmarkExplicit(Scheme):
         """Write one step: predict, ask, solve for the acceleration."""
         h, g = check_period(period).value, self.gamma
         regular_mass(self, M, motion)
-        D = inverse(M + g * h * C, motion, "the effective mass M + γ h C", "check the damping matrix")
+        D = inverse(M + g * h * C, motion, "the effective mass M + gamma h C", "check the damping matrix")
         u, v, a = motion.displacement, motion.velocity, motion.acceleration
         end, predicted = named(motion, "displacement@next"), named(motion, "velocity@predicted")
         new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")

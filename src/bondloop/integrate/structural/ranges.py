@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
-from bondloop.integrate.structural.base import Scheme
+
+if TYPE_CHECKING:
+    from bondloop.integrate.structural.base import Scheme
 
 __all__ = ["between", "check_alpha", "check_iterations"]
 
@@ -21,11 +24,11 @@ def between(scheme: Scheme, name: str, value: float, low: float, high: float, re
 
 def check_alpha(scheme: Scheme, alpha: float) -> None:
     """Refuse an α outside [-1/3, 0], and recognise OpenSees' own."""
-    hint = f" (OpenSees' alpha is 1 + α: give {alpha - 1:g})" if 2 / 3 - 1e-9 <= alpha < 1 else ""
+    hint = f" (OpenSees' alpha is 1 + ours: give {alpha - 1:g})" if 2 / 3 - 1e-9 <= alpha < 1 else ""
     between(scheme, "alpha", alpha, -1 / 3, 0.0, hint)
 
 
-def check_iterations(scheme: Scheme, iterations: int, path: int) -> None:
+def check_iterations(scheme: Scheme, iterations: object, path: object) -> None:
     """Refuse a number of iterations or an order of the path that cannot be."""
     name = type(scheme).__name__
     if not isinstance(iterations, int) or iterations < 1:

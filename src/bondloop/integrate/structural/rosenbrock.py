@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
@@ -21,7 +20,11 @@ from bondloop.integrate.structural.base import (
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr
 
 __all__ = ["Rosenbrock"]
 
@@ -40,14 +43,15 @@ class Rosenbrock(Estimating):
     Parameters
     ----------
     rho_inf
-        Spectral radius at infinite frequency: γ = 1 / (2 + √(2 + 2 ρ)); 0 is the L-stable LSRT2, γ = 1 - √2/2.
+        Spectral radius at infinite frequency: γ = 1 / (2 + √(2 + 2 ρ)); 0 is the L-stable LSRT2, γ = 1 -
+        √2/2.
     specimen_stiffness, specimen_damping
         Estimates; see `Estimating`.
 
     References
     ----------
-    Bursi, Gonzalez-Buelga, Vulcan, Neild and Wagg, Novel coupling Rosenbrock-based algorithms for real-time dynamic
-    substructure testing, EESD 37, 2008.
+    Bursi, Gonzalez-Buelga, Vulcan, Neild and Wagg, Novel coupling Rosenbrock-based algorithms for real-time
+    dynamic substructure testing, EESD 37, 2008.
 
     Examples
     --------

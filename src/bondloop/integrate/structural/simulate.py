@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bondloop.compile.runner import Backend, Runner
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme
+from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.signals.base import Signal
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.tick import Channel, Step, Tick
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
 
 __all__ = ["Response", "restoring_from", "simulate_structure", "structure_tick"]
 
@@ -50,7 +53,7 @@ class Response:
     backend: str
 
 
-def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
+def simulate_structure(
     scheme: Scheme,
     M: ArrayLike,
     C: ArrayLike | None,
@@ -75,8 +78,8 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
     period, steps
         Time step in seconds, and how many.
     load
-        External forces: an array of shape (steps + 1, n), interpolated within steps; or one entry per degree of
-        freedom: a number, a `Signal`, or a function of the time, an expression.
+        External forces: an array of shape (steps + 1, n), interpolated within steps; or one entry per
+        degree of freedom: a number, a `Signal`, or a function of the time, an expression.
     restoring
         The specimen: a function of the displacements, or of the displacements and velocities (lists of SymPy
         symbols), that gives the forces, one per degree of freedom. Or, with three arguments, a `Restoring`.
@@ -115,12 +118,12 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
     result = runner.run(steps + 1, table)
     if not result.finished:
         raise SolveError(_diverged(scheme, tick, M, K, f"{result.message}"))
-    n = len(tick.channels) // 4
     rows = np.column_stack(list(result.channels.values()))
-    return Response(result.time, *(rows[:, i * n : (i + 1) * n] for i in range(4)), runner.backend)
+    u, v, a, command = np.split(rows, 4, axis=1)
+    return Response(result.time, u, v, a, command, runner.backend)
 
 
-def structure_tick(  # noqa: PLR0913 - what to integrate, and how
+def structure_tick(
     scheme: Scheme,
     M: ArrayLike,
     C: ArrayLike | None,
@@ -149,7 +152,7 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
         raise InputError(f"dofs: expected {size} different names; found {', '.join(names)}")
     motion = Motion.named(names, prefix="")
     t, k = Var("t"), Var("k")
-    forces = _Load(load, names, period, steps, t)
+    forces = Load(load, names, period, steps, t)
     specimen = restoring_from(restoring, size)
     made = scheme.advance(mass, damping, stiffness, period, motion, forces.at, specimen)
     u0, v0 = (
@@ -189,15 +192,15 @@ def restoring_from(law: Callable[..., Any] | None, size: int) -> Restoring:
         return law
     if count not in (1, 2):
         raise InputError(
-            f"restoring: expected a function of displacements, or of displacements and velocities; found {count} "
-            "arguments"
+            "restoring: expected a function of displacements, or of displacements and velocities; "
+            f"found {count} arguments"
         )
 
     def ask(u: Sequence[Expr], v: Sequence[Expr], _label: str) -> tuple[list[Step], list[Expr]]:
         import sympy as sp
 
         symbols = [sp.symbols(f"{word}:{size}", real=True) for word in ("u", "v")]
-        table = dict(zip((*symbols[0], *symbols[1]), (*u, *v), strict=True))
+        table: dict[Any, Expr] = dict(zip((*symbols[0], *symbols[1]), (*u, *v), strict=True))
         found = law(*symbols[:count])
         forces = list(found) if isinstance(found, (list, tuple, np.ndarray)) else [found]
 
@@ -211,77 +214,6 @@ def restoring_from(law: Callable[..., Any] | None, size: int) -> Restoring:
     return ask
 
 
-class _Load:
-    """External forces at fractions of the step, by expressions of time or by a table."""
-
-    def __init__(self, load: Any, names: tuple[str, ...], period: float, steps: int, t: Var) -> None:
-        self.period, self.t, n = period, t, len(names)
-        self.inputs: tuple[Var, ...] = ()
-        self.table: Array | None = None
-        self._entries: list[Callable[[Expr], Expr] | tuple[Var, Var]] = []
-        entries: list[Any] = (
-            [0.0] * n
-            if load is None
-            else [load]
-            if isinstance(load, Signal)
-            else list(np.atleast_1d(load))
-            if np.isscalar(load)
-            else load
-        )
-        if isinstance(entries, np.ndarray) or (
-            len(entries) and isinstance(entries[0], (list, tuple, np.ndarray))
-        ):
-            rows = np.asarray(entries, dtype=float)
-            if rows.ndim == 1 and n == 1:
-                rows = rows[:, None]
-            if rows.shape != (steps + 1, n):
-                raise InputError(
-                    f"load: expected an array of shape ({steps + 1}, {n}), a row per instant; found {rows.shape}"
-                )
-            columns = list(rows.T)
-        else:
-            if len(entries) != n:
-                raise InputError(
-                    f"load: expected {n} entries, one per degree of freedom; found {len(entries)}"
-                )
-            columns = [self._column(e, steps) for e in entries]
-        found = []
-        for name, column in zip(names, columns, strict=True):
-            if callable(column):
-                self._entries.append(column)
-                continue
-            now, after = Var(f"{name}.load"), Var(f"{name}.load@next")
-            self.inputs += (now, after)
-            self._entries.append((now, after))
-            found += [column, np.append(column[1:], column[-1:])]
-        self.table = np.column_stack(found) if found else None
-
-    def _column(self, entry: Any, steps: int) -> Any:
-        """Return a function of the time, or values at the instants."""
-        if isinstance(entry, Signal):
-            if entry.expression(self.t) is None:
-                return entry.sampled(np.arange(steps + 1) * self.period)
-            return entry.expression
-        if callable(entry):
-            return entry
-        value = float(entry)
-        return lambda _: Const(value)
-
-    def at(self, fraction: float) -> list[Expr]:
-        """Return the forces at a fraction of the step."""
-        when = self.t + Const(fraction * self.period) if fraction else self.t
-        found: list[Expr] = []
-        for e in self._entries:
-            if callable(e):
-                found.append(e(when))
-            else:
-                now, after = e
-                found.append(
-                    now if fraction == 0 else after if fraction == 1 else now + fraction * (after - now)
-                )
-        return found
-
-
 def _vector(what: str, given: ArrayLike, size: int) -> Array:
     found = np.asarray(given, dtype=float)
     if found.ndim == 0:
@@ -292,7 +224,7 @@ def _vector(what: str, given: ArrayLike, size: int) -> Array:
 
 
 def _at_start(
-    states: dict[Var, float], steps: list[Step], wanted: list[Expr], forces: _Load, t: Var, k: Var
+    states: dict[Var, float], steps: list[Step], wanted: list[Expr], forces: Load, t: Var, k: Var
 ) -> Array:
     """Evaluate expressions at t = 0."""
     channels = tuple(Channel(str(i), e) for i, e in enumerate(wanted))
@@ -316,8 +248,8 @@ def _diverged(scheme: Scheme, tick: Tick, M: ArrayLike, K: ArrayLike | None, mes
             np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))).max())
         )
         text += (
-            f"; ω·period reaches {fastest:.3g} without the specimen, the scheme's limit is {scheme.limit:.3g}: "
-            "shorten the period"
+            f"; ω·period reaches {fastest:.3g} without the specimen, the scheme's limit is "
+            f"{scheme.limit:.3g}: shorten the period"
         )
     else:
         text += "; is the estimate of the specimen's stiffness too low?"

@@ -17,8 +17,8 @@ __all__ = ["Estimating"]
 class Estimating(Scheme):
     """A scheme that takes the specimen's force as r + K_s (u - u*) + C_s (v - v*) around what it asked for.
 
-    The estimates K_s and C_s decide about stability, not about the order of accuracy: u* and v* differ from the
-    end of the step by terms of second order.
+    The estimates K_s and C_s decide about stability, not about the order of accuracy: u* and v* differ from
+    the end of the step by terms of second order.
 
     Parameters
     ----------

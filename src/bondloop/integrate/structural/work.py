@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.program.expr import Const, Expr, Op
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Product, Repeat, Step, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["Work", "work"]
 
