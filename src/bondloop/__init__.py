@@ -29,16 +29,18 @@ if TYPE_CHECKING:
         records,
         rigs,
         safety,
+        studies,
         substructure,
         transfer,
     )
-    from bondloop.hybrid import HybridTest, Run, rerun
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, rerun
     from bondloop.program import signals
 
 __version__ = "0.1.0"
 
 __all__ = [
     "HybridTest",
+    "PseudoDynamicTest",
     "Run",
     "__version__",
     "assess",
@@ -57,6 +59,7 @@ __all__ = [
     "rigs",
     "safety",
     "signals",
+    "studies",
     "substructure",
     "transfer",
 ]
@@ -65,6 +68,7 @@ __all__ = [
 # goes into __all__ and, for type checkers, into the TYPE_CHECKING block above.
 _LAZY = {
     "HybridTest": "bondloop.hybrid:HybridTest",
+    "PseudoDynamicTest": "bondloop.hybrid:PseudoDynamicTest",
     "Run": "bondloop.hybrid:Run",
     "assess": "bondloop.assess",
     "bondgraph": "bondloop.bondgraph",
@@ -80,6 +84,7 @@ _LAZY = {
     "rigs": "bondloop.rigs",
     "safety": "bondloop.safety",
     "signals": "bondloop.program.signals",
+    "studies": "bondloop.studies",
     "substructure": "bondloop.substructure",
     "transfer": "bondloop.transfer",
     "rerun": "bondloop.hybrid:rerun",

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bondloop import __version__
-from bondloop.cli import check, draw, equations, listing, run
+from bondloop.cli import check, draw, equations, listing, run, study
 from bondloop.cli.failing import FailingInOneSentence
 
 __all__ = ["app"]
@@ -26,6 +26,7 @@ app.command("equations")(equations.equations)
 app.command("draw")(draw.draw)
 app.command("run")(run.run)
 app.command("check")(check.check)
+app.command("study")(study.study)
 
 
 def _print_version(asked: bool) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import RunSource, Setting, find_test
 from bondloop.errors import InputError
@@ -55,7 +56,7 @@ def run(
     else:
         test, module = find_test(source, settings or [])
         length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
-        made = test.run(length, backend=backend, every=every, progress=_progress(as_json))
+        made = test.run(length, backend=backend, every=every, progress=progress_bar(as_json))
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
         if findings is not None and len(made.time) > 1:
@@ -118,20 +119,3 @@ def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | N
         files.append(path)
     return [*files, *(own(made, folder) if own is not None else [])]
 
-
-def _progress(quiet: bool) -> Callable[[int, int], None] | None:
-    """Return a progress bar on stderr, for people at a terminal."""
-    if quiet or not sys.stderr.isatty():
-        return None
-
-    def show(done: int, whole: int) -> None:
-        filled = 40 * done // max(whole, 1)
-        end: Any = "\n" if done >= whole else ""
-        print(
-            f"\r[{'#' * filled}{'.' * (40 - filled)}] {100 * done // max(whole, 1):3d} %",
-            end=end,
-            file=sys.stderr,
-            flush=True,
-        )
-
-    return show

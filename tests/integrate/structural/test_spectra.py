@@ -51,7 +51,7 @@ def oscillator(scheme, Omega, xi, where):
 
 
 def newmark(Omega, xi, beta, gamma):
-    """Hughes 1987, eqs. 9.2.5 to 9.2.8."""
+    """Hughes, The Finite Element Method, 1987, chapter 9: invariants of the amplification matrix."""
     D = 1 + 2 * gamma * xi * Omega + beta * Omega**2
     A1 = 1 - (xi * Omega + Omega**2 * (gamma + 0.5) / 2) / D
     A2 = 1 - (2 * xi * Omega + Omega**2 * (gamma - 0.5)) / D
@@ -189,7 +189,7 @@ def test_the_spectral_radius_at_infinity_is_what_was_asked_for(scheme, rho):
 @pytest.mark.parametrize("xi", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("gamma", [0.5, 0.6, 0.9])
 def test_limit_of_newmarks_explicit_scheme_with_damping(gamma, xi):
-    """Hughes 1987, eq. 9.1.20, with the damping taken implicitly."""
+    """Hughes 1987, chapter 9, with the damping taken implicitly."""
     half = gamma / 2
     limit = (xi * (gamma - 0.5) + np.sqrt(half + xi**2 * (gamma - 0.5) ** 2)) / half
     for factor, stable in ((0.999, True), (1.001, False)):

@@ -1,6 +1,7 @@
 """Schemes for structures: both backends, bounded work, names, loads, what is refused."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -168,7 +169,7 @@ def test_a_singular_mass_is_named_by_explicit_schemes(scheme):
     ("make", "message"),
     [
         (lambda: AlphaOS(-0.4), r"AlphaOS: alpha must be between -0.333333 and 0 .* found -0.4$"),
-        (lambda: AlphaOS(0.9), r"OpenSees' alpha is 1 \+ α: give -0.1"),
+        (lambda: AlphaOS(0.9), r"OpenSees' alpha is 1 \+ ours: give -0.1"),
         (lambda: HHTAlpha(0.1), "alpha must be between"),
         (lambda: HHTAlpha(-0.1, 0), "iterations must be a whole number from 1 up; found 0"),
         (lambda: HHTAlpha(-0.1, 2.5), "iterations must be a whole number"),
@@ -230,3 +231,17 @@ def test_a_diverged_response_says_why():
         simulate_structure(
             ChenRicles(), 1.0, None, None, 2.1, 1000, initial=(1, 0), restoring=lambda u: [u[0]]
         )
+
+
+def test_the_page_of_all_schemes_names_each_and_gives_the_costs_it_measures():
+    """The table in the docs against the figures that its own doctest prints."""
+    page = (Path(__file__).parents[3] / "docs" / "integrators.md").read_text(encoding="utf-8")
+    for scheme in SCHEMES:
+        cells = [c.strip() for c in _line(page, f"| `{scheme.__name__}`").strip("|").split("|")]
+        assert cells[1] == scheme.opensees
+        assert cells[-3:] == _line(page, f"{scheme.__name__} ").split()[1:]
+
+
+def _line(page, start):
+    (found,) = [line for line in page.splitlines() if line.startswith(start)]
+    return found

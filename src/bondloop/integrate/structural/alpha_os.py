@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -12,9 +14,9 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
-    combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.iterations import weighted_forces
 from bondloop.integrate.structural.matrices import Array, inverse
@@ -94,26 +96,25 @@ class AlphaOS(Estimating):
         fastest = [w + h * b for w, b in zip(v, a, strict=True)]
         asking, r = ask(restoring, motion, ahead, fastest, "predicted")
         g, steps_g, next_g, start_g = weighted_forces(motion, M, x, new_a)
-        P = (1 + x) * D
+        eye = np.eye(len(M))
         steps = [
             *assigned(ahead, [d + h * w + h**2 * (0.5 - beta) * b for d, w, b in zip(u, v, a, strict=True)]),
             *assigned(predicted, [w + (1 - gamma) * h * b for w, b in zip(v, a, strict=True)]),
             *asking,
             # ṽ - (v + h a) = -γ h a: what C_s makes of it belongs to the right-hand side.
-            *combination(
+            *solved(
                 new_a,
+                (1 + x) * D,
                 [
-                    (P, load(1.0)),
-                    (-P, r),
-                    (-P @ C, predicted),
-                    (-P @ K, ahead),
-                    (gamma * h * P @ Cs, a),
-                    (x * D, g),
+                    (eye, load(1.0)), (-eye, r), (-C, predicted), (-K, ahead), (gamma * h * Cs, a),
+                    (x / (1 + x) * eye, g),
                 ],
+                motion,
+                "unbalanced",
             ),
             *assigned(new_u, [d + beta * h**2 * b for d, b in zip(ahead, new_a, strict=True)]),
             *assigned(new_v, [w + gamma * h * b for w, b in zip(predicted, new_a, strict=True)]),
             *steps_g,
             moved(motion, new_u, new_v, new_a, next_g),
-        ]
+        ]  # fmt: skip
         return Stepped(steps, dict.fromkeys(g, 0.0), list(ahead), start_g)

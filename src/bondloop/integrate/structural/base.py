@@ -22,7 +22,18 @@ from bondloop.program.tick import Product, Step, Update
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Motion", "Restoring", "Scheme", "Stepped", "ask", "assigned", "combination", "moved", "named"]
+__all__ = [
+    "Motion",
+    "Restoring",
+    "Scheme",
+    "Stepped",
+    "ask",
+    "assigned",
+    "combination",
+    "moved",
+    "named",
+    "solved",
+]
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
 """``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
@@ -151,6 +162,25 @@ def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequenc
         blocks.append(block)
         sources += list(vector)
     return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
+
+
+def solved(
+    targets: Sequence[Var],
+    inverse: NDArray[np.float64],
+    terms: Sequence[tuple[NDArray[np.float64], Sequence[Expr]]],
+    motion: Motion,
+    word: str,
+) -> list[Step]:
+    """Statements for ``targets = inverse @ sum of matrix @ vector`` over terms.
+
+    One product, or two where the sum is sparse and takes fewer multiplications on its own; ``word`` names it.
+    """
+    merged = [(inverse @ matrix, vector) for matrix, vector in terms]
+    apart = sum(np.count_nonzero(matrix) for matrix, _ in terms) + np.count_nonzero(inverse)
+    if sum(np.count_nonzero(matrix) for matrix, _ in merged) <= apart:
+        return combination(targets, merged)
+    total = named(motion, word)
+    return [*combination(total, terms), *combination(targets, [(inverse, total)])]
 
 
 def named(motion: Motion, word: str) -> tuple[Var, ...]:

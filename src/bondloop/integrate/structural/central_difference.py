@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -13,9 +15,9 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
-    combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 
@@ -39,7 +41,7 @@ class CentralDifference(Scheme):
     References
     ----------
     Takanashi et al., Nonlinear earthquake response analysis of structures by a computer-actuator on-line
-    system, Bulletin of Earthquake Resistant Structure Research Center, University of Tokyo, 8, 1974.
+    system, Bulletin of Earthquake Resistant Structure Research Center, University of Tokyo, 8, 1975.
     OpenSees ``CentralDifference``.
 
     Examples
@@ -74,6 +76,7 @@ class CentralDifference(Scheme):
         regular_mass(self, M, motion)
         left = M / h**2 + C / (2 * h)
         D = inverse(left, motion, "the effective mass M + h C / 2", "check the damping matrix")
+        eye = np.eye(len(M))
         u, v, a = motion.displacement, motion.velocity, motion.acceleration
         ahead, beyond = named(motion, "ahead"), named(motion, "ahead@next")
         fastest = [w + h * b for w, b in zip(v, a, strict=True)]
@@ -81,14 +84,12 @@ class CentralDifference(Scheme):
         new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
         steps = [
             *asking,
-            *combination(
+            *solved(
                 beyond,
-                [
-                    (D, load(1.0)),
-                    (-D, r),
-                    (D @ (2 * M / h**2 - K), ahead),
-                    (-D @ (M / h**2 - C / (2 * h)), u),
-                ],
+                D,
+                [(eye, load(1.0)), (-eye, r), (2 * M / h**2 - K, ahead), (C / (2 * h) - M / h**2, u)],
+                motion,
+                "unbalanced",
             ),
             *assigned(new_v, [(b - d) / (2 * h) for b, d in zip(beyond, u, strict=True)]),
             *assigned(new_a, [(b - 2 * n + d) / h**2 for b, n, d in zip(beyond, ahead, u, strict=True)]),

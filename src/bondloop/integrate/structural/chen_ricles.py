@@ -14,9 +14,9 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
-    combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.specimen import Estimating
@@ -85,15 +85,18 @@ class ChenRicles(Estimating):
         new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
         fastest = [w + h * q for w, q in zip(v, b, strict=True)]
         asking, r = ask(restoring, motion, end, fastest, "end")
-        both = np.vstack([over_mass, alpha @ over_mass])
+        eye = np.eye(len(M))
         steps = [
             *assigned(end, [d + h * w + h**2 / 2 * q for d, w, q in zip(u, v, b, strict=True)]),
             *assigned(rate, [w + h / 2 * q for w, q in zip(v, b, strict=True)]),
             *asking,
             # The specimen was asked at v + h α a; C_s takes its force back to ẋ⁺.
-            *combination(
+            *solved(
                 (*new_a, *new_b),
-                [(both, load(1.0)), (-both, r), (-both @ C, rate), (-both @ K, end), (h / 2 * both @ Cs, b)],
+                np.vstack([over_mass, alpha @ over_mass]),
+                [(eye, load(1.0)), (-eye, r), (-C, rate), (-K, end), (h / 2 * Cs, b)],
+                motion,
+                "unbalanced",
             ),
             *assigned(new_v, [w + h / 2 * q for w, q in zip(rate, new_b, strict=True)]),
             moved(motion, end, new_v, new_a, dict(zip(b, new_b, strict=True))),

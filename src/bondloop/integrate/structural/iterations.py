@@ -17,6 +17,7 @@ from bondloop.integrate.structural.base import (
     combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse
 from bondloop.program.expr import Const, Expr, Var
@@ -36,7 +37,7 @@ class Iterations:
     """One implicit step; α, β, γ as in `HHTAlpha`, α = 0 being Newmark's scheme.
 
     With u⁺ = ũ + β h² a⁺ and v⁺ = ṽ + γ h a⁺ each iteration is a⁺ = a° - P (r* - K_s u* - C_s v*): what
-    does not depend on the specimen, a°, is computed once.
+    does not depend on the specimen, f°, is computed once.
     """
 
     alpha: float
@@ -59,12 +60,12 @@ class Iterations:
         h, x, N = check_period(period).value, self.alpha, self.count
         E = M + (1 + x) * (self.gamma * h * (C + Cs) + self.beta * h**2 * (K + Ks))
         D = inverse(E, motion, "the effective mass", "give it mass, stiffness or damping")
-        P = (1 + x) * D
+        P, eye = (1 + x) * D, np.eye(len(M))
         u, v, a = motion.displacement, motion.velocity, motion.acceleration
         predicted_u, predicted_v = (
             named(motion, f"{word}@predicted") for word in ("displacement", "velocity")
         )
-        free, old = named(motion, "acceleration@free"), named(motion, "previous")
+        free, old = named(motion, "unbalanced@free"), named(motion, "previous")
         new_a = named(motion, "acceleration@next")
         g, steps_g, own, starts = weighted_forces(motion, M, x, new_a)
         own = dict(own)
@@ -78,15 +79,14 @@ class Iterations:
             ),
             *assigned(predicted_v, [w + (1 - self.gamma) * h * b for w, b in zip(v, a, strict=True)]),
             *combination(
-                free, [(P, load(1.0)), (-P @ (C + Cs), predicted_v), (-P @ (K + Ks), predicted_u), (x * D, g)]
+                free,
+                [(eye, load(1.0)), (-C - Cs, predicted_v), (-K - Ks, predicted_u), (x / (1 + x) * eye, g)],
             ),
         ]
         # The force at the beginning of the step follows from its equilibrium, r = g - C v - K u + F.
         target = named(motion, "acceleration@1")
-        eye = np.eye(len(M))
-        steps += combination(
-            target, [(eye, free), (-P, g), (P @ (C + Cs), v), (P @ (K + Ks), u), (-P, load(0.0))]
-        )
+        known = [(eye, free), (-eye, g), (C + Cs, v), (K + Ks, u), (-eye, load(0.0))]
+        steps += solved(target, P, known, motion, "unbalanced@1")
         command: list[Expr] = []
         for i in range(1, N + 1):
             end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, target, h, str(i))
@@ -96,7 +96,8 @@ class Iterations:
             asking, r = ask(restoring, motion, command, velocity, f"iteration {i}")
             steps += asking
             target = new_a if i == N else named(motion, f"acceleration@{i + 1}")
-            steps += combination(target, [(eye, free), (-P, r), (P @ Ks, command), (P @ Cs, velocity)])
+            known = [(eye, free), (-eye, r), (Ks, command), (Cs, velocity)]
+            steps += solved(target, P, known, motion, f"unbalanced@{i + 1}")
         end_u, end_v, moving = self._end(motion, predicted_u, predicted_v, new_a, h, "next")
         steps += [*moving, *steps_g, moved(motion, end_u, end_v, new_a, own)]
         return Stepped(steps, dict.fromkeys(own, 0.0), command, starts)

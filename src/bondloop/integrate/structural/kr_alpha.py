@@ -17,6 +17,7 @@ from bondloop.integrate.structural.base import (
     combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
@@ -94,8 +95,8 @@ class KRAlpha(Estimating):
         Ks, Cs = self.estimates(len(M))
         rest = gamma * h * (C + Cs) + beta * h**2 * (K + Ks)
         over_A = inverse(M + rest, motion, "the effective mass", "check stiffness and damping")
-        alpha1, alpha3 = over_A @ M, over_A @ (am * M + af * rest)
-        # M (1 - α₃) = M A⁻¹ ((1 - α_m) M + (1 - α_f) rest)
+        alpha1 = over_A @ M
+        # M (1 - α₃) = M A⁻¹ ((1 - α_m) M + (1 - α_f) (A - M))
         left = (1 - am) * M + (1 - af) * rest
         D = (
             inverse(left, motion, "the effective mass", "check stiffness and damping")
@@ -109,14 +110,19 @@ class KRAlpha(Estimating):
         new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
         fastest = [w + h * q for w, q in zip(v, b, strict=True)]
         asking, r = ask(restoring, motion, end, fastest, "end")
-        both, eye = np.vstack([D, alpha1 @ D]), np.eye(len(M))
+        eye = np.eye(len(M))
         steps = [
             *assigned(end, [d + h * w + h**2 / 2 * q for d, w, q in zip(u, v, b, strict=True)]),
             *assigned(rate, [w + (1 - gamma) * h * q for w, q in zip(v, b, strict=True)]),
             *asking,
             *combination(new_g, [(-eye, load(1.0)), (eye, r), (C, rate), (K, end), (-gamma * h * Cs, b)]),
-            *combination(
-                (*new_a, *new_b), [(-(1 - af) * both, new_g), (-af * both, g), (-both @ M @ alpha3, a)]
+            # M α₃ a = M (α_m b + α_f (a - b)) with b = α₁ a
+            *solved(
+                (*new_a, *new_b),
+                -np.vstack([D, alpha1 @ D]),
+                [((1 - af) * eye, new_g), (af * eye, g), (af * M, a), ((am - af) * M, b)],
+                motion,
+                "unbalanced",
             ),
             *assigned(new_v, [w + gamma * h * q for w, q in zip(rate, new_b, strict=True)]),
             moved(motion, end, new_v, new_a, dict(zip((*b, *g), (*new_b, *new_g), strict=True))),

@@ -44,8 +44,8 @@ class NewmarkImplicit(Estimating):
     --------
     >>> NewmarkImplicit(gamma=0.5, beta=1 / 6)
     Traceback (most recent call last):
-    bondloop.errors.InputError: NewmarkImplicit: beta must be at least 0.25 for a stable scheme; found 0.166667
-    (gamma/2 is needed; NewmarkExplicit has beta = 0)
+    bondloop.errors.InputError: NewmarkImplicit: beta must be at least 0.25 for a stable scheme;
+    found 0.166667 (gamma/2 is needed; NewmarkExplicit has beta = 0)
     """
 
     gamma: float = 0.5

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -14,9 +16,9 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
-    combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
@@ -45,7 +47,7 @@ class NewmarkExplicit(Scheme):
     References
     ----------
     Newmark, A method of computation for structural dynamics, ASCE J. Eng. Mech. Div. 85(EM3), 1959; the
-    limit with damping: Hughes, The Finite Element Method, 1987, section 9.1.2. OpenSees
+    limit with damping: Hughes, The Finite Element Method, 1987, chapter 9. OpenSees
     ``NewmarkExplicit``.
 
     Examples
@@ -54,7 +56,8 @@ class NewmarkExplicit(Scheme):
     2.0
     >>> NewmarkExplicit(gamma=0.4)
     Traceback (most recent call last):
-    bondloop.errors.InputError: NewmarkExplicit: gamma must be between 0.5 and 1 for a stable scheme; found 0.4
+    bondloop.errors.InputError: NewmarkExplicit: gamma must be between 0.5 and 1 for a stable scheme;
+    found 0.4
     """
 
     gamma: float = 0.5
@@ -85,6 +88,7 @@ class NewmarkExplicit(Scheme):
         h, g = check_period(period).value, self.gamma
         regular_mass(self, M, motion)
         D = inverse(M + g * h * C, motion, "the effective mass M + gamma h C", "check the damping matrix")
+        eye = np.eye(len(M))
         u, v, a = motion.displacement, motion.velocity, motion.acceleration
         end, predicted = named(motion, "displacement@next"), named(motion, "velocity@predicted")
         new_v, new_a = named(motion, "velocity@next"), named(motion, "acceleration@next")
@@ -94,7 +98,9 @@ class NewmarkExplicit(Scheme):
             *assigned(end, [d + h * w + h**2 / 2 * b for d, w, b in zip(u, v, a, strict=True)]),
             *assigned(predicted, [w + (1 - g) * h * b for w, b in zip(v, a, strict=True)]),
             *asking,
-            *combination(new_a, [(D, load(1.0)), (-D, r), (-D @ C, predicted), (-D @ K, end)]),
+            *solved(
+                new_a, D, [(eye, load(1.0)), (-eye, r), (-C, predicted), (-K, end)], motion, "unbalanced"
+            ),
             *assigned(new_v, [w + g * h * b for w, b in zip(predicted, new_a, strict=True)]),
             moved(motion, end, new_v, new_a),
         ]

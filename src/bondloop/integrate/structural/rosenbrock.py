@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import (
     Motion,
@@ -13,9 +15,9 @@ from bondloop.integrate.structural.base import (
     Stepped,
     ask,
     assigned,
-    combination,
     moved,
     named,
+    solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
@@ -106,28 +108,24 @@ class Rosenbrock(Estimating):
             named(motion, f"{word}@next") for word in ("displacement", "velocity", "acceleration")
         )
         ending, r_end = ask(restoring, motion, new_u, new_v, "end")
-        hD = h * D
+        eye, known = np.eye(len(M)), [(M, a), (-x * h * Kt, v)]
+        stage: list[tuple[Array, Sequence[Expr]]] = [
+            (eye, load(0.5)), (-eye, r), (-C, speed), (-K, middle),
+            (x * Kt, ku), (x * Ct, kv), (-x * h * Kt, p),
+        ]  # fmt: skip
+        balance = [(eye, load(1.0)), (-eye, r_end), (-C, new_v), (-K, new_u)]
         steps = [
-            *combination(kv, [(hD @ M, a), (-x * h * hD @ Kt, v)]),
+            *solved(kv, h * D, known, motion, "unbalanced@slope"),
             *assigned(ku, [h * w + x * h * k for w, k in zip(v, kv, strict=True)]),
             *assigned(middle, [d + 0.5 * k for d, k in zip(u, ku, strict=True)]),
             *assigned(speed, [w + 0.5 * k for w, k in zip(v, kv, strict=True)]),
             *asking,
             *assigned(p, [w - x * k for w, k in zip(speed, kv, strict=True)]),
-            *combination(
-                change,
-                [
-                    (hD, load(0.5)), (-hD, r), (-hD @ C, speed), (-hD @ K, middle),
-                    (x * hD @ Kt, ku), (x * hD @ Ct, kv), (-x * h * hD @ Kt, p),
-                ],
-            ),
+            *solved(change, h * D, stage, motion, "unbalanced@middle"),
             *assigned(new_u, [d + h * w + x * h * k for d, w, k in zip(u, p, change, strict=True)]),
             *assigned(new_v, [w + k for w, k in zip(v, change, strict=True)]),
             *ending,
-            *combination(
-                new_a,
-                [(over_mass, load(1.0)), (-over_mass, r_end), (-over_mass @ C, new_v), (-over_mass @ K, new_u)],
-            ),
+            *solved(new_a, over_mass, balance, motion, "unbalanced@end"),
             moved(motion, new_u, new_v, new_a),
-        ]  # fmt: skip
+        ]
         return Stepped(steps, command=list(new_u))

@@ -53,7 +53,7 @@ class Response:
     backend: str
 
 
-def simulate_structure(
+def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
     scheme: Scheme,
     M: ArrayLike,
     C: ArrayLike | None,
@@ -123,7 +123,7 @@ def simulate_structure(
     return Response(result.time, u, v, a, command, runner.backend)
 
 
-def structure_tick(
+def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     scheme: Scheme,
     M: ArrayLike,
     C: ArrayLike | None,
