@@ -110,9 +110,12 @@ def test_the_check_sees_that_two_samples_of_latency_destabilise_the_sampled_loop
     late = two.test(latency_samples=2).check()
     assert not late.passed
     assert any("sampling and latency make the loop unstable" in p for p in late.problems)
-    assert late.step is not None and late.step.growth > 0
+    assert late.step is not None
+    assert late.step.growth > 0
     once = two.test(latency_samples=1).check()
-    assert once.passed and once.step is not None and once.step.stable
+    assert once.passed
+    assert once.step is not None
+    assert once.step.stable
 
 
 def test_the_growth_of_the_sampled_loop_is_that_of_the_run() -> None:

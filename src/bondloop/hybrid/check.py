@@ -114,8 +114,8 @@ class Check:
         if self.step is not None:
             lines.append(
                 f"As it will run, sampled every {1e3 * self.step.period:.3g} ms, it is "
-                f"{'stable' if self.step.stable else 'UNSTABLE'}: spectral radius {self.step.spectral_radius:.6f} "
-                f"of one step, its mode at {self.step.frequency:.3g} Hz "
+                f"{'stable' if self.step.stable else 'UNSTABLE'}: "
+                f"spectral radius {self.step.spectral_radius:.6f} of one step, its mode at {self.step.frequency:.3g} Hz "
                 f"{'decays' if self.step.growth < 0 else 'grows'} at {abs(self.step.growth):.3g} 1/s."
             )
         lines += [f"  {lag}" for lag in self.lags]
@@ -166,9 +166,9 @@ def check(test: HybridTest) -> Check:
                 allowed = max((p.real for p in own), default=0.0)
                 if not added and not step.stable and step.growth > 1.01 * allowed:
                     problems.append(
-                        f"sampling and latency make the loop unstable: a mode at {step.frequency:.3g} Hz grows at "
-                        f"{step.growth:.3g} 1/s (spectral radius {step.spectral_radius:.6f} of one step), though "
-                        "without them it would be stable; sample faster, or reduce the latency"
+                        f"sampling and latency make the loop unstable: a mode at {step.frequency:.3g} Hz "
+                        f"grows at {step.growth:.3g} 1/s (spectral radius {step.spectral_radius:.6f} of one "
+                        "step), though without them it would be stable; sample faster, or reduce the latency"
                     )
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")

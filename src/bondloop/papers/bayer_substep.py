@@ -19,15 +19,15 @@ Bayer, V., Dorka, U. E., Füllekrug, U. (2000). A new algorithm for real-time su
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
-from bondloop.program.described import Parameter
-from bondloop.program.expr import Expr, function
+from bondloop.program.described import Parameter, Whole
+from bondloop.program.expr import Const, Expr, function
 from bondloop.program.signals import Signal
 
 if TYPE_CHECKING:
@@ -61,10 +61,12 @@ TABLE_2 = {
 class StageSeparation(Signal):
     """Base displacement as two rocket stages part: a push, and a vibration that dies away.
 
-    vibration (1 - e^(-t/rise))² e^(-t/decay) sin(2π frequency t) + push (x e^(1-x))³ with x = t/push_time
+    vibration (1 - e^(-t/rise))² e^(-t/decay) sin(2π frequency t) + push (x e^(1-x))³ with x = t/push_time;
+    of order 1 and 2 its velocity and acceleration.
 
-    >>> round(1e3 * StageSeparation()(0.04), 2)      # mm
-    0.48
+    >>> base = StageSeparation()
+    >>> round(1e3 * base(0.04), 3), round(base.derivative().derivative()(0.02), 2)      # mm, m/s²
+    (0.051, -9.03)
     """
 
     vibration: Parameter = Parameter(0.7e-3)
@@ -73,16 +75,30 @@ class StageSeparation(Signal):
     decay: Parameter = Parameter(0.4, above=0)
     push: Parameter = Parameter(0.7e-3)
     push_time: Parameter = Parameter(0.04, above=0)
+    order: Whole = Whole(0, least=0, most=2)
+
+    @property
+    def smoothness(self) -> float:
+        """What is left of three: it begins as t³."""
+        return 3 - self.order
+
+    def derivative(self) -> Signal:
+        """Return the velocity of the displacement, the acceleration of the velocity."""
+        return replace(self, order=self.order + 1) if self.order < 2 else super().derivative()
 
     def expression(self, t: Expr) -> Expr:
-        """Return the displacement as an expression."""
+        """Return the signal as an expression: sums of decaying sines, and a polynomial times e^(-3x)."""
         since = function("fmax", t, 0.0)
-        grown = 1 - function("exp", since / -self.rise)
-        wave = grown * grown * function("exp", since / -self.decay)
+        omega = 2 * math.pi * self.frequency
+        sine, cosine = function("sin", omega * since), function("cos", omega * since)
+        total: Expr = Const(0.0)
+        for part, times in ((1.0, 0), (-2.0, 1), (1.0, 2)):  # (1 - e)² = 1 - 2e + e²
+            rate = 1 / self.decay + times / self.rise
+            turned = part * self.vibration * complex(-rate, omega) ** self.order
+            total = total + function("exp", -rate * since) * (turned.real * sine + turned.imag * cosine)
         x = since / self.push_time
-        hump = x * function("exp", 1 - x)
-        sine = function("sin", (2 * math.pi * self.frequency) * since)
-        return self.vibration * (wave * sine) + self.push * (hump * hump * hump)
+        polynomial = (x * x * x, 3 * x * x - 3 * x * x * x, 6 * x - 18 * x * x + 9 * x * x * x)[self.order]
+        return total + (self.push / self.push_time**self.order) * (polynomial * function("exp", 3 - 3 * x))
 
 
 def matrices(first: int = 1, last: int = 4) -> Matrices:

@@ -150,10 +150,20 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
         body.add(i, definitions[v])
     ends = _Rows(columns, values, at_point)
     # A state's rate that appears in the program by name is an unknown of E dx/dt: its definition is the row.
-    rates = [
-        definitions[system.dots[s]] if s in system.dots else e
-        for s, e in zip(system.state_vars, system.rate_exprs, strict=True)
-    ]
+    rates, weights = [], []
+    for state, expr in zip(system.state_vars, system.rate_exprs, strict=True):
+        row = definitions[system.dots[state]] if state in system.dots else expr
+        weight = 1.0
+        if (
+            state in system.dots
+            and isinstance(row, Op)
+            and row.name == "div"
+            and row.args[1] in system.parameters_by_var
+        ):
+            # An inertia field's row, rate = (effort - mass @ other rates) / mass: E takes the masses.
+            row, weight = row.args[0], values[row.args[1]]  # type: ignore[index]
+        rates.append(row)
+        weights.append(weight)
     goals = [*rates, *system.output_exprs.values()]
     for i, expr in enumerate(goals):
         ends.add(i, expr)
@@ -184,6 +194,7 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
         inputs=system.inputs,
         outputs=system.outputs,
         rated=[system.input_vars.index(u) for u in system.input_rates],
+        weights=weights,
     )
 
 

@@ -196,7 +196,9 @@ class _Walk:
                 if v in self.rows:
                     row = row + evaluate(d, self.values) * self.rows[v]
         except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"the slope of '{expr}' cannot be computed at the initial state: {error}") from error
+            raise SolveError(
+                f"the slope of '{expr}' cannot be computed at the initial state: {error}"
+            ) from error
         return value, row, any(v in self.bent for v in self._variables(expr)) or not self._is_affine(expr)
 
     # What is kept of an expression is kept beside it, so that its id stays its own.

@@ -63,14 +63,22 @@ class StateSpace:
         inputs: Sequence[str],
         outputs: Sequence[str],
         rated: Sequence[int],
+        weights: Sequence[float],
     ) -> StateSpace:
-        """Build from the eliminated program: rows are rates then outputs, columns x, u, du/dt, dx/dt."""
+        """Build from the eliminated program: rows are rates then outputs, columns x, u, du/dt, dx/dt.
+
+        ``weights`` are what each rate is multiplied by on the left side.
+        """
         from scipy import sparse
 
         n, m = len(states), len(inputs)
         names = (tuple(states), tuple(inputs), tuple(outputs))
         rates = R @ _selection(rated, m)
-        E = sparse.eye_array(n, format="csr")
+        E = (
+            sparse.diags_array(np.asarray(weights, dtype=float), format="csr")
+            if n
+            else sparse.csr_array((0, 0))
+        )
         C, D, H = X[n:], U[n:], rates[n:]
         if dot_states:
             full = V @ _selection(dot_states, n)

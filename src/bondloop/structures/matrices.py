@@ -52,7 +52,8 @@ class Matrices:
                 k = int(np.argmax(difference.data))
                 i, j = int(difference.coords[0][k]), int(difference.coords[1][k])
                 raise InputError(
-                    f"{name} is not symmetric: entries ({self.dofs[i]}, {self.dofs[j]}) differ by {difference.data[k]:.3g}"
+                    f"{name} is not symmetric: entries ({self.dofs[i]}, {self.dofs[j]}) "
+                    f"differ by {difference.data[k]:.3g}"
                 )
             object.__setattr__(self, name, matrix)
 
@@ -76,6 +77,6 @@ class Matrices:
         return [place[d] for d in wanted]
 
     def sub(self, dofs: Sequence[str]) -> Matrices:
-        """The matrices of some degrees of freedom, the others held."""
+        """Return the matrices of some degrees of freedom, the others held."""
         k = self.indices(dofs)
         return Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))

@@ -43,16 +43,16 @@ def heat_maps(found: Study, *, path: str | os.PathLike[str] | None = None) -> Fi
     across, up = len(found.axes[0].values), len(found.axes[1].values)
     columns = len(panels)
     tall = min(max(0.26 * up, 0.9), 5.0)
-    figure = page((tall + 0.75) * len(found.measured) * columns if _stacked(across, columns) else
-                  (tall + 0.75) * len(found.measured))  # fmt: skip
     stacked = _stacked(across, columns)
+    figure = page((tall + 0.75) * len(found.measured) * (columns if stacked else 1))
     shape = (len(found.measured) * columns, 1) if stacked else (len(found.measured), columns)
     grid = figure.subplots(*shape, squeeze=False)
     for i, (measure, values) in enumerate(found.measured.items()):
         norm, cut = _norm(values)
         for j, (title, place) in enumerate(panels):
             axes = grid[i * columns + j, 0] if stacked else grid[i, j]
-            unstable = None if measure == "stable" or "stable" not in found.measured else ~found["stable"][place].T
+            struck = values.dtype != bool and "stable" in found.measured
+            unstable = ~found["stable"][place].T if struck else None
             _map(axes, values[place].T, norm, cut, unstable)
             _ticks(axes, found)
             heading(axes, measure.replace("_", " ") + (f", {title}" if title else ""))
@@ -100,7 +100,7 @@ def _map(axes: Axes, rows: NDArray[Any], norm: Any, cut: float, unstable: NDArra
 
 def _brief(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
-        return "stable"[:0] + ("yes" if value else "no")
+        return "yes" if value else "no"
     if not np.isfinite(value):
         return "–"
     return shown(value) if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
