@@ -174,7 +174,8 @@ def test_the_field_form_has_twice_as_many_states_as_degrees_of_freedom(field):
 def test_both_forms_have_the_same_fourteen_poles(network, field):
     found, expected = network.poles(), field.poles()
     assert np.abs(found[:10]).max() < 1e-9
-    assert np.sort_complex(found[10:]) == pytest.approx(np.sort_complex(expected), rel=1e-9, abs=1e-9)
+    by_frequency = [p[np.argsort(p.imag)] for p in (found[10:], expected)]
+    assert np.abs(by_frequency[0] - by_frequency[1]).max() < 1e-9 * np.abs(expected).max()
     assert expected.real.max() < 1e-9
 
 

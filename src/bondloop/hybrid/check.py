@@ -115,7 +115,8 @@ class Check:
             lines.append(
                 f"As it will run, sampled every {1e3 * self.step.period:.3g} ms, it is "
                 f"{'stable' if self.step.stable else 'UNSTABLE'}: "
-                f"spectral radius {self.step.spectral_radius:.6f} of one step, its mode at {self.step.frequency:.3g} Hz "
+                f"spectral radius {self.step.spectral_radius:.6f} of one step, "
+                f"its mode at {self.step.frequency:.3g} Hz "
                 f"{'decays' if self.step.growth < 0 else 'grows'} at {abs(self.step.growth):.3g} 1/s."
             )
         lines += [f"  {lag}" for lag in self.lags]

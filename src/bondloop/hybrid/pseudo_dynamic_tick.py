@@ -184,7 +184,7 @@ class PseudoDynamicTick:
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
         every = [*self.signals.steps, *steps]
         used = _used(every)
-        name = re.sub(r"\W", "_", self.test.name)
+        name = re.sub(r"\W", "_", self.test.name, flags=re.ASCII)
         return Tick(
             name if name[:1].isalpha() else f"test_{name}",
             self.test.period, self.time, self.count, tables, self.states,

@@ -96,7 +96,7 @@ class Wiring:
                         if re.fullmatch(rf"{re.escape(name)}(\[\d+\])?", c.name):
                             bounds[c.name] = limit
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
-        name = re.sub(r"\W", "_", test.name)
+        name = re.sub(r"\W", "_", test.name, flags=re.ASCII)
         return Tick(
             name if name[:1].isalpha() else f"test_{name}",
             test.period, self.time, self.count, tables, self.states, self.parameters,

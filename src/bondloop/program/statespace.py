@@ -185,7 +185,7 @@ class StateSpace:
             s = 1j * w
             right = B + s * F
             if small:
-                x = _at_frequency(np.linalg.solve, s * E - A, right, w)
+                x = _at_frequency(_scaled_solve, s * E - A, right, w)
                 result[k] = C @ x + D + s * H
             else:
                 M = sparse.csc_array(s * E - A)
@@ -282,6 +282,14 @@ def _sum(M: Any, through: Any, solved: Any) -> Any:
     total.data[np.abs(total.data) <= 1e-14 * scale] = 0.0
     total.eliminate_zeros()
     return total.tocsr()
+
+
+def _scaled_solve(matrix: NDArray[np.complex128], right: Any) -> NDArray[np.complex128]:
+    """Solve with rows and columns scaled to 1: beside stiffnesses, pivots of flows would lose their digits."""
+    rows = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
+    columns = 1 / np.maximum(np.abs(matrix * rows[:, None]).max(axis=0, initial=0.0), 1e-300)
+    scaled = np.linalg.solve(matrix * rows[:, None] * columns, right * rows[:, None])
+    return np.asarray(scaled * columns[:, None])
 
 
 def _at_frequency(solve: Callable[[Any, Any], Any], matrix: Any, right: Any, w: float) -> Any:
