@@ -285,7 +285,7 @@ def _sum(M: Any, through: Any, solved: Any) -> Any:
 
 
 def _scaled_solve(matrix: NDArray[np.complex128], right: Any) -> NDArray[np.complex128]:
-    """Solve with rows and columns scaled to 1: beside stiffnesses, pivots of flows would lose their digits."""
+    """Solve with rows and columns scaled to 1: pivots of flows lose digits beside stiffnesses."""
     rows = 1 / np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
     columns = 1 / np.maximum(np.abs(matrix * rows[:, None]).max(axis=0, initial=0.0), 1e-300)
     scaled = np.linalg.solve(matrix * rows[:, None] * columns, right * rows[:, None])
