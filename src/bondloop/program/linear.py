@@ -63,7 +63,20 @@ class _Rows:
             return False
         name, args = expr.name, expr.args  # type: ignore[attr-defined]
         if name == "add":
-            return all(self._linear(row, a, factor) for a in args)
+            for a in args:
+                # A junction's sum, plus or minus one each, is most of a large model: no call for those.
+                sign = factor
+                if type(a) is Op and a.name == "neg":
+                    a, sign = a.args[0], -factor  # noqa: PLW2901
+                column = self.columns.get(a) if type(a) is Var else None
+                if column is None:
+                    if not self._linear(row, a, sign):
+                        return False
+                else:
+                    self.i.append(row)
+                    self.j.append(column)
+                    self.v.append(sign)
+            return True
         if name == "neg":
             return self._linear(row, args[0], -factor)
         if name == "mul":

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
 from bondloop.program.compose import connect, with_values
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Repeat, Step, Update, instantiate
+from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
 from bondloop.rigs.imperfections.base import Applied, Context
 from bondloop.rigs.specimen import Specimen
 
@@ -154,17 +156,27 @@ class Machine:
 
     def measure(self, held: Sequence[Expr], number: Expr, applied: Sequence[Applied]) -> list[Step]:
         """Statements that renew the measured forces, through the sensor where there is one."""
+        steps = self._forces(held)
+        values: list[Expr] = list(self.raw)
+        if applied:
+            steps.append(Assign(self.sample, number))
+            values = []
+            for part in applied:
+                steps += part.steps
+                values.append(part.value)
+        return [*steps, Update(tuple(zip(self.force, values, strict=True)))]
+
+    def _forces(self, held: Sequence[Expr]) -> list[Step]:
+        """Statements of the forces at the present state; like the motion, a linear system's is one product."""
+        if self.system.is_linear:
+            named = {f"force[{i}]": f for i, f in enumerate(self.forces)}
+            space = connect("rig", [self.system], {}, named).numeric().explicit()
+            matrix = np.hstack([space.C.toarray(), space.D.toarray()])
+            return [Product(tuple(self.raw), matrix, (*self.system.state_vars, *held))]
         given: dict[Var, Expr] = {v: v for v in self.system.state_vars}
         given.update(zip(self.inputs, held, strict=True))
         program, table = instantiate(self.system.schedule(list(self.forces)), given, "@measured")
-        steps: list[Step] = [*program]
-        if not applied:
-            return [*steps, Update(tuple(zip(self.force, (substitute(f, table) for f in self.forces), strict=True)))]
-        steps += [Assign(raw, substitute(f, table)) for raw, f in zip(self.raw, self.forces, strict=True)]
-        steps.append(Assign(self.sample, number))
-        for part in applied:
-            steps += part.steps
-        return [*steps, Update(tuple((f, part.value) for f, part in zip(self.force, applied, strict=True)))]
+        return [*program, *(Assign(r, substitute(f, table)) for r, f in zip(self.raw, self.forces, strict=True))]
 
     def sensors(self, seconds: float) -> list[Applied]:
         """Write the sensor of every force; nothing where it is exact."""
