@@ -47,7 +47,7 @@ class _Rows:
             del self.i[start:], self.j[start:], self.v[start:]
             self._general(row, expr)
 
-    def _linear(self, row: int, expr: Expr, factor: float) -> bool:
+    def _linear(self, row: int, expr: Expr, factor: float) -> bool:  # noqa: PLR0911, PLR0912 - the hot path
         """Add the entries of a sum of variables times constants; False where it is anything else."""
         kind = type(expr)
         if kind is Var:
@@ -174,7 +174,8 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
             and row.args[1] in system.parameters_by_var
         ):
             # An inertia field's row, rate = (effort - mass @ other rates) / mass: E takes the masses.
-            row, weight = row.args[0], values[row.args[1]]  # type: ignore[index]
+            row, mass = row.args
+            weight = evaluate(mass, values)
         rates.append(row)
         weights.append(weight)
     goals = [*rates, *system.output_exprs.values()]
