@@ -29,7 +29,9 @@ def driven(rig, commands, seconds):
     steps = (*built.before, *built.impose([command] * len(built.force), count))
     channels = [Channel(v.name, v) for v in built.force]
     channels += [Channel(word, exprs[0]) for word, exprs in built.motion.items()]
-    tick = Tick("rig", seconds, Var("t"), count, (command,), built.states, built.parameters, steps, tuple(channels))
+    tick = Tick(
+        "rig", seconds, Var("t"), count, (command,), built.states, built.parameters, steps, tuple(channels)
+    )
     runner = Runner(tick, "numpy")
     padded = np.append(commands, 0.0)[:, None]
     found = runner.run(len(padded), padded).channels
@@ -56,14 +58,14 @@ COMMANDS = np.array([3.0, -1.0, 2.0, 0.0, -4.0, 1.0])
 
 def test_a_linear_specimen_is_integrated_exactly_within_the_sub_step():
     found = driven(ShakingTable(one_mass()), COMMANDS, 0.05)
-    expected = exact(
-        COMMANDS, 0.05, lambda y, _a: 100 * (y[2] - y[0]) + 2 * (y[3] - y[1]), mass_on_table, 4
-    )
+    expected = exact(COMMANDS, 0.05, lambda y, _a: 100 * (y[2] - y[0]) + 2 * (y[3] - y[1]), mass_on_table, 4)
     assert np.abs(found["rig.force"] - expected).max() < 1e-9
     velocity = np.cumsum(COMMANDS) * 0.05
     assert found["velocity"] == pytest.approx(velocity, abs=1e-14)
     before = np.append(0, velocity[:-1])
-    assert found["displacement"] == pytest.approx(np.cumsum(before * 0.05 + COMMANDS * 0.05**2 / 2), abs=1e-14)
+    assert found["displacement"] == pytest.approx(
+        np.cumsum(before * 0.05 + COMMANDS * 0.05**2 / 2), abs=1e-14
+    )
 
 
 def test_overshoot_scales_the_command():
@@ -213,19 +215,19 @@ def test_bad_tables_are_refused(options, words):
 
 
 def test_bad_specimens_and_actuators_are_refused():
-    with pytest.raises(InputError, match="make one with Specimen.from_matrices"):
+    with pytest.raises(InputError, match=r"make one with Specimen.from_matrices"):
         ShakingTable(Matrices([[1.0]], None, [[1.0]], ("a",)))
     with pytest.raises(InputError, match="ramp must lie above 0"):
         RampHold(one_mass(), ramp=0.0)
     with pytest.raises(InputError, match="stroke must be positive"):
         RampHold(one_mass(), stroke=-1)
-    with pytest.raises(InputError, match="mass at its interface .* RampHold does not impose"):
+    with pytest.raises(InputError, match=r"mass at its interface .* RampHold does not impose"):
         RampHold(one_mass(1.0)).build(0.1)
     with pytest.raises(InputError, match="without mass inside"):
         Specimen.from_matrices(Matrices(np.zeros((2, 2)), None, SPRING, ("base", "top")), "base")
     with pytest.raises(InputError, match="each of its degrees of freedom once"):
         Specimen.from_matrices(Matrices(np.eye(2), None, SPRING, ("base", "top")), ["base", "base"])
-    with pytest.raises(InputError, match="unknown parameter 'rig.overshot' of the rig; did you mean"):
+    with pytest.raises(InputError, match=r"unknown parameter 'rig.overshot' of the rig; did you mean"):
         ShakingTable(one_mass()).build(0.1, values={"rig.overshot": 1.0})
-    with pytest.raises(ModelError, match="the specimen takes r, interface.effort"):
+    with pytest.raises(ModelError, match=r"the specimen takes r, interface.effort"):
         Specimen.from_model(halves(C(stiffness=100.0))[0])

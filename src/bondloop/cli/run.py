@@ -118,4 +118,3 @@ def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | N
         draw(path=path)
         files.append(path)
     return [*files, *(own(made, folder) if own is not None else [])]
-

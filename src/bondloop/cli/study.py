@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["study"]
 
 
-def study(
+def study(  # noqa: PLR0913 - each is one option of the verb
     source: TestSource,
     vary: Annotated[
         list[str],
         typer.Option(
             "--vary",
             metavar="NAME=VALUES",
-            help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a list a,b,c; one to three times.",
+            help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a,b,c; up to three times.",
         ),
     ],
     measure: Annotated[

@@ -63,7 +63,8 @@ def assembled(numerical: Matrices, specimen: Specimen, interface: tuple[str, ...
         X[:n, :n] += mine.toarray()
         X[np.ix_(theirs, theirs)] += other.toarray()
         whole.append(X)
-    return Matrices(*whole, dofs)
+    M, C, K = whole
+    return Matrices(M, C, K, dofs)
 
 
 class Complete:

@@ -13,7 +13,6 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.stability import Stability
-from bondloop.integrate.structural.base import Scheme
 from bondloop.integrate.substep import SubStep
 from bondloop.program.one_step import one_step
 from bondloop.structures.matrices import Matrices
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.run import Run
+    from bondloop.integrate.structural.base import Scheme
     from bondloop.program.tick import Tick
     from bondloop.rigs.sub_stepped import SubSteppedRig
     from bondloop.safety import Limits
@@ -39,17 +39,20 @@ class PseudoDynamicTest:
     scheme
         `SubStep`, or any of `bondloop.integrate.structural` (these command displacements).
     rig
-        The specimen on a `ShakingTable` (commanded by accelerations) or on `RampHold` actuators (displacements).
+        The specimen on a `ShakingTable` (commanded by accelerations) or on `RampHold` actuators
+        (displacements).
     interface
         Degrees of freedom at which the rig is joined, one per interface of the specimen.
     excitation
-        Signals by name. One named after a degree of freedom is a force on it; any other is given with its pattern,
-        ``{"ground": (signal, {"m1": 65467.0})}``: forces per unit of the signal. An empty pattern: only recorded.
+        Signals by name. One named after a degree of freedom is a force on it; any other is given with its
+        pattern, ``{"ground": (signal, {"m1": 65467.0})}``: forces per unit of the signal. An empty pattern:
+        only recorded.
     time_step
         Δt of the scheme in seconds.
     time_scale
-        How many times slower than life the rig moves (displacement control only): 10 for a test in which a second
-        of the structure takes ten. Rate effects of the specimen shrink with it, as they do in the laboratory.
+        How many times slower than life the rig moves (displacement control only): 10 for a test in which a
+        second of the structure takes ten. Rate effects of the specimen shrink with it, as they do in the
+        laboratory.
     reference
         Run the complete structure beside the test for its exact coupling force: True to assemble it from the
         specimen's matrices, or its matrices.

@@ -11,12 +11,14 @@ import numpy as np
 from bondloop.hybrid.complete import Complete
 from bondloop.hybrid.wiring import DIVERGED, Signals
 from bondloop.integrate.structural.base import Motion
-from bondloop.integrate.substep import StartOfTest, SubStep
+from bondloop.integrate.substep import Coupling, SubStep
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
     from bondloop.rigs.sub_stepped import BuiltRig
 
@@ -30,7 +32,8 @@ class PseudoDynamicTick:
         self.test = test
         self.time, self.count = Var("t"), Var("k")
         self.signals = Signals(self.time, test.period)
-        self.matrices = tuple(x.toarray() for x in (test.numerical.M, test.numerical.C, test.numerical.K))
+        half = test.numerical
+        self.matrices = (half.M.toarray(), half.C.toarray(), half.K.toarray())
         self.motion = Motion.named(test.numerical.dofs)
         self.at = test.numerical.indices(test.interface)
         self.remedies: dict[str, str] = {}
@@ -40,10 +43,11 @@ class PseudoDynamicTick:
         self.states: dict[Var, float] = dict(self.built.states)
         self.all_parameters: dict[Var, float] = dict(self.built.parameters)
         self.error: list[Var] = []
+        self.first_force = np.array([self.built.states[v] for v in self.built.force])
         started = self._started()
         for v in (*self.motion.displacement, *self.motion.velocity):
             self.states[v] = 0.0
-        self.states.update(zip(self.motion.acceleration, started.acceleration.tolist(), strict=True))
+        self.states.update(zip(self.motion.acceleration, started.tolist(), strict=True))
         steps = [*self.built.before]
         steps += (
             self._sub_stepped(test.scheme, started)
@@ -65,31 +69,20 @@ class PseudoDynamicTick:
                 totals[i] = totals[i] + float(pattern[i]) * self.signals.at(name, signal, fraction)
         return totals
 
-    def _started(self) -> StartOfTest:
+    def _started(self) -> NDArray[np.float64]:
         """Return accelerations in balance with loads and specimen at t = 0; zero where there is no mass."""
         M = self.matrices[0]
-        force = np.array([self.built.states[v] for v in self.built.force])
         load = sum((signal(0.0) * p for signal, p in self.test.excitation.values()), np.zeros(len(M)))
-        load[self.at] += force
-        acceleration = np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
-        return StartOfTest(acceleration, force)
+        load[self.at] += self.first_force
+        return np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
 
-    def _sub_stepped(self, scheme: SubStep, started: StartOfTest) -> list[Step]:
-        k = scheme.sub_steps
-
+    def _sub_stepped(self, scheme: SubStep, started: NDArray[np.float64]) -> list[Step]:
         def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
-            return self.built.impose(commands, self.count * Const(k) + number)
+            return self.built.impose(commands, self.count * Const(scheme.sub_steps) + number)
 
-        made = scheme.advance(
-            *self.matrices,
-            self.test.period,
-            self.motion,
-            self._loads,
-            self.at,
-            self.built.force,
-            impose,
-            started,
-        )
+        coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
+        M, C, K = self.matrices
+        made = scheme.advance(M, C, K, self.test.period, self.motion, self._loads, coupling)
         self.states.update(made.states)
         for v, value in made.parameters.items():
             self.all_parameters[v] = self.test.overrides.get(v.name, value)

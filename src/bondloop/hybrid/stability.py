@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bondloop.program.one_step import OneStep
+if TYPE_CHECKING:
+    from bondloop.program.one_step import OneStep
 
 __all__ = ["Stability"]
 

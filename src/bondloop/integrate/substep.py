@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bondloop.errors import InputError
 from bondloop.integrate.structural.base import Motion, combination
@@ -16,11 +15,39 @@ from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update
 
-__all__ = ["SubStep", "SubStepped"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Coupling", "SubStep", "SubStepped"]
 
 Impose = Callable[[Sequence[Expr], Expr], list[Step]]
 """``impose(commands, number)`` gives the statements that make the rig follow one command per interface for one
 sub-step (the ``number``-th of the step, from 0) and then renew the measured forces."""
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """The numerical half's way to the rig and back.
+
+    Attributes
+    ----------
+    interface
+        Positions of the interface's degrees of freedom.
+    force
+        States of the tick: the newest measured coupling forces on the numerical half.
+    impose
+        Makes the rig follow a command for one sub-step and renews the forces.
+    acceleration
+        Accelerations at the interface before the first step, m/s²; zero unless given.
+    first_force
+        Coupling forces before the first step, N; zero unless given.
+    """
+
+    interface: Sequence[int]
+    force: Sequence[Var]
+    impose: Impose
+    acceleration: NDArray[np.float64] | float = 0.0
+    first_force: NDArray[np.float64] | float = 0.0
 
 
 @dataclass
@@ -53,13 +80,14 @@ class SubStep:
     """Implicit Newmark without iteration: a ramp of what is known, plus what is measured in every sub-step.
 
     With M_e = M + δΔt C + αΔt² K and F_e the part of the inner forces that is known at t (eqs. 5 to 7), the
-    acceleration at t + Δt is a = M_e⁻¹[F_e + f(E) + L] + M_e⁻¹ F_m (eq. 8). Its first part, a_exp, is applied as
-    a ramp; in sub-step j of k the rig is given
+    acceleration at t + Δt is a = M_e⁻¹[F_e + f(E) + L] + M_e⁻¹ F_m (eq. 8). Its first part, a_exp, is applied
+    as a ramp; in sub-step j of k the rig is given
 
         a_j = a_exp,old + (a_exp,new - a_exp,old) j/k + M_e⁻¹ F_m,j-1
 
-    with F_m the newest measured coupling force on the numerical half. The last a_j is the step's acceleration.
-    What remains out of balance, E = M a + C v + K u - F_m - L - f, goes into the next step through (eq. 9)
+    with F_m the newest measured coupling force on the numerical half. The last a_j is the step's
+    acceleration. What remains out of balance, E = M a + C v + K u - F_m - L - f, goes into the next step
+    through (eq. 9)
 
         f(E) = P [E + Δt I ΣE + (D/Δt)(E - E_old)].
 
@@ -79,7 +107,8 @@ class SubStep:
 
     References
     ----------
-    Bayer, Dorka and Füllekrug (2000), A new algorithm for real-time sub-structure pseudo-dynamic tests. 12WCEE.
+    Bayer, Dorka and Füllekrug (2000), A new algorithm for real-time sub-structure pseudo-dynamic tests.
+    12WCEE.
 
     Examples
     --------
@@ -156,10 +185,7 @@ class SubStep:
         period: float,
         motion: Motion,
         load: Callable[[float], Sequence[Expr]],
-        interface: Sequence[int],
-        force: Sequence[Var],
-        impose: Impose,
-        start: StartOfTest | None = None,
+        coupling: Coupling,
     ) -> SubStepped:
         """Write one step from t to t + period.
 
@@ -173,30 +199,14 @@ class SubStep:
             The states at t.
         load
             External forces at a fraction of the step, n of them.
-        interface
-            Positions of the interface's degrees of freedom.
-        force
-            States of the tick: the newest measured coupling forces on the numerical half.
-        impose
-            Makes the rig follow.
-        start
-            Values at the start of the test; all zero unless given.
+        coupling
+            The way to the rig and back.
         """
-        start = start or StartOfTest(np.zeros(len(M)), np.zeros(len(interface)))
-        writer = _Writer(self, (M, C, K), period, motion, list(interface), list(force), start)
-        return writer.write(load, impose)
+        return _Writer(self, (M, C, K), period, motion, coupling).write(load)
 
     def describe(self) -> dict[str, Any]:
-        """Description for run files."""
+        """Describe it for run files."""
         return {"scheme": "SubStep", **asdict(self)}
-
-
-@dataclass(frozen=True)
-class StartOfTest:
-    """Accelerations of all degrees of freedom and measured coupling forces before the first step."""
-
-    acceleration: NDArray[np.float64]
-    force: NDArray[np.float64]
 
 
 class _Writer:
@@ -205,24 +215,23 @@ class _Writer:
     def __init__(
         self,
         scheme: SubStep,
-        matrices: tuple[NDArray[np.float64], ...],
+        matrices: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
         period: float,
         motion: Motion,
-        interface: list[int],
-        force: list[Var],
-        start: StartOfTest,
+        coupling: Coupling,
     ) -> None:
         self.scheme, self.h, self.motion = scheme, period, motion
         self.M, self.C, self.K = matrices
-        self.interface, self.force, self.start = interface, force, start
+        self.coupling = coupling
+        self.interface, self.force = list(coupling.interface), list(coupling.force)
         self.dofs = [v.name.rpartition(".")[0] for v in motion.displacement]
-        self.inverse = np.linalg.inv(scheme.effective_mass(*matrices, period, self.dofs))
-        self.into = np.eye(len(self.M))[:, interface]
-        self.gain = self.inverse[np.ix_(interface, interface)]
+        self.inverse = np.linalg.inv(scheme.effective_mass(self.M, self.C, self.K, period, self.dofs))
+        self.into = np.eye(len(self.M))[:, self.interface]
+        self.gain = self.inverse[np.ix_(self.interface, self.interface)]
         if scheme.control == "displacement":
             self.gain = scheme.alpha * period**2 * self.gain
 
-    def write(self, load: Callable[[float], Sequence[Expr]], impose: Impose) -> SubStepped:
+    def write(self, load: Callable[[float], Sequence[Expr]]) -> SubStepped:
         s, h, made = self.scheme, self.h, SubStepped()
         u, v, a = self.motion.displacement, self.motion.velocity, self.motion.acceleration
         f = self._compensation(made, load(0.0))
@@ -242,7 +251,7 @@ class _Writer:
         ramp = [Var(f"scheme.ramp.{self.dofs[i]}") for i in self.interface]
         used = [Var(f"scheme.used_force.{self.dofs[i]}") for i in self.interface]
         made.command = [Var(f"scheme.command.{self.dofs[i]}") for i in self.interface]
-        self._sub_steps(made, ramp, ramp_end, used, impose)
+        self._sub_steps(made, ramp, ramp_end, used)
         new = self._vars("new_acceleration")
         eye = np.eye(len(new))
         made.steps += combination(new, [(eye, explicit), (self.inverse @ self.into, used)])
@@ -252,9 +261,10 @@ class _Writer:
             pairs.append((vi, vi + (1 - s.delta) * h * ai + s.delta * h * ni))  # eq. 3
             pairs.append((ai, ni))
         made.steps.append(Update((*pairs, *zip(ramp, ramp_end, strict=True))))
-        began = self.start.acceleration[self.interface] if s.control == "acceleration" else 0.0
-        first = began - self.gain @ self.start.force
-        made.states.update(zip(ramp, np.atleast_1d(first).tolist(), strict=True))
+        size = np.ones(len(ramp))
+        began = self.coupling.acceleration * size if s.control == "acceleration" else 0 * size
+        first = began - self.gain @ (self.coupling.first_force * size)
+        made.states.update(zip(ramp, first.tolist(), strict=True))
         return made
 
     def _vars(self, word: str) -> list[Var]:
@@ -296,21 +306,21 @@ class _Writer:
         return f
 
     def _ramp_end(self, made: SubStepped, explicit: list[Var]) -> list[Var]:
-        """What the ramp reaches: the explicit acceleration, or the displacement that goes with it."""
+        """Return what the ramp reaches: the explicit acceleration, or the displacement that goes with it."""
         if self.scheme.control == "acceleration":
             return [explicit[i] for i in self.interface]
         s, h, ends = self.scheme, self.h, []
         for i in self.interface:
-            u, v, a = (x[i] for x in (self.motion.displacement, self.motion.velocity, self.motion.acceleration))
+            u, v, a = (
+                x[i] for x in (self.motion.displacement, self.motion.velocity, self.motion.acceleration)
+            )
             end = Var(f"scheme.explicit_displacement.{self.dofs[i]}")
             known = u + h * v + (0.5 - s.alpha) * h**2 * a
             made.steps.append(Assign(end, known + s.alpha * h**2 * explicit[i]))
             ends.append(end)
         return ends
 
-    def _sub_steps(
-        self, made: SubStepped, ramp: list[Var], ramp_end: list[Var], used: list[Var], impose: Impose
-    ) -> None:
+    def _sub_steps(self, made: SubStepped, ramp: list[Var], ramp_end: list[Var], used: list[Var]) -> None:
         k = self.scheme.sub_steps
         number = Var("scheme.sub_step")
         body: list[Step] = [Assign(x, f) for x, f in zip(used, self.force, strict=True)]
@@ -318,5 +328,5 @@ class _Writer:
         body += combination(implicit, [(self.gain, used)])
         for command, old, new, part in zip(made.command, ramp, ramp_end, implicit, strict=True):
             body.append(Assign(command, old + (new - old) * ((number + 1) / Const(k)) + part))
-        body += impose(made.command, number)
+        body += self.coupling.impose(made.command, number)
         made.steps.append(Repeat(k, number, tuple(body)))

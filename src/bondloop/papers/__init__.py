@@ -55,7 +55,7 @@ class Entry:
 _ENTRIES = (
     Entry(
         name="bayer-substep",
-        summary="A payload on a shaking table under a rocket in the computer, Newmark in sub-steps (Bayer 2000)",
+        summary="A payload on a shaking table, a rocket in the computer, Newmark in sub-steps (Bayer 2000)",
         module="bondloop.papers.bayer_substep",
         kind="test",
     ),

@@ -1,4 +1,4 @@
-"""The one-step matrix of a tick: d(state after)/d(state before), from the derivatives of its own statements."""
+"""The one-step matrix of a tick, d(state after)/d(state before), from its own statements' derivatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate, variables
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+from bondloop.program.tick import Delay, Product, Step, Tick, Update
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ class OneStep:
         """Eigenvalues, the largest first; those at rest, within 1e-5 of 1, are left out."""
         found = np.linalg.eigvals(self.matrix).astype(complex)
         moving = found[np.abs(found - 1) > REST]
-        return moving[np.argsort(-np.abs(moving), kind="stable")]
+        return np.asarray(moving[np.argsort(-np.abs(moving), kind="stable")])
 
     @property
     def resting(self) -> int:
@@ -88,10 +88,10 @@ def one_step(
 ) -> OneStep:
     """Return the one-step matrix of a tick.
 
-    Every statement is differentiated as it stands, with the partial derivatives of `program.calculus`, and the
-    rows d(variable)/d(states) are carried from statement to statement in the order of execution: through
-    updates, repetitions, delay lines, matrix products and algebraic loops. So it is the matrix of what runs, not
-    of a model of it. Where a statement is not linear in the states (`OneStep.linear` is then False) the
+    Every statement is differentiated as it stands, with the partial derivatives of `program.calculus`, and
+    the rows d(variable)/d(states) are carried from statement to statement in the order of execution: through
+    updates, repetitions, delay lines, matrix products and algebraic loops. So it is the matrix of what runs,
+    not of a model of it. Where a statement is not linear in the states (`OneStep.linear` is then False) the
     derivatives are those at the initial state, at time 0 and with tabulated inputs at zero.
 
     Parameters
@@ -101,7 +101,8 @@ def one_step(
     parameters
         Values by name instead of the tick's own.
     beside
-        States whose names begin so only run beside the test; they are left out if nothing else depends on them.
+        States whose names begin so only run beside the test; they are left out if nothing else depends on
+        them.
 
     Examples
     --------

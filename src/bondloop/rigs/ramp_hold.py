@@ -1,18 +1,20 @@
-"""Actuators in displacement control that ramp to each command and hold it: the classical pseudo-dynamic rig."""
+"""Actuators that ramp to each displacement and hold it: the classical pseudo-dynamic rig."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
-from bondloop.program.tick import Step
 from bondloop.rigs.sub_stepped import BuiltRig, SubSteppedRig, machine
 from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Step
 
 __all__ = ["RampHold"]
 
@@ -21,8 +23,8 @@ __all__ = ["RampHold"]
 class RampHold(SubSteppedRig):
     """Each sub-step the actuators move to the commanded displacements at a steady speed, then stand still.
 
-    The force is read at the end. With ``ramp=1`` the motion never stops (a continuous test); with a shorter ramp
-    rate effects of the specimen relax during the hold.
+    The force is read at the end. With ``ramp=1`` the motion never stops (a continuous test); with a shorter
+    ramp rate effects of the specimen relax during the hold.
 
     Parameters
     ----------

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
-from bondloop.program.tick import Step
 from bondloop.rigs.sub_stepped import BuiltRig, SubSteppedRig, machine
 from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Step
 
 __all__ = ["ShakingTable"]
 
@@ -22,9 +24,9 @@ __all__ = ["ShakingTable"]
 class ShakingTable(SubSteppedRig):
     """A table (or several, one per interface) that holds the commanded acceleration over each sub-step.
 
-    An ideal table has ẍ = (1 + overshoot) a. With a bandwidth its acceleration follows as
-    A/A_c = ω²/(s² + 2ζωs + ω²). Nothing returns the table to its place: as on a real one under pure acceleration
-    control, its displacement is what the accelerations add up to, and it may drift.
+    An ideal table has ẍ = (1 + overshoot) a. With a bandwidth its acceleration follows as A/A_c = ω²/(s² +
+    2ζωs + ω²). Nothing returns the table to its place: as on a real one under pure acceleration control, its
+    displacement is what the accelerations add up to, and it may drift.
 
     Parameters
     ----------
@@ -35,8 +37,8 @@ class ShakingTable(SubSteppedRig):
     damping
         Damping ratio of that loop.
     stroke, velocity, acceleration
-        Limits of the table in m, m/s and m/s² (or text, ``"75 mm"``); None where there is none. Beyond them a run
-        is stopped, with the time and the value. The acceleration is checked in every sub-step.
+        Limits of the table in m, m/s and m/s² (or text, ``"75 mm"``); None where there is none. Beyond them a
+        run is stopped, with the time and the value. The acceleration is checked in every sub-step.
 
     Examples
     --------

@@ -11,12 +11,12 @@ import numpy as np
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.expr import Expr, Var
 from bondloop.program.from_matrices import system_from_matrices
 from bondloop.substructure.half import orientation
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
     from bondloop.structures.matrices import Matrices
 
@@ -53,9 +53,9 @@ class Specimen:
     def from_matrices(cls, matrices: Matrices, interface: str | Sequence[str]) -> Specimen:
         """Return the specimen of M ü + C u̇ + K u = F with some degrees of freedom moved by the rig.
 
-        With b for the interface and i for the inside, M_ii ü_i + C_ii u̇_i + K_ii u_i = -(M_ib ü_b + C_ib u̇_b +
-        K_ib u_b), and the force on the numerical half is -(M_b ü + C_b u̇ + K_b u). Where the interface itself
-        has a mass, the force follows the imposed acceleration at once.
+        With b for the interface and i for the inside, M_ii ü_i + C_ii u̇_i + K_ii u_i = -(M_ib ü_b + C_ib
+        u̇_b + K_ib u_b), and the force on the numerical half is -(M_b ü + C_b u̇ + K_b u). Where the
+        interface itself has a mass, the force follows the imposed acceleration at once.
 
         Parameters
         ----------
@@ -119,7 +119,9 @@ class Specimen:
             )
         if system.input_rates:
             names = ", ".join(u.name for u in system.input_rates)
-            raise ModelError(f"the specimen would need the rate of {names}: it begins with a mass; cut elsewhere")
+            raise ModelError(
+                f"the specimen would need the rate of {names}: it begins with a mass; cut elsewhere"
+            )
         motions = tuple({"velocity": by_name[f"{e}.flow"]} for e in ends)
         forces = []
         for e, direction in zip(ends, orientation(physical), strict=True):

@@ -39,8 +39,8 @@ class BuiltRig:
     force
         States: the newest measured coupling forces on the numerical half.
     motion
-        ``"displacement"``, ``"velocity"`` and, on a table, ``"acceleration"`` at each interface, as expressions
-        of the states.
+        ``"displacement"``, ``"velocity"`` and, on a table, ``"acceleration"`` at each interface, as
+        expressions of the states.
     impose
         ``impose(commands, number)``: statements of one sub-step; ``number`` counts them through the test.
     before
@@ -92,9 +92,13 @@ class SubSteppedRig(ABC):
                 "Specimen.from_matrices(...) or Specimen.from_model(...)"
             )
         if not -1 < self.overshoot < 10:
-            raise InputError(f"overshoot must lie above -1 (nothing moves) and below 10; found {self.overshoot}")
+            raise InputError(
+                f"overshoot must lie above -1 (nothing moves) and below 10; found {self.overshoot}"
+            )
         if self.integration_steps < 1 or self.integration_steps % 1:
-            raise InputError(f"integration_steps must be a whole number from 1 up; found {self.integration_steps}")
+            raise InputError(
+                f"integration_steps must be a whole number from 1 up; found {self.integration_steps}"
+            )
 
     @abstractmethod
     def build(
@@ -176,7 +180,10 @@ class Machine:
         given: dict[Var, Expr] = {v: v for v in self.system.state_vars}
         given.update(zip(self.inputs, held, strict=True))
         program, table = instantiate(self.system.schedule(list(self.forces)), given, "@measured")
-        return [*program, *(Assign(r, substitute(f, table)) for r, f in zip(self.raw, self.forces, strict=True))]
+        return [
+            *program,
+            *(Assign(r, substitute(f, table)) for r, f in zip(self.raw, self.forces, strict=True)),
+        ]
 
     def sensors(self, seconds: float) -> list[Applied]:
         """Write the sensor of every force; nothing where it is exact."""
@@ -189,7 +196,9 @@ class Machine:
         )
         return [sensor.apply(raw, context) for raw, context in zip(self.raw, contexts, strict=True)]
 
-    def built(self, motion: Mapping[str, Sequence[Expr]], applied: Sequence[Applied], impose: Impose) -> BuiltRig:
+    def built(
+        self, motion: Mapping[str, Sequence[Expr]], applied: Sequence[Applied], impose: Impose
+    ) -> BuiltRig:
         """Finish: all states with their values at the start, the measured forces among them."""
         system = self.system
         x, u = system.initial().tolist(), [0.0] * len(system.input_vars)

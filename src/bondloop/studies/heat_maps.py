@@ -102,8 +102,12 @@ def _brief(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if not np.isfinite(value):
-        return "–"
-    return shown(value) if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
+        return "-"
+    return (
+        shown(value)
+        if 1e-3 <= abs(value) < 1e4 or value == 0
+        else f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
+    )
 
 
 def _ticks(axes: Axes, found: Study) -> None:

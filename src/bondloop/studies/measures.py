@@ -49,7 +49,11 @@ class Case:
     def simulated(self) -> Simulated:
         """Stability by simulation."""
         return simulated_stability(
-            self.test.tick, self.seconds, linear=self.step.linear, tables=self.test.tables, backend=self.backend
+            self.test.tick,
+            self.seconds,
+            linear=self.step.linear,
+            tables=self.test.tables,
+            backend=self.backend,
         )
 
     @cached_property
@@ -64,7 +68,7 @@ class Case:
         enough = len(self.run.time) > 3
         own = self.findings(self.run) if self.findings is not None and enough else {}
         metrics = self.run.metrics if enough else []
-        return {**(dict(metrics[0].to_dict()) if metrics else {}), **own}
+        return {**(dict(metrics[0].items()) if metrics else {}), **own}
 
     @property
     def stable(self) -> bool:

@@ -1,4 +1,4 @@
-"""Stability by simulation: does what a run does grow?"""
+"""Stability by simulation: whether the motion of a run grows."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def simulated_stability(
     """Run a tick and see whether its motion grows.
 
     A linear tick is run twice, from its own start and from another one. The difference of the two is its free
-    vibration, whatever the excitation, and its rms in the second and in the last quarter of the run are compared,
-    in each channel without mean and trend: a drift of the rig is no vibration. A tick that is not linear is run
-    once, and what it records is compared in the same way; growth by less than a factor of three is put down to the
-    excitation. A run that leaves its bounds is unstable.
+    vibration, whatever the excitation, and its rms in the second and in the last quarter of the run are
+    compared, in each channel without mean and trend: a drift of the rig is no vibration. A tick that is not
+    linear is run once, and what it records is compared in the same way; growth by less than a factor of three
+    is put down to the excitation. A run that leaves its bounds is unstable.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def simulated_stability(
     >>> swing = Update(((x, x + 0.1 * v), (v, v - 0.4 * x)))
     >>> tick = Tick("swing", 0.1, Var("t"), Var("k"), (), {x: 0.0, v: 1.0}, {}, (swing,), (Channel("x", x),))
     >>> found = simulated_stability(tick, 50, linear=True, backend="numpy")
-    >>> found.stable, round(found.growth, 1)      # the eigenvalues say log(1.04)/2/0.1 = 0.196
+    >>> found.stable, round(found.growth, 1)  # the eigenvalues say log(1.04)/2/0.1 = 0.196
     (False, 0.2)
     """
     steps = max(round(seconds / tick.period), 8)
@@ -125,9 +125,7 @@ def _inputs(tick: Tick, steps: int, tables: Mapping[str, Any]) -> NDArray[np.flo
     return np.column_stack(columns)
 
 
-def _growth(
-    values: NDArray[np.float64], time: NDArray[np.float64], size: NDArray[np.float64]
-) -> float:
+def _growth(values: NDArray[np.float64], time: NDArray[np.float64], size: NDArray[np.float64]) -> float:
     """Rate between the second and the last quarter, of the channel that grows most."""
     n = len(values)
     early, late = (_wobble(values[a:b], time[a:b]) for a, b in ((n // 4, n // 2), (3 * n // 4, n)))
@@ -143,4 +141,4 @@ def _wobble(values: NDArray[np.float64], time: NDArray[np.float64]) -> NDArray[n
     """Rms of every column about its straight line."""
     basis = np.column_stack([np.ones_like(time), (time - time.mean()) / np.ptp(time)])
     rest = values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
-    return np.sqrt(np.mean(rest**2, axis=0))
+    return np.asarray(np.sqrt(np.mean(rest**2, axis=0)))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.studies.axis import Axis
 from bondloop.studies.measures import Case
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.studies.axis import Axis
 
 __all__ = ["Study", "study"]
 
@@ -81,7 +82,10 @@ class Study:
         lines += [[name, *(shown(v) for v in row)] for name, row in zip(names, rows, strict=True)]
         widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
         text = [
-            "  ".join(c.ljust(w) if j == 0 else c.rjust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True)))
+            "  ".join(
+                c.ljust(w) if j == 0 else c.rjust(w)
+                for j, (c, w) in enumerate(zip(line, widths, strict=True))
+            )
             for line in lines
         ]
         return "\n".join([title, *text])
@@ -116,7 +120,7 @@ def study(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Study:
-    """Measure a test over a grid.
+    r"""Measure a test over a grid.
 
     Parameters
     ----------
@@ -134,11 +138,12 @@ def study(
     Examples
     --------
     >>> from bondloop.papers import bayer_substep
+    >>> from bondloop.studies import Axis
     >>> def make(values):
     ...     return Case(bayer_substep.test(int(values["sub_steps"]), P=float(values["P"])), seconds=4.0)
     >>> print(study(make, [Axis("sub_steps", ("2", "9")), Axis("P", ("0", "-1"))], ["stable"]))
     stable
-    P \\ sub_steps    2    9
+    P \ sub_steps    2    9
     0               NO  yes
     -1             yes  yes
     """
