@@ -235,13 +235,13 @@ def test_a_load_that_is_there_from_the_start_is_balanced():
         ({"time_scale": 10.0}, "which does not slow down with the test"),
         (
             {"scheme": SubStep(control="displacement")},
-            "SubStep commands a displacement, but a ShakingTable takes an",
+            "SubStep commands displacements, but a ShakingTable takes accelerations",
         ),
         (
             {"scheme": CentralDifference()},
-            "commands a displacement, but a ShakingTable takes an acceleration",
+            "commands displacements, but a ShakingTable takes accelerations",
         ),
-        ({"rig": RampHold(frame()), "scheme": SubStep()}, "SubStep commands an acceleration"),
+        ({"rig": RampHold(frame()), "scheme": SubStep()}, "SubStep commands accelerations"),
     ],
 )
 def test_bad_tests_are_refused(changed, words):

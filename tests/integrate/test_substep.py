@@ -85,7 +85,7 @@ def test_without_a_specimen_it_is_newmark_whatever_the_sub_steps(control, alpha,
 
 @pytest.mark.parametrize("control", ["acceleration", "displacement"])
 def test_many_sub_steps_approach_newmark_of_the_whole(control):
-    """With force a function of the command, sub-steps iterate towards the implicit solution (Bayer 2000, p. 2)."""
+    """With force a function of the command, sub-steps iterate towards the implicit solution."""
     M, C, K = chain(3)
     spring = 300.0
     whole = K.copy()

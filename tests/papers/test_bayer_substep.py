@@ -65,7 +65,7 @@ def test_the_exact_coupling_force_has_the_three_ranges_of_figure_2():
     assert f[peaks] == pytest.approx([7.14, 15.71, 19.0], abs=0.2)
 
 
-# ------------------------------------------------------------------ the findings, by simulation and by spectral radius
+# ------------------------------------------------------ the findings, by simulation and by spectral radius
 
 FINDINGS = {
     "k = 2 is unstable": ({"sub_steps": 2}, False),

@@ -22,7 +22,7 @@ def one_mass(base_mass=0.0, coupling=0.0):
 
 
 def driven(rig, commands, seconds):
-    """Run a rig alone under a list of commands, each for one sub-step; the forces after each, and the motion."""
+    """Run a rig alone under a list of commands, each for one sub-step; forces and motion after each."""
     command = Var("command")
     built = rig.build(seconds)
     count = Var("k")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["study"]
 
 
-def study(  # noqa: PLR0913 - each is one option of the verb
+def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     source: TestSource,
     vary: Annotated[
         list[str],

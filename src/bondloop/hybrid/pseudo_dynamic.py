@@ -70,9 +70,14 @@ class PseudoDynamicTest:
     >>> main = Matrices([[20.0]], [[30.0]], [[8e4]], ("floor",))
     >>> damper = Matrices([[0, 0], [0, 1.0]], None, [[4e3, -4e3], [-4e3, 4e3]], ("base", "damper"))
     >>> test = PseudoDynamicTest(
-    ...     main, scheme=SubStep(5), rig=ShakingTable(Specimen.from_matrices(damper, "base")), interface="floor",
-    ...     excitation={"floor": HalfSine(100, width=0.02)}, time_step=0.002, reference=True,
-    ... )  # fmt: skip
+    ...     main,
+    ...     scheme=SubStep(5),
+    ...     rig=ShakingTable(Specimen.from_matrices(damper, "base")),
+    ...     interface="floor",
+    ...     excitation={"floor": HalfSine(100, width=0.02)},
+    ...     time_step=0.002,
+    ...     reference=True,
+    ... )
     >>> run = test.run(1.0)
     >>> error = run["force"] - run["reference.force"]
     >>> print(
@@ -120,15 +125,14 @@ class PseudoDynamicTest:
         wanted = self.scheme.control if isinstance(self.scheme, SubStep) else "displacement"
         if self.rig.control != wanted:
             raise InputError(
-                f"{type(self.scheme).__name__} commands a{'n' if wanted[0] == 'a' else ''} {wanted}, but a "
-                f"{type(self.rig).__name__} takes a{'n' if self.rig.control[0] == 'a' else ''} {self.rig.control}; "
-                f"use {'SubStep(control=...)' if isinstance(self.scheme, SubStep) else 'RampHold'} to suit"
+                f"{type(self.scheme).__name__} commands {wanted}s, but a {type(self.rig).__name__} takes "
+                f"{self.rig.control}s; take a rig that suits, or SubStep(control={self.rig.control!r})"
             )
         if not 0 < self.time_scale < np.inf:
             raise InputError(f"time_scale must be positive and finite; found {self.time_scale}")
         if self.time_scale != 1 and self.rig.control == "acceleration":
             raise InputError(
-                f"time_scale = {self.time_scale:g}: a shaking table loads the specimen through its own inertia, "
+                f"time_scale = {self.time_scale:g}: a table loads the specimen through its own inertia, "
                 "which does not slow down with the test; use displacement control, or time_scale = 1"
             )
 

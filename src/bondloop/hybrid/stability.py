@@ -40,18 +40,17 @@ class Stability:
             return ()
         s = self.step
         return (
-            f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s (spectral radius {s.spectral_radius:.6f})",
+            f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s "
+            f"(spectral radius {s.spectral_radius:.6f})",
         )
 
     def __str__(self) -> str:
         s = self.step
         kind = "exact: every statement is linear" if s.linear else "linearised at the start"
-        lines = [
-            f"One step of {1e3 * s.period:g} ms takes {len(s.states)} states ({kind}); its spectral radius is "
-            f"{s.spectral_radius:.6f}: {'stable' if self.stable else 'UNSTABLE'}.",
-            f"The motion that {'decays least' if self.stable else 'grows most'} has {s.frequency:.3g} Hz and goes as "
-            f"exp({s.growth:.3g} t).",
-        ]
+        verdict, which = ("stable", "decays least") if self.stable else ("UNSTABLE", "grows most")
+        step = f"One step of {1e3 * s.period:g} ms takes {len(s.states)} states ({kind})"
+        motion = f"The motion that {which} has {s.frequency:.3g} Hz and goes as exp({s.growth:.3g} t)."
+        lines = [f"{step}; its spectral radius is {s.spectral_radius:.6f}: {verdict}.", motion]
         if s.resting:
             lines.append(
                 f"Note: {s.resting} eigenvalues are 1: positions that nothing returns, such as a table's."

@@ -20,7 +20,7 @@ __all__ = ["Exact"]
 
 @dataclass(frozen=True)
 class Exact(Integrator):
-    """x(t+h) = e^(Ah) x + integral of e^(A(h-s)) B u(s) ds, exact for polynomial inputs of the order of the hold.
+    """x(t+h) = e^(Ah) x + integral of e^(A(h-s)) B u(s) ds, for inputs as the hold has them.
 
     Parameters
     ----------

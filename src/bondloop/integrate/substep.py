@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Coupling", "SubStep", "SubStepped"]
 
 Impose = Callable[[Sequence[Expr], Expr], list[Step]]
-"""``impose(commands, number)`` gives the statements that make the rig follow one command per interface for one
+"""``impose(commands, number)`` gives the statements that make the rig follow a command per interface for one
 sub-step (the ``number``-th of the step, from 0) and then renew the measured forces."""
 
 
@@ -165,15 +165,15 @@ class SubStep:
         empty = [n for n, s in zip(names, size, strict=True) if s == 0]
         if empty:
             raise InputError(
-                f"the effective mass is singular: {', '.join(empty)} has neither mass, damping nor stiffness; "
-                "give it a mass"
+                f"the effective mass is singular: {', '.join(empty)} has neither mass, damping nor "
+                "stiffness; give it a mass"
             )
         scale = np.sqrt(np.abs(np.diag(Me)))
         scale[scale == 0] = 1.0
         if np.linalg.cond(Me / np.outer(scale, scale)) > 1e14:
             raise InputError(
-                "the effective mass M + delta h C + alpha h² K is singular: some motion has neither mass, damping "
-                "nor stiffness; give every degree of freedom a mass"
+                "the effective mass M + delta h C + alpha h² K is singular: some motion has neither mass, "
+                "damping nor stiffness; give every degree of freedom a mass"
             )
         return np.asarray(Me)
 
@@ -271,7 +271,7 @@ class _Writer:
         return [Var(f"scheme.{word}.{d}") for d in self.dofs]
 
     def _compensation(self, made: SubStepped, load: Sequence[Expr]) -> list[Var]:
-        """Equations 1 and 9: the error forces at t, f(E^(t-h)) included, and what they add to the next step."""
+        """Equations 1 and 9: the error forces at t, the last f(E) included, and what they add to the step."""
         s, h = self.scheme, self.h
         P = Var("scheme.P")
         made.parameters[P] = s.P

@@ -37,7 +37,7 @@ def transient(run: Run, path: Path) -> Path:
 
 
 def compared(runs: Mapping[str, Run], path: Path, seconds: float = 2.0) -> Path:
-    """Draw measured and exact coupling force of runs, by title: over time, and as spectra (figures 3, 5, 6)."""
+    """Draw measured and exact coupling force, by title: over time, and as spectra (figures 3, 5, 6)."""
     figure = page(0.35 + 2.15 * len(runs))
     rows = figure.subplots(len(runs), 2, squeeze=False)
     looks: dict[str, dict[str, Any]] = {"reference.force": DESIRED, "force": ACTUAL}

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bondloop.structures import Matrices
 
 __all__ = [
-    "SECONDS", "StageSeparation", "figures", "findings", "matrices", "model", "payload", "spectrum", "structure",
-    "table_2", "table_2_beside_the_paper", "test",
+    "SECONDS", "StageSeparation", "figures", "findings", "matrices", "model", "payload", "spectrum",
+    "structure", "table_2", "table_2_beside_the_paper", "test",
 ]  # fmt: skip
 
 SECONDS = 4.0
@@ -192,7 +192,7 @@ def model() -> Model:
     return chain
 
 
-def test(  # noqa: PLR0913 - the paper varies them all
+def test(  # noqa: PLR0913, PLR0917 - the paper varies them all
     sub_steps: int = 9,
     time_step: float = 0.004,
     overshoot: float = 0.0,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OneStep", "one_step"]
 
 REST = 1e-5
-"""Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's own position."""
+"""Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position."""
 
 MARGIN = 1e-9
 """Growth per step that is taken for rounding."""

@@ -114,8 +114,8 @@ class Specimen:
         others = [u.name for u in system.input_vars if u.name not in {f"{e}.flow" for e in ends}]
         if others:
             raise ModelError(
-                f"the specimen takes {', '.join(others)}: at its interface it must take a velocity (begin with a "
-                "spring or damper), and it must have no source of its own; cut elsewhere"
+                f"the specimen takes {', '.join(others)}: at its interface it must take a velocity "
+                "(begin with a spring or damper), and it must have no source of its own; cut elsewhere"
             )
         if system.input_rates:
             names = ", ".join(u.name for u in system.input_rates)

@@ -171,7 +171,7 @@ class Machine:
         return [*steps, Update(tuple(zip(self.force, values, strict=True)))]
 
     def _forces(self, held: Sequence[Expr]) -> list[Step]:
-        """Statements of the forces at the present state; like the motion, a linear system's is one product."""
+        """Statements of the forces at the present state; of a linear system, one product."""
         if self.system.is_linear:
             named = {f"force[{i}]": f for i, f in enumerate(self.forces)}
             space = connect("rig", [self.system], {}, named).numeric().explicit()

@@ -9,5 +9,6 @@ from bondloop.studies.simulated import Simulated, simulated_stability
 from bondloop.studies.study import Study, study
 
 __all__ = [
-    "MEASURES", "Axis", "Case", "Simulated", "Study", "axis_from", "heat_maps", "simulated_stability", "study",
+    "MEASURES", "Axis", "Case", "Simulated", "Study", "axis_from", "heat_maps",
+    "simulated_stability", "study",
 ]  # fmt: skip

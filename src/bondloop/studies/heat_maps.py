@@ -20,7 +20,7 @@ __all__ = ["heat_maps"]
 WRITTEN = 200
 """Most cells of a panel into which their values are written."""
 SPREAD = 1e3
-"""Ratio of positive values from which on colours are logarithmic; beyond it above the median they are cut off."""
+"""Ratio of positive values from which on colours are logarithmic and cut off."""
 YES, NO = "#cfe3f1", "#e8a27c"
 
 

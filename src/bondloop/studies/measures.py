@@ -106,5 +106,5 @@ MEASURES: dict[str, Callable[[Case], float | bool]] = {
     "linear": lambda c: c.step.linear,
     "completed": lambda c: c.run.completed,
 }
-"""Measures of any test. ``stable``, ``spectral_radius``, ``growth`` [1/s] and ``frequency`` [Hz] are of the tick's
+"""Of any test. ``stable``, ``spectral_radius``, ``growth`` [1/s] and ``frequency`` [Hz] are of the tick's
 one-step matrix, linearised at the start where the tick is not linear (``stable`` is then by simulation)."""
