@@ -107,8 +107,8 @@ def test_parameters_by_path():
     assert not np.array_equal(test.with_values({stiff: -3000.0}).run(0.2)["force"], test.run(0.2)["force"])
     assert set(map(str, test.tick.parameters)) == {"scheme.P", "rig.overshoot"}, (
         "what runs can be changed live"
-    ) with pytest.raises(InputError, match=r"unknown parameter 'scheme.Q' of the test; did you mean
-    'scheme.P'"):
+    )
+    with pytest.raises(InputError, match=r"unknown parameter 'scheme.Q' of the test; did you mean"):
         test.with_values({"scheme.Q": 1})
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Complete", "assembled"]
 
 FINE = 2.5e-4
-"""Longest step of the complete structure in seconds. Its loads are parabolas over a step, which leaves an error
-of about 1e-7 at 19 Hz."""
+"""Longest step of the complete structure in seconds. Its loads are parabolas over a step, which leaves an
+error of about 1e-7 at 19 Hz."""
 
 
 def assembled(numerical: Matrices, specimen: Specimen, interface: tuple[str, ...]) -> Matrices:

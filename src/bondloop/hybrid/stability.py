@@ -39,10 +39,8 @@ class Stability:
         if self.stable:
             return ()
         s = self.step
-        return (
-            f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s "
-            f"(spectral radius {s.spectral_radius:.6f})",
-        )
+        growing = f"a motion at {s.frequency:.3g} Hz grows at {s.growth:.3g} 1/s"
+        return (f"{growing} (spectral radius {s.spectral_radius:.6f})",)
 
     def __str__(self) -> str:
         s = self.step

@@ -50,10 +50,10 @@ def compared(runs: Mapping[str, Run], path: Path, seconds: float = 2.0) -> Path:
         reach = 1.1 * min(max(largest, scale), 5 * scale)
         left.set(xlim=(0, min(seconds, float(run.time[-1]))), ylim=(-reach, reach))
         dress(left, "time [s]", "coupling force [N]")
-        heading(left, title or "Coupling force")
+        heading(left, title or "Coupling force", lines_below=1)
         legend(left)
         _spectra(right, run, looks)
-        heading(right, "" if title else "Spectrum")
+        heading(right, "Spectrum")
     finish(figure, path)
     return path
 
@@ -67,6 +67,5 @@ def _spectra(axes: Axes, run: Run, looks: Mapping[str, dict[str, Any]]) -> None:
         axes.plot(f[shown], np.maximum(lines[shown], 1e-12), **look)
     axes.set_yscale("log")
     highest = max(float(spectrum(run[n], period)[1].max()) for n in looks)
-    top = 2 * max(float(exact.max()), min(highest, 1e3 * float(exact.max())))
-    axes.set(xlim=(0, HIGHEST), ylim=(2e-3 * float(exact.max()), top))
+    axes.set(xlim=(0, HIGHEST), ylim=(2e-3 * float(exact.max()), 2 * max(float(exact.max()), highest)))
     dress(axes, "frequency [Hz]", "amplitude [N]")

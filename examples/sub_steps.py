@@ -1,0 +1,91 @@
+"""A payload on a shaking table, the rocket in the computer: the study of Bayer, Dorka and Füllekrug (2000).
+
+Problem: the payload swings, so the scheme must be implicit; iterating would shake it. Newmark in sub-steps needs
+no iteration. How many sub-steps does it take, and what does an actuator that overshoots do to it?
+Run: python examples/sub_steps.py out
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondloop.papers import bayer_substep as paper
+from bondloop.papers.bayer_figures import compared, transient
+from bondloop.studies import Axis, Case, heat_maps, study
+
+FIGURES: dict[str, dict[str, dict[str, float]]] = {
+    "figure_3": {"4 ms, k = 2": {"sub_steps": 2}, "4 ms, k = 9": {"sub_steps": 9}},
+    "figure_5": {
+        "10 % overshoot, k = 3": {"sub_steps": 3, "overshoot": 0.1},
+        "the same with P = -1": {"sub_steps": 3, "overshoot": 0.1, "P": -1.0},
+    },
+    "figure_6": {
+        "10 % undershoot, k = 3": {"sub_steps": 3, "overshoot": -0.1},
+        "the same with P = -1": {"sub_steps": 3, "overshoot": -0.1, "P": -1.0},
+    },
+}
+BANDS = {"7 Hz": (5, 10), "16 Hz": (14.5, 17.3), "19 Hz": (18, 20), "30 to 60 Hz": (30, 60)}
+
+
+def test_of(options: Mapping[str, Any]) -> Any:
+    """Return the paper's test with some options, which may be texts."""
+    given = {name: float(value) for name, value in options.items()}
+    if "sub_steps" in given:
+        given["sub_steps"] = int(given["sub_steps"])
+    return paper.test(**given)  # type: ignore[arg-type]
+
+
+def by_band(run: Any) -> dict[str, float]:
+    """Return the rms error of the coupling force in bands of frequency, relative to the exact force there."""
+    f, exact = paper.spectrum(run["reference.force"], run.time[1])
+    error = paper.spectrum(run["force"] - run["reference.force"], run.time[1])[1]
+    found = {}
+    for name, (low, high) in BANDS.items():
+        inside = (f > low) & (f < high)
+        found[name] = float(np.sqrt(np.sum(error[inside] ** 2) / np.sum(exact[inside] ** 2)))
+    return found
+
+
+def main(out: Path, most: int = 12) -> dict[str, Any]:
+    """Draw figures 2, 3, 5 and 6 and maps up to `most` sub-steps; print what was found and return its numbers."""
+    out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {"table 2": paper.table_2()}
+    print("Table 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
+    files = [transient(paper.test().run(paper.SECONDS), out / "sub_steps_figure_2.png")]
+    print(f"\n{'':26} {'stable':>6} {'radius':>8} {'error':>9}   and in the bands {', '.join(BANDS)}")
+    for figure, cases in FIGURES.items():
+        runs = {title: test_of(options).run(paper.SECONDS) for title, options in cases.items()}
+        files.append(compared(runs, out / f"sub_steps_{figure}.png"))
+        for title, run in runs.items():
+            numbers = paper.findings(run)
+            found[f"{figure}: {title}"] = numbers
+            bands = "  ".join(f"{x:8.2g}" for x in by_band(run).values())
+            print(
+                f"{title:26} {numbers['stable']!s:>6} {numbers['spectral_radius']:8.5f} "
+                f"{numbers['rms_error']:9.3g}   {bands}"
+            )
+
+    axes = [
+        Axis("sub_steps", tuple(str(k) for k in range(1, most + 1))),
+        Axis("time_step", ("0.001", "0.002", "0.004")),
+        Axis("P", ("0", "-1")),
+    ]
+    maps = study(lambda v: Case(test_of(v), 2.0, paper.findings), axes, ["stable", "error"], jobs=2)
+    files.append(out / "sub_steps_map.png")
+    heat_maps(maps, path=files[-1])
+    found["map"] = maps
+    print(f"\n{maps}")
+    print(
+        "\nVerdict: 4 ms need at least four sub-steps, or the error-force compensation, which makes every cell\n"
+        "of the map stable; accuracy comes from small time steps. An overshoot of 10 % destabilises near 44 Hz,\n"
+        "and the compensation takes that away."
+    )
+    print("Files:", *files)
+    return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
