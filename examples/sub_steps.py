@@ -1,7 +1,7 @@
 """A payload on a shaking table, the rocket in the computer: the study of Bayer, Dorka and Füllekrug (2000).
 
-Problem: the payload swings, so the scheme must be implicit; iterating would shake it. Newmark in sub-steps needs
-no iteration. How many sub-steps does it take, and what does an actuator that overshoots do to it?
+Problem: the payload swings, so the scheme must be implicit; iterating would shake it. Newmark in sub-steps
+needs no iteration. How many sub-steps does it take, and what does a table that overshoots do to it?
 Run: python examples/sub_steps.py out
 """
 
@@ -50,7 +50,7 @@ def by_band(run: Any) -> dict[str, float]:
 
 
 def main(out: Path, most: int = 12) -> dict[str, Any]:
-    """Draw figures 2, 3, 5 and 6 and maps up to `most` sub-steps; print what was found and return its numbers."""
+    """Draw figures 2, 3, 5 and 6 and maps up to `most` sub-steps; print and return what was found."""
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"table 2": paper.table_2()}
     print("Table 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
@@ -79,9 +79,9 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
     found["map"] = maps
     print(f"\n{maps}")
     print(
-        "\nVerdict: 4 ms need at least four sub-steps, or the error-force compensation, which makes every cell\n"
-        "of the map stable; accuracy comes from small time steps. An overshoot of 10 % destabilises near 44 Hz,\n"
-        "and the compensation takes that away."
+        "\nVerdict: 4 ms need at least four sub-steps, or the error-force compensation, which makes every\n"
+        "cell of the map stable; accuracy comes from small time steps. An overshoot of 10 % destabilises\n"
+        "near 44 Hz, and the compensation takes that away."
     )
     print("Files:", *files)
     return found
