@@ -10,8 +10,9 @@ import numpy as np
 
 from bondloop.hybrid.complete import Complete
 from bondloop.hybrid.wiring import DIVERGED, Signals
+from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
-from bondloop.integrate.substep import Coupling, SubStep
+from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update

@@ -8,7 +8,6 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bondloop.errors import InputError
 from bondloop.plots.axis_unit import labelled, pretty, quantity_of, scaled
@@ -18,6 +17,7 @@ from bondloop.plots.thinning import drawable, envelope
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from bondloop.records import Record
 

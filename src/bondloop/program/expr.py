@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     "normal": normal,
     "uniform": uniform,
 }
-"""Named functions, by their C99 names (``sign`` and the noise of Philox are ours), with their Python meaning."""
+"""Named functions, by their C99 names (``sign`` and Philox noise are ours), with their Python meaning."""
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 LOGIC = {"and", "or", "not"}

@@ -174,9 +174,8 @@ class Symbolic:
             column = _solve(matrix, [row.get(key, 0) for row in ends], loop.tears)
             for row, value in zip(solved, column, strict=True):
                 if value != 0:
-                    row[key] = value  # noqa: PERF403 - column by column
-        for t, row in zip(loop.tears, solved, strict=True):
-            memo[t] = row
+                    row[key] = value
+        memo.update(zip(loop.tears, solved, strict=True))
         for assign in loop.body:
             memo[assign.target] = self._row(assign.expr, memo)
 

@@ -83,7 +83,7 @@ def _roots(a: Array, d: Array) -> tuple[Array, Array]:
     """Roots of x² + d x + a, the smaller of two real ones without cancellation."""
     half = np.sqrt((d * d / 4 - a).astype(complex))
     x2 = -d / 2 - np.where(d >= 0, 1, -1) * half
-    real = (half.imag == 0) & (x2 != 0)
+    real = (half.imag == 0) & (np.abs(x2) > 1e-150)  # below that both are zero for any step
     x1 = np.where(real, a / np.where(real, x2, 1), -d / 2 + np.where(d >= 0, 1, -1) * half)
     return x1, x2
 
