@@ -354,7 +354,7 @@ class Derivation:
 
     def _inertia(self, node: int) -> None:
         part = self.flat.part[node]
-        if isinstance(part, el._Field):
+        if isinstance(part, el.Field):
             inertia_port(self, node)
             return
         bond, path = self.flat.incident[node][0], self.flat.path[node]
@@ -375,7 +375,7 @@ class Derivation:
 
     def _compliance(self, node: int) -> None:
         part = self.flat.part[node]
-        if isinstance(part, el._Field):
+        if isinstance(part, el.Field):
             effort_port(self, node, "displacement")
             return
         bond, path = self.flat.incident[node][0], self.flat.path[node]
@@ -402,7 +402,7 @@ class Derivation:
 
     def _resistor(self, node: int) -> None:
         part = self.flat.part[node]
-        if isinstance(part, el._Field):
+        if isinstance(part, el.Field):
             effort_port(self, node, "")
             return
         bond = self.flat.incident[node][0]

@@ -12,21 +12,38 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bondloop.bondgraph.field_elements import CField, Field, IField, RField
 from bondloop.bondgraph.laws import Law, check_number, check_plain, checked_coefficient, checked_size
-from bondloop.bondgraph.parts import Part
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.bondgraph.parts import Element
+from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
+from bondloop.errors import InputError, unknown_name
 
 __all__ = [
-    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "C", "CField", "De", "Df", "Element", "Function", "I",
-    "IField", "Input", "Integrator", "MSe", "MSf", "R", "RField", "Se", "Sf",
+    "GY",
+    "MC",
+    "MGY",
+    "MR",
+    "MTF",
+    "SS",
+    "TF",
+    "C",
+    "CField",
+    "De",
+    "Df",
+    "Element",
+    "Field",
+    "Function",
+    "I",
+    "IField",
+    "Input",
+    "Integrator",
+    "MSe",
+    "MSf",
+    "R",
+    "RField",
+    "Se",
+    "Sf",
 ]  # fmt: skip
-
-
-class Element(Part):
-    """Base of all elements that hold a law."""
-
-    signals = 0
-    """Least number of signal bonds it needs."""
 
 
 class _OnePort(Element):
@@ -326,176 +343,3 @@ class MGY(_ModulatedTwoPort):
     """Gyrator whose ratio is a function of signals."""
 
     word: ClassVar[str] = "ratio"
-
-
-class _Field(Element):
-    """An N-port element with a matrix; its ports are ``field[0]``, ``field[1]``, ..."""
-
-    word: ClassVar[str] = ""
-    symmetric: ClassVar[bool] = True
-    state_word: ClassVar[str] = ""
-
-    def __init__(self, matrix: Any = None, *, initial: Sequence[float] | None = None, **given: Any) -> None:
-        super().__init__()
-        kind = type(self).__name__
-        for key in given:
-            if key != self.word:
-                raise InputError(unknown_name("parameter", key, [self.word], where=kind))
-        matrix = given.get(self.word, matrix)
-        if matrix is None:
-            raise InputError(f"{kind} needs its {self.word} matrix")
-        self.matrix = matrix if hasattr(matrix, "tocsr") else _matrix(matrix)
-        n, m = self.matrix.shape
-        if n != m or n < 1:
-            raise InputError(f"{kind}({self.word}): expected a square matrix; found shape {(n, m)}")
-        self.size = int(n)
-        self._check(kind)
-        self.start = (
-            [0.0] * self.size if initial is None else [check_number(v, f"{kind}(initial)") for v in initial]
-        )
-        if len(self.start) != self.size:
-            raise InputError(f"{kind}(initial): expected {self.size} values; found {len(self.start)}")
-
-    def entries(self) -> list[list[tuple[int, Any]]]:
-        """Non-zero entries by row: (column, value)."""
-        if hasattr(self.matrix, "tocsr"):
-            m = self.matrix.tocsr()
-            return [
-                [(int(j), float(v)) for j, v in zip(m.indices[a:b], m.data[a:b], strict=True) if v]
-                for a, b in zip(m.indptr[:-1], m.indptr[1:], strict=True)
-            ]
-        return [
-            [(j, self.matrix[i, j]) for j in range(self.size or 0) if self.matrix[i, j] != 0]
-            for i in range(self.size or 0)
-        ]
-
-    def _check(self, kind: str) -> None:
-        if self.symmetric and hasattr(self.matrix, "free_symbols") and self.matrix != self.matrix.T:
-            raise InputError(
-                f"{kind}({self.word}): the matrix is not symmetric; "
-                "a storage field that conserves energy needs a symmetric matrix"
-            )
-        numeric = not hasattr(self.matrix, "free_symbols")
-        if numeric and not np.all(
-            np.isfinite(self.matrix.data if hasattr(self.matrix, "tocsr") else self.matrix)
-        ):
-            raise InputError(f"{kind}({self.word}): the matrix has entries that are not finite")
-        if numeric and self.symmetric:
-            difference = abs(self.matrix - self.matrix.T)
-            largest = difference.max()
-            if largest > 1e-9 * abs(self.matrix).max():
-                raise InputError(
-                    f"{kind}({self.word}): the matrix is not symmetric (entries differ by {largest:.3g}); "
-                    "a storage field that conserves energy needs a symmetric matrix"
-                )
-
-
-def _matrix(given: Any) -> Any:
-    if hasattr(given, "free_symbols"):
-        if given.free_symbols:
-            return given
-        given = given.tolist()
-    try:
-        rows = [list(r) for r in given]
-    except TypeError:
-        raise InputError(f"expected a square matrix, as rows of numbers; found {given!r}") from None
-    if any(getattr(v, "free_symbols", None) for row in rows for v in row):
-        import sympy as sp
-
-        return sp.Matrix(rows)
-    try:
-        return np.atleast_2d(np.asarray(rows, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError("expected a matrix of numbers or SymPy expressions") from None
-
-
-class IField(_Field):
-    """Inertia field: momentum = mass @ flow, with a symmetric mass matrix. Its states are the flows.
-
-    Flows are kept as states because then mass @ d(flow)/dt = effort holds as it stands: the mass matrix goes
-    into E and is never inverted, so that a sparse one stays sparse.
-    """
-
-    word: ClassVar[str] = "mass"
-    state_word: ClassVar[str] = "flow"
-
-    def _check(self, kind: str) -> None:
-        super()._check(kind)
-        if hasattr(self.matrix, "tocsr"):
-            diagonal = self.matrix.diagonal()
-            if diagonal.min() <= 0:  # all that can be said at little cost; a singular one shows when solved
-                raise InputError(
-                    f"{kind}(mass): the matrix is not positive definite (diagonal entry "
-                    f"{int(diagonal.argmin())} is {diagonal.min():.3g}); every degree of freedom needs a mass"
-                )
-        elif not hasattr(self.matrix, "free_symbols"):
-            smallest = float(np.linalg.eigvalsh(self.matrix).min())
-            if smallest <= 0:
-                raise InputError(
-                    f"{kind}(mass): the matrix is not positive definite (smallest eigenvalue "
-                    f"{smallest:.3g}); check for a degree of freedom without mass"
-                )
-
-
-class CField(_Field):
-    """Compliance field: effort = stiffness @ displacement, with a symmetric stiffness matrix."""
-
-    word: ClassVar[str] = "stiffness"
-    state_word: ClassVar[str] = "displacement"
-
-
-class RField(_Field):
-    """Resistor field: effort = resistance @ flow."""
-
-    word: ClassVar[str] = "resistance"
-    symmetric: ClassVar[bool] = False
-
-    def __init__(self, matrix: Any = None, **given: Any) -> None:
-        if "initial" in given:
-            raise InputError("RField stores nothing, so it has no initial value")
-        super().__init__(matrix, **given)
-
-
-class _SignalPart(Part):
-    is_signal = True
-
-
-class Input(_SignalPart):
-    """An input of the model as a signal: ``Input("x_d") >> MC(...)``."""
-
-    symbol = "u"
-
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
-        self.input_name = name
-
-
-class De(_SignalPart):
-    """Effort detector: ``zero >> De()``. It is an output, and its signal can be bonded on."""
-
-
-class Df(_SignalPart):
-    """Flow detector: ``one >> Df()``. It is an output, and its signal can be bonded on."""
-
-
-class Integrator(_SignalPart):
-    """Integral of a signal over time, a state: ``Df() >> Integrator()`` is a displacement or an angle."""
-
-    symbol = "∫"
-    state_word: ClassVar[str] = "value"
-
-    def __init__(self, initial: float | str = 0.0) -> None:
-        super().__init__()
-        self.start = check_plain(initial, "Integrator(initial)")
-
-
-class Function(_SignalPart):
-    """A signal computed from signals, in the order in which they are bonded to it."""
-
-    symbol = "ƒ"
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        if not callable(function):
-            raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
-        self.function = function

@@ -17,7 +17,7 @@ __all__ = ["effort_port", "inertia_port"]
 def inertia_port(d: Derivation, node: int) -> None:
     """Row i of mass @ d(flow)/dt = effort; the flow is the state."""
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
-    assert isinstance(part, el._Field)
+    assert isinstance(part, el.Field)
     bond, first = flat.incident[node][0], flat.first[part]
     if d._gives_effort(bond, node):
         raise ModelError(
@@ -52,7 +52,7 @@ def inertia_port(d: Derivation, node: int) -> None:
 def effort_port(d: Derivation, node: int, word: str) -> None:
     """Write down a port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
-    assert isinstance(part, el._Field)
+    assert isinstance(part, el.Field)
     bond, first = flat.incident[node][0], flat.first[part]
     if i == 0 and word:
         for k in range(part.size or 0):
@@ -100,7 +100,7 @@ def effort_port(d: Derivation, node: int, word: str) -> None:
             d._define(target, rest / diagonal if into else -(rest / diagonal))
 
 
-def _entries(d: Derivation, part: el._Field) -> list[list[tuple[int, Expr]]]:
+def _entries(d: Derivation, part: el.Field) -> list[list[tuple[int, Expr]]]:
     found = d.entries.get(part)
     if found is None:
         path = d.flat.paths[part]

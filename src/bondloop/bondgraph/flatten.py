@@ -104,7 +104,7 @@ def flatten(model: Model) -> Flat:
         if size is None:
             size = _adapted_size(part, bonds)
         first[part] = len(kinds)
-        if size == 1 and not isinstance(part, el._Field):
+        if size == 1 and not isinstance(part, el.Field):
             kinds.append(kind)
             parts.append(part)
             names.append(path)
@@ -162,7 +162,7 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
         if (
             index is None
             and other.size is not None
-            and not isinstance(other, el._Field)
+            and not isinstance(other, el.Field)
             and not other.is_signal
         ):
             return other.size
@@ -182,7 +182,7 @@ def _size_beyond(part: Part, bonds: list[Bond]) -> int:
             last = onward[0]
             other = _other(last, other)
         index = last.head_index if last.head is other else last.tail_index
-        if index is None and other.size is not None and not isinstance(other, el._Field):
+        if index is None and other.size is not None and not isinstance(other, el.Field):
             return other.size
     return 1
 

@@ -15,7 +15,7 @@ from bondloop.errors import ModelError
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
 
-__all__ = ["Bond", "One", "Part", "Port", "Terminal", "Zero", "bond"]
+__all__ = ["Bond", "Element", "One", "Part", "Port", "Terminal", "Zero", "bond"]
 
 
 class Bond:
@@ -216,3 +216,10 @@ class Port(Part):
     def _home(self) -> Model | None:
         model = self._owner
         return model if model is None or model._owner is None else model._owner
+
+
+class Element(Part):
+    """Base of all elements that hold a law."""
+
+    signals = 0
+    """Least number of signal bonds it needs."""

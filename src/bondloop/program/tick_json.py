@@ -275,7 +275,7 @@ class _Reader:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Field:
+class Field:
     """What is known of a dataclass's field."""
 
     hint: Any
@@ -283,11 +283,11 @@ class _Field:
 
 
 @cache
-def _fields(cls: Any) -> dict[str, _Field]:
+def _fields(cls: Any) -> dict[str, Field]:
     hints = get_type_hints(cls)
     missing = dataclasses.MISSING
     return {
-        f.name: _Field(hints[f.name], f.default is not missing or f.default_factory is not missing)
+        f.name: Field(hints[f.name], f.default is not missing or f.default_factory is not missing)
         for f in dataclasses.fields(cls)
     }
 

@@ -1,0 +1,57 @@
+"""Signal parts: detectors, inputs, integrators and functions of signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from bondloop.bondgraph.laws import check_plain
+from bondloop.bondgraph.parts import Part
+from bondloop.errors import ModelError
+
+__all__ = ["De", "Df", "Function", "Input", "Integrator"]
+
+
+class _SignalPart(Part):
+    is_signal = True
+
+
+class Input(_SignalPart):
+    """An input of the model as a signal: ``Input("x_d") >> MC(...)``."""
+
+    symbol = "u"
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__()
+        self.input_name = name
+
+
+class De(_SignalPart):
+    """Effort detector: ``zero >> De()``. It is an output, and its signal can be bonded on."""
+
+
+class Df(_SignalPart):
+    """Flow detector: ``one >> Df()``. It is an output, and its signal can be bonded on."""
+
+
+class Integrator(_SignalPart):
+    """Integral of a signal over time, a state: ``Df() >> Integrator()`` is a displacement or an angle."""
+
+    symbol = "∫"
+    state_word: ClassVar[str] = "value"
+
+    def __init__(self, initial: float | str = 0.0) -> None:
+        super().__init__()
+        self.start = check_plain(initial, "Integrator(initial)")
+
+
+class Function(_SignalPart):
+    """A signal computed from signals, in the order in which they are bonded to it."""
+
+    symbol = "ƒ"
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        if not callable(function):
+            raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
+        self.function = function
