@@ -18,6 +18,7 @@ from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
+from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
 from bondloop.errors import ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
@@ -101,7 +102,7 @@ class Derivation:
                 self.tears.append(out)
         for part in flat.signals:
             if part.is_signal:
-                self._signal(part)
+                signal_value(self, part)
         dots = self.dots
         input_rates: dict[Var, Var] = {}
         if self.rate_goals:
@@ -114,7 +115,9 @@ class Derivation:
         if isinstance(outputs, str):
             outputs = [outputs]
         if outputs is None:
-            wanted = {flat.paths[p]: self._signal(p) for p in flat.signals if isinstance(p, (el.De, el.Df))}
+            wanted = {
+                flat.paths[p]: signal_value(self, p) for p in flat.signals if isinstance(p, (el.De, el.Df))
+            }
             wanted.update(self.sensed)
         else:
             for path in outputs:
@@ -285,7 +288,7 @@ class Derivation:
         bond = flat.incident[node][0]
         target = self.effort[bond] if flat.kind[node] == SE else self.flow[bond]
         if isinstance(part, el._ModulatedSource):
-            self._define(target, self._modulated(part, part.modulation))
+            self._define(target, modulated(self, part, part.modulation))
             return
         assert isinstance(part, el._Source)
         if part.value is not None and not isinstance(part.value, float):  # symbols: a constant of the model
@@ -328,10 +331,10 @@ class Derivation:
         """Return the law of a one-port and its inverse, as functions of expressions."""
         flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
         if isinstance(part, el.MR):
-            factor = self._modulated(part, part.modulation)
+            factor = modulated(self, part, part.modulation)
             return lambda x: factor * x, lambda y, _: y / factor
         if isinstance(part, el.MC):
-            return lambda x: self._modulated(part, part.modulation, x), self._not_inverted(part)
+            return lambda x: modulated(self, part, part.modulation, x), not_inverted(self, part)
         assert isinstance(part, el._OnePort)
         if part.coefficient is not None:
             name, value, form = part.coefficient
@@ -428,7 +431,7 @@ class Derivation:
         if flat.head[first] != node:
             first, second = second, first
         if isinstance(part, el._ModulatedTwoPort):
-            n = self._modulated(part, part.modulation)
+            n = modulated(self, part, part.modulation)
         else:
             assert isinstance(part, el._TwoPort)
             n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient)
@@ -447,79 +450,6 @@ class Derivation:
         else:
             self._define(f2, Op("div", (e1, n)))
             self._define(f1, Op("div", (e2, n)))
-
-    # ---------------------------------------------------------------- signals
-
-    def _signal(self, part: Part) -> Expr:
-        """Value of a signal part."""
-        value = self.signal_values.get(part)
-        if value is not None:
-            return value
-        path = self.flat.paths[part]
-        if isinstance(part, el.Input):
-            owner = path.rpartition(".")[0]
-            name = path if part.input_name is None else (f"{owner}." if owner else "") + part.input_name
-            value = self.signal_values[part] = self._input(name, path)
-            return value
-        source, index = self.flat.signals[part][0]
-        if isinstance(part, (el.De, el.Df)):
-            value = self._common(self.flat.first[source] + index)
-        elif isinstance(part, el.Integrator):
-            state = Var(f"{path}.value")
-            value = self.signal_values[part] = state
-            self.states[state] = self._signal(source)
-            if part.start:
-                self.initial[state] = part.start
-        else:
-            assert isinstance(part, el.Function)
-            target = Var(f"{path}.value")
-            value = self.signal_values[part] = target
-            self.definitions[target] = self._modulated(part, part.function)
-        self.signal_values[part] = value
-        return value
-
-    def _not_inverted(self, part: Part) -> Callable[[Expr, Var], Expr]:
-        def refuse(_y: Expr, _x: Var) -> Expr:
-            raise ModelError(
-                f"{self.flat.paths[part]} ({part.symbol}) is forced into derivative causality, "
-                "in which its law has no "
-                "inverse; put a resistor or inertia between it and the source that forces it"
-            )
-
-        return refuse
-
-    def _modulated(self, part: Part, function: Callable[..., Any] | None, first: Expr | None = None) -> Expr:
-        """Expression of a function of a part's signals (after ``first``, before its named parameters)."""
-        values = [self._signal(source) for source, _ in self.flat.signals.get(part, [])]
-        path = self.flat.paths[part]
-        if not values:
-            raise ModelError(f"{path} needs a signal; bond a detector to it")
-        if function is None:
-            if len(values) != 1:
-                raise ModelError(f"{path} has {len(values)} signals but no function to combine them")
-            return values[0]
-        import inspect
-
-        import sympy as sp
-
-        given = getattr(part, "parameters", {})
-        named = {n: self._parameter(f"{path}.{n}", v) for n, v in given.items()}
-        names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-        count = len([n for n in names if n not in named]) - (first is not None)
-        if count != len(values):
-            raise ModelError(
-                f"{path}: its function takes {count} signals, but {len(values)} are bonded to it"
-            )
-        arguments = [*([first] if first is not None else []), *values]
-        symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(arguments))]
-        keywords = {n: sp.Symbol(n, real=True) for n in named}
-        table: dict[Any, Expr] = dict(zip(symbols, arguments, strict=True))
-        table.update({keywords[n]: v for n, v in named.items()})
-
-        def variable(symbol: Any) -> Expr:
-            return table[symbol] if symbol in table else self._symbol(symbol)
-
-        return from_sympy(sp.sympify(function(*symbols, **keywords)), variable, path)
 
 
 _LAWS: dict[int, Callable[[Derivation, int], None]] = {

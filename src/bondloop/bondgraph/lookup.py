@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.flatten import GY, ONE, SE, TF, ZERO
+from bondloop.bondgraph.modulation import signal_value
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr
 
@@ -23,7 +24,7 @@ def variable_at(d: Derivation, path: str) -> Expr:
             return found
     part = d.signals_by_path.get(path)
     if part is not None:
-        return d._signal(part)
+        return signal_value(d, part)
     var = d.variables_by_name.get(path)
     if var is not None:
         return var
