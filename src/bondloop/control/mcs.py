@@ -11,7 +11,6 @@ import numpy as np
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function, select
-from bondloop.program.system import System
 
 if TYPE_CHECKING:
     from bondloop.substructure.half import NumericalHalf
@@ -114,22 +113,13 @@ class MCS(Controller):
             commands.append(law.command(index, model, measured[i], seen, references))
         displacements = tuple(m[0] for m in measured)
         velocities = tuple(m[1] for m in measured) if self.order == 2 else ()
-        system = System(
-            "computer",
-            law.states,
-            [*half.efforts, *half.excitations, *displacements, *velocities, *signals],
-            {f"command{index}": u for index, u in zip(names, commands, strict=True)},
-            {**half.system.parameters_by_var, **law.parameters},
-            law.definitions,
-            tears=half.system.tears,
-            initial=half.system.initial_by_var,
-            dots=half.system.dots,
-            input_rates=half.system.input_rates,
-            input_defaults={u: half.system.input_defaults.get(u.name, 0.0) for u in half.system.input_vars},
-            lookup=half.system.expression,
-            dependent=half.system.dependent,
-            remarks=half.system.remarks,
-            iterations=half.system.iterations,
+        system = half.system.replaced(
+            name="computer",
+            states=law.states,
+            inputs=[*half.efforts, *half.excitations, *displacements, *velocities, *signals],
+            outputs={f"command{index}": u for index, u in zip(names, commands, strict=True)},
+            parameters={**half.system.parameters_by_var, **law.parameters},
+            definitions=law.definitions,
         )
         return Design(
             system,

@@ -10,12 +10,12 @@ from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError, SolveError
 from bondloop.program.expr import Expr, Var
 from bondloop.program.inversion import Inverse, invert
-from bondloop.program.system import System
 from bondloop.substructure.half import NumericalHalf, numerical_half
 from bondloop.transfer.base import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
+    from bondloop.program.system import System
 
 __all__ = ["VirtualJunction"]
 
@@ -96,23 +96,20 @@ class VirtualJunction(Controller):
         outputs: dict[str, Expr] = {
             (f"command[{i}]" if several else "command"): t.command for i, t in enumerate(transfers)
         }
-        system = System(
-            "computer",
-            {**states, **extra},
-            [*half.efforts, *half.excitations],
-            outputs,
-            {**half.system.parameters_by_var, **plant.parameters_by_var},
-            inverse.definitions,
+        system = half.system.replaced(
+            name="computer",
+            states={**states, **extra},
+            inputs=[*half.efforts, *half.excitations],
+            outputs=outputs,
+            parameters={**half.system.parameters_by_var, **plant.parameters_by_var},
+            definitions=inverse.definitions,
             tears=[*half.system.tears, *plant.tears],
             initial={
                 k: v for k, v in {**half.system.initial_by_var, **plant.initial_by_var}.items() if k in states
             },
             dots={s: d for s, d in half.system.dots.items() if s in states},
             input_rates=inverse.input_rates,
-            input_defaults={u: half.system.input_defaults.get(u.name, 0.0) for u in half.system.input_vars},
-            lookup=half.system.expression,
             dependent=[*half.system.dependent, *(s.name for s in inverse.dependent)],
-            remarks=half.system.remarks,
             iterations=max(half.system.iterations, plant.iterations),
         )
         return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)

@@ -65,23 +65,7 @@ def with_values(system: System, values: Mapping[str, float]) -> System:
     """Return the same system, over the same variables, with some parameter values replaced by name."""
     if not values:
         return system
-    return System(
-        system.name,
-        dict(zip(system.state_vars, system.rate_exprs, strict=True)),
-        system.input_vars,
-        system.output_exprs,
-        {**system.parameters_by_var, **_named(system, values)},
-        system.definitions,
-        tears=system.tears,
-        initial=system.initial_by_var,
-        dots=system.dots,
-        input_rates=system.input_rates,
-        input_defaults={u: system.input_defaults.get(u.name, 0.0) for u in system.input_vars},
-        lookup=system.expression,
-        dependent=system.dependent,
-        remarks=system.remarks,
-        iterations=system.iterations,
-    )
+    return system.replaced(parameters={**system.parameters_by_var, **_named(system, values)})
 
 
 def _named(system: System, values: Mapping[str, float]) -> dict[Var, float]:

@@ -22,8 +22,6 @@ __all__ = ["sensitivity_system"]
 
 def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
     """Return the system with its sensitivities as further states and outputs."""
-    from bondloop.program.system import System
-
     by_name = {v.name: v for v in system.parameters_by_var}
     states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
     outputs = dict(system.output_exprs)
@@ -59,20 +57,13 @@ def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
                 tears.append(companion)
         for name, expr in system.output_exprs.items():
             outputs[f"d({name})/d({path})"] = tangent(expr, seeds)
-    return System(
-        f"{system.name}_sensitivity",
-        states,
-        system.input_vars,
-        outputs,
-        system.parameters_by_var,
-        definitions,
+    return system.replaced(
+        name=f"{system.name}_sensitivity",
+        states=states,
+        outputs=outputs,
+        definitions=definitions,
         tears=tears,
-        initial=system.initial_by_var,
         dots=dots,
-        input_rates=system.input_rates,
-        dependent=system.dependent,
-        input_defaults={v: system.input_defaults.get(v.name, 0.0) for v in system.input_vars},
-        iterations=system.iterations,
     )
 
 

@@ -101,6 +101,27 @@ class System:
         self.iterations = iterations
         self._lookup = lookup
 
+    def replaced(self, **changes: Any) -> System:
+        """Return a system that differs from this one in some arguments of the constructor."""
+        own: dict[str, Any] = {
+            "name": self.name,
+            "states": dict(zip(self.state_vars, self.rate_exprs, strict=True)),
+            "inputs": self.input_vars,
+            "outputs": self.output_exprs,
+            "parameters": self.parameters_by_var,
+            "definitions": self.definitions,
+            "tears": self.tears,
+            "initial": self.initial_by_var,
+            "dots": self.dots,
+            "input_rates": self.input_rates,
+            "input_defaults": {u: self.input_defaults.get(u.name, 0.0) for u in self.input_vars},
+            "lookup": self.expression,
+            "dependent": self.dependent,
+            "remarks": self.remarks,
+            "iterations": self.iterations,
+        }
+        return System(**{**own, **changes})
+
     # ------------------------------------------------------------------ names
 
     @cached_property
