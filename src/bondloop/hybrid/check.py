@@ -11,6 +11,7 @@ import numpy as np
 
 from bondloop.bondgraph.cut import interfaces, rejoin
 from bondloop.errors import BondloopError
+from bondloop.hybrid.wiring import loop_links
 from bondloop.program.compose import connect, prefixed, with_values
 from bondloop.program.one_step import OneStep, one_step
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
@@ -18,7 +19,7 @@ from bondloop.transfer.base import Transfer, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
-    from bondloop.program.expr import Expr, Var
+    from bondloop.program.expr import Expr
     from bondloop.program.statespace import StateSpace
 
 __all__ = ["Check", "Lag", "check"]
@@ -218,11 +219,7 @@ def _clean(value: float) -> float:
 def closed_loop(test: HybridTest) -> StateSpace:
     """Return the whole loop without sampling, linearised at its initial state."""
     design, rig = test.design, test.rig_system
-    links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
-    links.update(zip(design.efforts, rig.forces, strict=True))
-    links.update(zip(design.displacements, rig.displacements, strict=False))
-    links.update(zip(design.velocities, rig.velocities, strict=False))
-    whole = connect("loop", [design.system, rig.system], links, {})
+    whole = connect("loop", [design.system, rig.system], loop_links(design, rig), {})
     return whole.linearise(whole.initial())
 
 

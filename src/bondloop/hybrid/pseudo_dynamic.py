@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
+from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.stability import Stability
 from bondloop.integrate.substep import SubStep
 from bondloop.program.one_step import one_step
@@ -20,7 +20,6 @@ from bondloop.structures.matrices import Matrices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid.run import Run
     from bondloop.integrate.structural.base import Scheme
     from bondloop.program.tick import Tick
     from bondloop.rigs.sub_stepped import SubSteppedRig
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["PseudoDynamicTest"]
 
 
-class PseudoDynamicTest:
+class PseudoDynamicTest(Rehearsable):
     """A pseudo-dynamic test with a sub-structure on a rig, in real time or slower.
 
     Parameters
@@ -207,29 +206,6 @@ class PseudoDynamicTest:
     def check(self) -> Stability:
         """Whether the test is stable: the eigenvalues of one step of the tick that would run."""
         return Stability(one_step(self.tick))
-
-    def run(
-        self,
-        seconds: float,
-        *,
-        backend: str = "auto",
-        every: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Run:
-        """Rehearse the test for a time of the structure; see :meth:`bondloop.hybrid.HybridTest.run`."""
-        from bondloop.hybrid.run import rehearse
-
-        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
-
-    def write_c(self, folder: str | Path) -> Path:
-        """Write the tick as C into a folder; return the file."""
-        from bondloop.compile import write_c
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.tick.name}.c"
-        path.write_text(write_c(self.tick))
-        return path
 
     def describe(self) -> dict[str, Any]:
         """Describe the test for run files."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from bondloop.hybrid.wiring import DIVERGED, Signals
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
 from bondloop.integrate.substep import SubStep
-from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.tick import Channel, Step, Tick, identifier, reads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,36 +176,10 @@ class PseudoDynamicTick:
         channels = self._channels()
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
         every = [*self.signals.steps, *steps]
-        used = _used(every)
-        name = re.sub(r"\W", "_", self.test.name, flags=re.ASCII)
+        used = reads(every)
         return Tick(
-            name if name[:1].isalpha() else f"test_{name}",
+            identifier(self.test.name, "test_"),
             self.test.period, self.time, self.count, tables, self.states,
             {v: x for v, x in self.all_parameters.items() if v in used},
             tuple(every), tuple(channels), self._bounds(channels),
         )  # fmt: skip
-
-
-def _used(steps: Sequence[Step]) -> set[Var]:
-    """Variables that statements read: parameters that are built into matrices are not among them."""
-    found: set[Var] = set()
-
-    def look(exprs: Sequence[Any]) -> None:
-        for e in exprs:
-            found.update(variables(e))
-
-    for step in steps:
-        if isinstance(step, Assign):
-            look([step.expr])
-        elif isinstance(step, Delay):
-            look([step.source])
-        elif isinstance(step, Product):
-            look(step.sources)
-        elif isinstance(step, Update):
-            look([e for _, e in step.pairs])
-        elif isinstance(step, Loop):
-            look([a.expr for a in (*step.body, *step.tangents)])
-            look([*step.definitions, *(e for row in step.jacobian for e in row)])
-        elif isinstance(step, Repeat):
-            found |= _used(step.body)
-    return found

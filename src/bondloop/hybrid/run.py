@@ -23,9 +23,7 @@ from bondloop.records import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-    from bondloop.hybrid.simulation import Simulation
-    from bondloop.hybrid.test import HybridTest
+    from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.plots import RunPlots
     from bondloop.program.tick import Tick
 
@@ -123,7 +121,7 @@ class Run:
 
 
 def rehearse(
-    test: HybridTest | PseudoDynamicTest | Simulation,
+    test: Rehearsable,
     seconds: float,
     *,
     backend: str = "auto",
@@ -141,9 +139,8 @@ def rehearse(
         "every": every,
         "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},
     }
-    remedies = getattr(test, "remedies", None)
-    if remedies:
-        description["remedies"] = remedies
+    if test.remedies:
+        description["remedies"] = test.remedies
     return _finish(test.tick, result, runner, description, {"seed": test.seed})
 
 

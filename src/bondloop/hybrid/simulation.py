@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import _signal
 from bondloop.hybrid.wiring import DIVERGED, Signals, unit_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.tick import Channel, Step, Tick
+from bondloop.program.tick import Channel, Step, Tick, identifier
 
 if TYPE_CHECKING:
-    from bondloop.hybrid.run import Run
     from bondloop.program.system import System
 
 __all__ = ["Simulation"]
 
 
-class Simulation:
+class Simulation(Rehearsable):
     """Systems integrated side by side under one excitation, for comparison.
 
     Parameters
@@ -62,7 +61,6 @@ class Simulation:
         self.integrator = integrator or RK4()
         self.values = dict(values or {})
         self.name = name
-        self.seed = None
         self.systems = {key: prefixed(s, f"{key}.") for key, s in systems.items()}
         known = sorted({u for s in systems.values() for u in s.inputs})
         for given in self.excitation:
@@ -120,9 +118,8 @@ class Simulation:
             ]
         channels += [Channel(n, signals.at(n, s, 0.0), "") for n, s in self.excitation.items()]
         tables = tuple(v for _, now, after in signals.tables.values() for v in (now, after))
-        identifier = re.sub(r"\W", "_", self.name, flags=re.ASCII)
         tick = Tick(
-            identifier if identifier[:1].isalpha() else f"simulation_{identifier}",
+            identifier(self.name, "simulation_"),
             self.period, time, count, tables, states, parameters, (*signals.steps, *steps), tuple(channels),
             {c.name: DIVERGED for c in channels},
         )  # fmt: skip
@@ -137,19 +134,6 @@ class Simulation:
     def tables(self) -> dict[str, Any]:
         """Signals that are read from tables."""
         return {name: s for name, (s, _, _) in self._built[1].tables.items()}
-
-    def run(
-        self,
-        seconds: float,
-        *,
-        backend: str = "auto",
-        every: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Run:
-        """Run for a given time; see :meth:`bondloop.hybrid.HybridTest.run`."""
-        from bondloop.hybrid.run import rehearse
-
-        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
 
     def describe(self) -> dict[str, Any]:
         """Return the description for run files."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.wiring import Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.control.base import Controller, Design
     from bondloop.hybrid.check import Check
-    from bondloop.hybrid.run import Run
     from bondloop.program.expr import Expr
     from bondloop.program.signals import Signal
     from bondloop.program.system import System
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["HybridTest"]
 
 
-class HybridTest:
+class HybridTest(Rehearsable):
     """A hybrid test.
 
     Parameters
@@ -238,41 +237,6 @@ class HybridTest:
         from bondloop.hybrid.check import check
 
         return check(self)
-
-    def run(
-        self,
-        seconds: float,
-        *,
-        backend: str = "auto",
-        every: int = 1,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Run:
-        """Rehearse the test.
-
-        Parameters
-        ----------
-        seconds
-            Length of the test.
-        backend
-            ``"c"``, ``"numpy"``, or ``"auto"``: C where a compiler is found.
-        every
-            Record every so many samples.
-        progress
-            Called with (samples done, samples in all).
-        """
-        from bondloop.hybrid.run import rehearse
-
-        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
-
-    def write_c(self, folder: str | Path) -> Path:
-        """Write the tick as C into a folder; return the file."""
-        from bondloop.compile import write_c
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{self.tick.name}.c"
-        path.write_text(write_c(self.tick))
-        return path
 
     def describe(self) -> dict[str, Any]:
         """Describe the test for run files: everything that makes it what it is."""

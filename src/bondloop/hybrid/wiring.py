@@ -10,7 +10,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, instantiate
+from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
 from bondloop.rigs.imperfections import Context
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.rigs.emulated import Emulated, RigSystem
 
-__all__ = ["DIVERGED", "Signals", "Wiring", "unit_of"]
+__all__ = ["DIVERGED", "Signals", "Wiring", "loop_links", "unit_of"]
 
 DIVERGED = 1e9
 """A channel beyond this magnitude (SI units) has diverged, whatever the limits."""
@@ -96,9 +96,8 @@ class Wiring:
                         if re.fullmatch(rf"{re.escape(name)}(\[\d+\])?", c.name):
                             bounds[c.name] = limit
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
-        name = re.sub(r"\W", "_", test.name, flags=re.ASCII)
         return Tick(
-            name if name[:1].isalpha() else f"test_{name}",
+            identifier(test.name, "test_"),
             test.period, self.time, self.count, tables, self.states, self.parameters,
             (*self.signals.steps, *self.steps), tuple(channels), bounds,
         )  # fmt: skip
@@ -118,8 +117,7 @@ class Wiring:
         if unknown:
             raise InputError(
                 f"the rate of {', '.join(unknown)} is needed, which is not measured: a storage of the "
-                "numerical "
-                "half is driven directly at the interface; cut elsewhere, or put a mass there"
+                "numerical half is driven directly at the interface; cut elsewhere, or put a mass there"
             )
         rates = {r: self._signal_of(u) for u, r in system.input_rates.items()}
 
@@ -147,17 +145,10 @@ class Wiring:
                 "continuous coupling is ideal: it has no sensors, no latency and no drive imperfections; "
                 "use coupling='sampled'"
             )
-        links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
-        zero = Const(0.0)
-        links.update(
-            {e: f if test.feedback else zero for e, f in zip(design.efforts, rig.forces, strict=True)}
-        )
-        links.update(zip(design.displacements, rig.displacements, strict=False))
-        links.update(zip(design.velocities, rig.velocities, strict=False))
         parts = [design.system, rig.system]
         if test.reference_system is not None:
             parts.append(test.reference_system)
-        whole = connect("test", parts, links, {})
+        whole = connect("test", parts, loop_links(design, rig, feedback=test.feedback), {})
         self._add(whole)
         goals = [e for _, e, _ in self._wanted()]
         made = test.integrator.discretise(whole, test.period, self._inputs_at(whole, {}), goals)
@@ -180,9 +171,7 @@ class Wiring:
             *(e for n, e, _ in wanted if n.startswith("rig.")),
         ]
         program = rig.system.schedule(rig_goals)
-        needed = {
-            v for s in program for a in ([s] if isinstance(s, Assign) else s.body) for v in variables(a.expr)
-        }
+        needed = reads(program)
         for u, h in held.items():
             given[u] = h
             if u in needed or any(u in variables(g) for g in rig_goals):
@@ -355,6 +344,16 @@ class Wiring:
                     if word in test.rig.sensors:
                         channels.append(Channel(f"measured.{word}{suffix}", self.measured[word][i], unit))
         return channels
+
+
+def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
+    """Return what drives what when computer and rig are joined directly, without sampling."""
+    links: dict[Var, Expr] = dict(zip(rig.commands, design.commands, strict=True))
+    for effort, force in zip(design.efforts, rig.forces, strict=True):
+        links[effort] = force if feedback else Const(0.0)
+    links.update(zip(design.displacements, rig.displacements, strict=False))
+    links.update(zip(design.velocities, rig.velocities, strict=False))
+    return links
 
 
 def unit_of(path: str) -> str:

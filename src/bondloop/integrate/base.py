@@ -12,9 +12,10 @@ from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.tick import Step, instantiate
 
 if TYPE_CHECKING:
+    from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
 
-__all__ = ["Discretised", "InputsAt", "Integrator", "check_period"]
+__all__ = ["Discretised", "InputsAt", "Integrator", "check_period", "linear_space"]
 
 InputsAt = Callable[[float], Mapping[Var, Expr]]
 """Gives the inputs of a system at a fraction of the step: 0 at its beginning, 1 at its end."""
@@ -72,6 +73,18 @@ class Integrator(ABC):
         given.update(inputs(0.0))
         steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
         return list(steps), table
+
+
+def linear_space(system: System, which: str) -> StateSpace:
+    """Return the explicit state space of a system for an integrator that needs a linear one."""
+    if not system.is_linear:
+        raise InputError(
+            f"{system.name} is nonlinear; the {which} integrator needs a linear system (use RK4)"
+        )
+    if system.input_rates:
+        names = ", ".join(u.name for u in system.input_rates)
+        raise InputError(f"{system.name} needs the rate of {names}, which a held input has not; use RK4")
+    return system.numeric().explicit()
 
 
 def check_period(period: float) -> Const:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
 from bondloop.program.expr import Expr, Var
 from bondloop.program.tick import Product, Update
 
@@ -49,14 +49,7 @@ class Exact(Integrator):
         from scipy.linalg import expm
 
         h = check_period(period).value
-        if not system.is_linear:
-            raise InputError(
-                f"{system.name} is nonlinear; the exact integrator needs a linear system (use RK4)"
-            )
-        if system.input_rates:
-            names = ", ".join(u.name for u in system.input_rates)
-            raise InputError(f"{system.name} needs the rate of {names}, which a held input has not; use RK4")
-        space = system.numeric().explicit()
+        space = linear_space(system, "exact")
         A, B = space.A.toarray(), space.B.toarray()
         n, m = B.shape
         # Van Loan: one exponential gives e^(Ah), and the integrals of e^(A(h-s)) B (s/h)^j for j = 0, 1, 2.

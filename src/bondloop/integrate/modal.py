@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update, instantiate
@@ -65,14 +65,7 @@ class Modal(Integrator):
         from scipy import sparse
 
         h = check_period(period).value
-        if not system.is_linear:
-            raise InputError(
-                f"{system.name} is nonlinear; the modal integrator needs a linear system (use RK4)"
-            )
-        if system.input_rates:
-            names = ", ".join(u.name for u in system.input_rates)
-            raise InputError(f"{system.name} needs the rate of {names}, which a held input has not; use RK4")
-        space = system.numeric().explicit()
+        space = linear_space(system, "modal")
         phi, constant, ramp = _propagators(space.A, space.B, h, system.states)
         now = inputs(0.0)
         given: dict[Var, Expr] = {v: v for v in system.state_vars}

@@ -7,7 +7,8 @@ products and repetitions with a fixed count, so its work is bounded and it alloc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,19 @@ from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Expr, Op, Var, substitute, variables
 from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["Channel", "Delay", "Product", "Repeat", "Step", "Tick", "Update", "instantiate", "targets"]
+__all__ = [
+    "Channel",
+    "Delay",
+    "Product",
+    "Repeat",
+    "Step",
+    "Tick",
+    "Update",
+    "identifier",
+    "instantiate",
+    "reads",
+    "targets",
+]
 
 
 @dataclass(frozen=True)
@@ -146,6 +159,40 @@ def targets(step: Step) -> list[Var]:
     return []
 
 
+def reads(steps: Sequence[Step]) -> set[Var]:
+    """Variables that steps read, at any depth; parameters built into matrices are not among them."""
+    found: set[Var] = set()
+    for step in steps:
+        if isinstance(step, Repeat):
+            found |= reads(step.body)
+            continue
+        exprs: list[Expr] = []
+        if isinstance(step, Assign):
+            exprs = [step.expr]
+        elif isinstance(step, Delay):
+            exprs = [step.source]
+        elif isinstance(step, Product):
+            exprs = list(step.sources)
+        elif isinstance(step, Update):
+            exprs = [e for _, e in step.pairs]
+        else:
+            exprs = [a.expr for a in (*step.body, *step.tangents)]
+            exprs += [*step.definitions, *(e for row in step.jacobian for e in row)]
+        for e in exprs:
+            found.update(variables(e))
+    return found
+
+
+def identifier(name: str, otherwise: str) -> str:
+    """Return a name as a C identifier; ``otherwise`` goes before one that does not begin with a letter.
+
+    >>> identifier("first test", "test_"), identifier("2nd", "test_")
+    ('first_test', 'test_2nd')
+    """
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if plain[:1].isalpha() else f"{otherwise}{plain}"
+
+
 def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
     """Every variable is computed before it is used; only states are updated."""
 
@@ -168,10 +215,7 @@ def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
             for e in step.sources:
                 need(e, "a matrix product")
         elif isinstance(step, Loop):
-            known.update(step.tears)
-            for a in (*step.body, *step.tangents):
-                need(a.expr, a.target.name)
-                known.add(a.target)
+            _check_loop(step, known, need)
         elif isinstance(step, Update):
             for v, e in step.pairs:
                 need(e, v.name)
@@ -181,6 +225,15 @@ def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
             known.add(step.counter)
             _check(step.body, known, states)
         known.update(targets(step))
+
+
+def _check_loop(loop: Loop, known: set[Var], need: Callable[[Expr, str], None]) -> None:
+    known.update(loop.tears)
+    for a in (*loop.body, *loop.tangents):
+        need(a.expr, a.target.name)
+        known.add(a.target)
+    for e in (*loop.definitions, *(e for row in loop.jacobian for e in row)):
+        need(e, f"the algebraic loop through {', '.join(t.name for t in loop.tears)}")
 
 
 def _check_product(step: Product) -> None:
