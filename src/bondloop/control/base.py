@@ -7,13 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.program.expr import Expr, Var
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Var
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.substructure.half import NumericalHalf
 
-__all__ = ["Controller", "Design", "displacement_state"]
+__all__ = ["Controller", "Design", "Measured", "displacement_state"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the sensors of one transfer system read: expressions of force, displacement, velocity."""
+
+    force: Expr
+    displacement: Expr
+    velocity: Expr
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,8 @@ class Design:
         Further expressions worth recording, with units: adaptive gains.
     signals
         Inputs that follow signals of the controller's own.
+    adapted
+        Inputs that `Controller.observe` gives at every sample: parameters identified on line.
     """
 
     system: System
@@ -47,6 +59,7 @@ class Design:
     velocities: tuple[Var, ...] = ()
     channels: Mapping[str, tuple[Expr, str]] = field(default_factory=dict)
     signals: Mapping[Var, Any] = field(default_factory=dict)
+    adapted: tuple[Var, ...] = ()
 
 
 class Controller(ABC):
@@ -66,6 +79,27 @@ class Controller(ABC):
         actuators
             The transfer systems of the rig; controllers that need a model use their own.
         """
+
+    def observe(
+        self,
+        design: Design,  # noqa: ARG002 - the base does nothing
+        measured: Sequence[Measured],  # noqa: ARG002
+        context: Context,  # noqa: ARG002
+    ) -> tuple[Applied, Mapping[Var, Expr]]:
+        """Return statements that are executed before anything else of the computer's at every sample.
+
+        They give the values of the design's adapted inputs, by input; the base has none.
+        """
+        return Applied([], Const(0.0)), {}
+
+    def compensate(
+        self,
+        desired: Expr,
+        measured: Measured,  # noqa: ARG002 - the base does nothing
+        context: Context,  # noqa: ARG002
+    ) -> Applied:
+        """Return the statements that make the command from the design's; the base leaves it as it is."""
+        return Applied([], desired)
 
     def describe(self) -> dict[str, Any]:
         """Describe it for run files."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.block import Context
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
-from bondloop.rigs.imperfections import Context
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
 from bondloop.program.described import number
-from bondloop.rigs.imperfections.base import Applied, Chain, Context, Imperfection, checked
+from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
 from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bondloop.program.block import Applied, Context
     from bondloop.program.expr import Expr
 
 __all__ = ["LVDT", "LoadCell", "Sensor", "sensor_from"]

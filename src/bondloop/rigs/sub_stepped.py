@@ -11,11 +11,11 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
+from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
-from bondloop.rigs.imperfections.base import Applied, Context
 from bondloop.rigs.specimen import Specimen
 
 if TYPE_CHECKING:

@@ -11,14 +11,8 @@ diverging run is seen.
 1.002
 """
 
-from bondloop.rigs.imperfections.base import (
-    Applied,
-    Chain,
-    Context,
-    Imperfection,
-    chain,
-    imperfection_from,
-)
+from bondloop.program.block import Applied, Context
+from bondloop.rigs.imperfections.base import Chain, Imperfection, chain, imperfection_from
 from bondloop.rigs.imperfections.dynamic import Backlash, LowPass, PureDelay, RateLimit
 from bondloop.rigs.imperfections.static import (
     Bias,

@@ -1,64 +1,22 @@
-"""The base of the imperfections, where they stand in a tick, and one after the other."""
+"""The base of the imperfections, and several one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described
-from bondloop.program.expr import Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, is_trivial
 
-__all__ = ["Applied", "Chain", "Context", "Imperfection", "chain", "checked", "imperfection_from", "named"]
+if TYPE_CHECKING:
+    from bondloop.program.expr import Expr
+
+__all__ = ["Chain", "Imperfection", "chain", "checked", "imperfection_from"]
 
 STREAMS = 65536
 """How many streams of noise are there to give away; a chain's further ones lie beyond them."""
-
-
-@dataclass(frozen=True)
-class Context:
-    """Where an imperfection stands; given by whoever builds the tick.
-
-    Attributes
-    ----------
-    name
-        A unique prefix for the names of variables, such as ``"rig.force[0]"``.
-    count
-        Variable of the number of the tick, from 0.
-    period
-        Seconds between executions.
-    seed, stream
-        Of the noise; a stream below 65536, another one for every part. A part that draws several times (a
-        chain) takes further streams, each 65536 after the one before it.
-    """
-
-    name: str
-    count: Var
-    period: float
-    seed: int = 0
-    stream: int = 0
-
-
-@dataclass(frozen=True)
-class Applied:
-    """An imperfection as statements: execute ``steps`` in order, then ``value`` is the imperfect value.
-
-    Attributes
-    ----------
-    steps
-        Statements; updates of states stand among them.
-    value
-        An expression of what the steps compute; evaluate it after them.
-    states
-        Variables that keep their value from tick to tick, with initial values.
-    """
-
-    steps: list[Step]
-    value: Expr
-    states: dict[Var, float] = field(default_factory=dict)
 
 
 class Imperfection(Described, family="imperfection"):
@@ -81,14 +39,6 @@ def imperfection_from(description: Mapping[str, Any]) -> Imperfection:
     Bias(offset=0.002)
     """
     return Imperfection.from_description(description)
-
-
-def named(value: Expr, context: Context, word: str) -> tuple[list[Step], Expr]:
-    """Name an expression that is used more than once, so that it is computed once."""
-    if is_trivial(value):
-        return [], value
-    variable = Var(f"{context.name}.{word}")
-    return [Assign(variable, value)], variable
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from bondloop.program.block import Applied, Context, named
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Step, Update
-from bondloop.rigs.imperfections.base import Applied, Context, Imperfection, named
+from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["Backlash", "LowPass", "PureDelay", "RateLimit"]
 

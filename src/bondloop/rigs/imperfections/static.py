@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 
 from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context, named
 from bondloop.program.described import Parameter, Whole, number
 from bondloop.program.expr import Const, Expr, function, select
-from bondloop.rigs.imperfections.base import Applied, Context, Imperfection, named
+from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["Bias", "GainError", "Noise", "Nonlinearity", "Quantisation", "Saturation"]
 

@@ -1,0 +1,58 @@
+"""Compensators: controllers that turn the desired displacement into a command, sample by sample."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.control.base import Controller, Design, Measured, displacement_state
+from bondloop.program.compose import connect
+from bondloop.program.described import Described
+
+if TYPE_CHECKING:
+    from bondloop.program.block import Applied, Context
+    from bondloop.program.expr import Expr, Var
+    from bondloop.substructure.half import NumericalHalf
+
+__all__ = ["Compensator"]
+
+
+class Compensator(Described, Controller, family="compensator"):
+    """Base of the compensators: a frozen dataclass with one pure step, `compensate`.
+
+    The numerical half gives the desired displacement; the compensator makes of it, at every sample, the
+    command that a transfer system with a position set point is to be given.
+    """
+
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - has its own
+        """Hand on the desired displacements; `compensate` does the rest at every sample."""
+        states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
+        extra: dict[Var, Expr] = {}
+        desired: list[Expr] = []
+        for i, flow in enumerate(half.flows):
+            index = f"[{i}]" if len(half.flows) > 1 else ""
+            z, new = displacement_state({**states, **extra}, flow, f"controller.desired{index}.displacement")
+            extra.update(new)
+            desired.append(z)
+        outputs = {f"command[{i}]": z for i, z in enumerate(desired)}
+        system = connect("computer", [half.system], {}, outputs, inputs=half.efforts, states=extra)
+        return Design(system, tuple(desired), half.efforts, tuple(desired), half.flows)
+
+    @abstractmethod
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the statements that make the command of one transfer system.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample, in m.
+        measured
+            What the sensors of this transfer system read at this sample.
+        context
+            Names and period.
+        """
+
+    def describe(self) -> dict[str, Any]:
+        """Describe it for run files."""
+        return {"controller": type(self).__name__, **super().describe()}
