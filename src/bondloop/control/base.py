@@ -68,6 +68,12 @@ class Controller(ABC):
     inverts: ClassVar[bool] = False
     """Whether it needs the transfer systems' inverse (Gawthrop 2005, assumption 5)."""
 
+    sampled: ClassVar[bool] = False
+    """Whether it works sample by sample, by `observe` or `compensate`."""
+
+    adapts: ClassVar[bool] = False
+    """Whether it changes while it runs, so that its loop has no fixed poles."""
+
     @abstractmethod
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Wire the controller to a numerical half.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.control.base import Controller, Design, Measured, displacement_state
 from bondloop.program.compose import connect
@@ -24,6 +24,8 @@ class Compensator(Described, Controller, family="compensator"):
     The numerical half gives the desired displacement; the compensator makes of it, at every sample, the
     command that a transfer system with a position set point is to be given.
     """
+
+    sampled: ClassVar[bool] = True
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - has its own
         """Hand on the desired displacements; `compensate` does the rest at every sample."""

@@ -20,7 +20,7 @@ from bondloop.structures.matrices import Matrices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid.wiring import Signals
+    from bondloop.program.signals.in_tick import Signals
     from bondloop.rigs.specimen import Specimen
 
 __all__ = ["Complete", "assembled"]

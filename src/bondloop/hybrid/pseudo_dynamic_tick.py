@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.complete import Complete
-from bondloop.hybrid.wiring import DIVERGED, Signals
+from bondloop.hybrid.wiring import DIVERGED
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
 from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier, reads
 
 if TYPE_CHECKING:

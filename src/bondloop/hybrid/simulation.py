@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import _signal
-from bondloop.hybrid.wiring import DIVERGED, Signals, unit_of
+from bondloop.hybrid.wiring import DIVERGED, unit_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
 if TYPE_CHECKING:

@@ -11,21 +11,24 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
+from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
+from bondloop.rigs.rig_tick import rig_tick
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.control.base import Controller, Design
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
     from bondloop.program.signals import Signal
     from bondloop.program.system import System
     from bondloop.program.tick import Tick
     from bondloop.rigs.emulated import Emulated, RigSystem
-    from bondloop.safety import Limits
+    from bondloop.safety import Interlock, Limits
 
 __all__ = ["HybridTest"]
 
@@ -54,6 +57,11 @@ class HybridTest(Rehearsable):
         The complete model, run beside the test for comparison; or a pair (model, outputs).
     limits
         Beyond them the run stops.
+    switches
+        The switches between the halves, and the simulated specimen; without them the halves are coupled from
+        the start.
+    interlock
+        What brings the rig to a safe position when something is wrong; a run goes on while it does.
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``.
     feedback
@@ -76,6 +84,8 @@ class HybridTest(Rehearsable):
         integrator: Integrator | None = None,
         reference: Model | tuple[Model, Iterable[str]] | None = None,
         limits: Limits | None = None,
+        switches: Switches | None = None,
+        interlock: Interlock | None = None,
         record: Iterable[str] = (),
         feedback: bool = True,
         values: Mapping[str, float] | None = None,
@@ -91,12 +101,12 @@ class HybridTest(Rehearsable):
         self.coupling = coupling
         self.integrator = integrator or RK4()
         self.reference = reference
-        self.limits = limits
+        self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback
         self.overrides = dict(values or {})
         self.name = name
-        known = [u.name.removeprefix("numerical.") for u in self.half.excitations]
+        known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where="the numerical half"))
@@ -108,6 +118,8 @@ class HybridTest(Rehearsable):
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
         half = numerical_half(self.numerical, "numerical.")
+        if self.switches is not None:
+            half = blended(half, self.switches)
         return replace(half, system=with_values(half.system, self.values_for(half.system)))
 
     @cached_property
@@ -199,12 +211,20 @@ class HybridTest(Rehearsable):
 
     def with_values(self, values: Mapping[str, float]) -> HybridTest:
         """Return the same test with some parameters changed, by path."""
-        return HybridTest(
-            self.numerical, rig=self.rig, controller=self.controller, excitation=self.excitation,
-            rate=self.rate, coupling=self.coupling, integrator=self.integrator, reference=self.reference,
-            limits=self.limits,
-            record=self.record, feedback=self.feedback, values={**self.overrides, **values}, name=self.name,
-        )  # fmt: skip
+        return self.replaced(values={**self.overrides, **values})
+
+    def replaced(self, **changes: Any) -> HybridTest:
+        """Return a test that differs from this one in some of its arguments, by name."""
+        given: dict[str, Any] = {
+            "rig": self.rig, "controller": self.controller, "excitation": self.excitation, "rate": self.rate,
+            "coupling": self.coupling, "integrator": self.integrator, "reference": self.reference,
+            "limits": self.limits, "switches": self.switches, "interlock": self.interlock,
+            "record": self.record, "feedback": self.feedback, "values": self.overrides, "name": self.name,
+        }  # fmt: skip
+        for name in changes:
+            if name != "numerical" and name not in given:
+                raise InputError(unknown_name("argument", name, ["numerical", *given], where="the test"))
+        return HybridTest(changes.pop("numerical", self.numerical), **{**given, **changes})
 
     def values_for(self, system: System) -> dict[str, float]:
         """Return the replaced values that concern one system."""
@@ -221,6 +241,28 @@ class HybridTest(Rehearsable):
     def tick(self) -> Tick:
         """One step of the test: what is rehearsed is what runs."""
         return self._built[0]
+
+    @cached_property
+    def _computer_built(self) -> tuple[Tick, Wiring]:
+        wiring = Wiring(self)
+        return wiring.computer_tick(), wiring
+
+    @property
+    def computer_tick(self) -> Tick:
+        """The computer's half of the tick: what the sensors read is among its inputs, the last ones."""
+        return self._computer_built[0]
+
+    def rig_tick(self, period: float | None = None) -> Tick:
+        """Return the emulated rig's half of the tick: commands in, what the sensors read out.
+
+        Parameters
+        ----------
+        period
+            Seconds between ticks: the test's own where none is given (then the two halves together are the
+            test's tick), or that of a rig that runs at a rate of its own, in one step a tick.
+        """
+        rig = self.rig if period is None else replace(self.rig, substeps=1)
+        return rig_tick(rig, self.rig_system, period or self.period, f"{self.name}_rig")
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -250,6 +292,8 @@ class HybridTest(Rehearsable):
             "numerical": {"states": list(self.half.system.states), **self.integrator.describe()},
             "excitation": {k: s.describe() for k, s in self.excitation.items()},
             "limits": None if self.limits is None else self.limits.describe(),
+            "switches": None if self.switches is None else self.switches.describe(),
+            "interlock": None if self.interlock is None else self.interlock.describe(),
             "record": list(self.record),
             "parameters": self.parameters,
         }

@@ -1,7 +1,8 @@
 """Blocks of a tick: parts with named states and parameters and one pure step, written as statements.
 
-Imperfections of a rig, compensators, switches and trips are blocks. Whoever builds a tick gives each a `Context`
-(where it stands) and receives `Applied` (its statements, its value, what it keeps and what is worth recording).
+Imperfections of a rig, compensators, switches and trips are blocks. Whoever builds a tick gives each a
+`Context` (where it stands) and receives `Applied` (its statements, its value, what it keeps and what is worth
+recording).
 """
 
 from __future__ import annotations

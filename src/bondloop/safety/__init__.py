@@ -1,7 +1,16 @@
-"""Limits, switches, trips."""
+"""Limits, switches, trips: what protects a rig, as blocks of the tick."""
 
 from __future__ import annotations
 
+from bondloop.safety.base import SafetyBlock, safety_from
+from bondloop.safety.causes import Cause, cause_words
+from bondloop.safety.guard import Guarded
+from bondloop.safety.interlock import Interlock, Watch, Watched
 from bondloop.safety.limits import Limits
+from bondloop.safety.power_trip import PowerTrip
+from bondloop.safety.switch import Switch
 
-__all__ = ["Limits"]
+__all__ = [
+    "Cause", "Guarded", "Interlock", "Limits", "PowerTrip", "SafetyBlock", "Switch", "Watch", "Watched",
+    "cause_words", "safety_from",
+]  # fmt: skip

@@ -19,12 +19,15 @@ class Limits:
     ----------
     displacement, velocity, force, command
         In m, m/s, N, and the command's own unit.
+    tracking_error
+        Desired less measured displacement, in m.
     """
 
     displacement: float | str | None = None
     velocity: float | str | None = None
     force: float | str | None = None
     command: float | str | None = None
+    tracking_error: float | str | None = None
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -37,5 +40,5 @@ class Limits:
             object.__setattr__(self, f.name, number)
 
     def describe(self) -> dict[str, Any]:
-        """Describe them for run files."""
-        return asdict(self)
+        """Describe them for run files; a tracking error only where it is limited."""
+        return {k: v for k, v in asdict(self).items() if k != "tracking_error" or v is not None}

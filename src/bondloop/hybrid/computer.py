@@ -1,0 +1,228 @@
+"""The computer's half of a tick: what the sensors read in, commands out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.control.base import Measured
+from bondloop.errors import InputError
+from bondloop.hybrid.switches import FORCE
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Var, select, substitute
+from bondloop.program.schedule import Assign
+from bondloop.program.signals import Signal
+from bondloop.rigs.rig_tick import MEASURED, indexed
+from bondloop.safety.interlock import Watched
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.integrate.base import InputsAt
+    from bondloop.program.signals.in_tick import Signals
+    from bondloop.program.system import System
+    from bondloop.program.tick import Step
+    from bondloop.safety.switch import Switch
+
+__all__ = ["Computer"]
+
+
+class Computer:
+    """Numerical half, controller, switches and interlock as statements of a tick.
+
+    Parameters
+    ----------
+    test
+        The test.
+    signals
+        Its excitations.
+    count
+        Variable of the number of the tick.
+
+    Attributes
+    ----------
+    states, parameters
+        What it keeps from tick to tick, with initial values; its constants.
+    values
+        What every variable of numerical half and controller is at the beginning of the tick.
+    measured
+        What it works with, by word and interface: after the interlock's guards, where there is one.
+    commands
+        What goes to the rig.
+    channels
+        What the blocks have to record: by name an expression and its unit.
+    """
+
+    def __init__(self, test: HybridTest, signals: Signals, count: Var) -> None:
+        self.test, self.signals, self.count = test, signals, count
+        self.states: dict[Var, float] = {}
+        self.parameters: dict[Var, float] = {}
+        self.values: dict[Var, Expr] = {}
+        self.channels: dict[str, tuple[Expr, str]] = {}
+        self.measured: dict[str, list[Expr]] = {}
+        self.commands: list[Var] = []
+        self._flags: list[tuple[Expr, Expr]] = []
+        self._latch = Var("interlock.latched")  # the cause of a trip, as of the last tick
+        self.add(test.design.system)
+
+    def add(self, system: System) -> None:
+        """Take over a system's states and parameters."""
+        for v in system.state_vars:
+            self.states[v] = system.initial_by_var.get(v, 0.0)
+        self.parameters.update(system.values())
+
+    def steps(self, measured: Mapping[str, Sequence[Var]], goals: Sequence[Expr]) -> list[Step]:
+        """Return the statements of one tick.
+
+        Parameters
+        ----------
+        measured
+            What the sensors read, by word and interface.
+        goals
+            Further expressions of the design's variables that are wanted.
+        """
+        test, design = self.test, self.test.design
+        steps = self._guard(measured)
+        sensors = [
+            Measured(*(self.measured[word][i] for word in MEASURED)) for i in range(len(design.efforts))
+        ]
+        inputs: dict[Var, Expr] = {
+            e: m.force if test.feedback else Const(0.0) for e, m in zip(design.efforts, sensors, strict=True)
+        }
+        inputs.update(zip(design.displacements, (m.displacement for m in sensors), strict=False))
+        inputs.update(zip(design.velocities, (m.velocity for m in sensors), strict=False))
+        applied, adapted = test.controller.observe(design, sensors, self._context("controller"))
+        steps += self._take(applied)
+        inputs.update(adapted)
+        steps += self._force_switch(inputs)
+        wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities, *goals]
+        made = test.integrator.discretise(
+            design.system, test.period, self.inputs_at(design.system, inputs), wanted
+        )
+        steps += made.first
+        self.values.update(made.table)
+        names = indexed("command", len(design.commands))
+        raw: list[Expr] = []
+        prefixes = indexed("controller", len(names))
+        for c, prefix, sensor in zip(design.commands, prefixes, sensors, strict=True):
+            context = self._context(prefix)
+            applied = test.controller.compensate(substitute(c, made.table), sensor, context)
+            steps += self._take(applied)
+            raw.append(applied.value)
+        more, outgoing = self._safe(raw, sensors)
+        steps += more
+        for name, value in zip(names, outgoing, strict=True):
+            self.commands.append(Var(name))
+            steps.append(Assign(self.commands[-1], value))
+        return [*steps, *made.rest]
+
+    def _context(self, name: str) -> Context:
+        return Context(name, self.count, self.test.period, self.test.rig.seed)
+
+    def _take(self, applied: Applied) -> list[Step]:
+        self.states.update(applied.states)
+        self.parameters.update(applied.parameters)
+        self.channels.update(applied.channels)
+        return applied.steps
+
+    def _guard(self, measured: Mapping[str, Sequence[Var]]) -> list[Step]:
+        """Let the interlock's guards stand before what the sensors read."""
+        interlock = self.test.interlock
+        steps: list[Step] = []
+        if interlock is None:
+            self.measured = {word: list(values) for word, values in measured.items()}
+            return steps
+        count = len(measured["force"])
+        bad: list[Expr] = [Const(0.0)] * count
+        frozen: list[Expr] = [Const(0.0)] * count
+        for word, values in measured.items():
+            self.measured[word] = []
+            for i, (v, name) in enumerate(zip(values, indexed(f"interlock.{word}", count), strict=True)):
+                guarded = interlock.guard(v, self._context(name))
+                steps += self._take(guarded.applied)
+                self.measured[word].append(guarded.applied.value)
+                bad[i] = select(guarded.bad, Const(1.0), bad[i])
+                frozen[i] = select(guarded.frozen, Const(1.0), frozen[i])
+        self._flags = list(zip(bad, frozen, strict=True))
+        return steps
+
+    def _force_switch(self, inputs: dict[Var, Expr]) -> list[Step]:
+        """Move the force switch, and give it to the numerical half."""
+        switches = self.test.switches
+        if switches is None:
+            return []
+        steps, gamma = self._switch(switches.force, FORCE)
+        inputs[next(u for u in self.test.design.system.input_vars if u.name == FORCE)] = gamma
+        return steps
+
+    def _switch(self, switch: Switch, name: str) -> tuple[list[Step], Expr]:
+        """Return the statements that move a switch, and where it then stands."""
+        interlock = self.test.interlock
+        if isinstance(switch.schedule, Signal):
+            target = self.signals.at(f"{name}.schedule", switch.schedule, 0.0)
+        else:
+            target = Const(float(switch.schedule))
+        tripped = Const(0.0) if interlock is None else self._latch
+        release = switch.ramp if interlock is None else interlock.release
+        applied = switch.apply(target, tripped, release, self._context(name))
+        position = Var(f"{name}.position")
+        self.channels[name] = (position, "")
+        return [*self._take(applied), Assign(position, applied.value)], position
+
+    def _safe(self, raw: list[Expr], sensors: Sequence[Measured]) -> tuple[list[Step], Sequence[Expr]]:
+        """Let displacement switch and interlock stand before the commands."""
+        test, design = self.test, self.test.design
+        steps: list[Step] = []
+        delta: Expr = Const(1.0)
+        if test.switches is not None:
+            steps, delta = self._switch(test.switches.displacement, "switch.displacement")
+        if test.interlock is None:
+            return steps, [delta * c for c in raw]
+        watched = [
+            Watched(
+                force=m.force,
+                displacement=m.displacement,
+                velocity=m.velocity,
+                desired_displacement=substitute(design.desired_displacements[i], self.values),
+                desired_velocity=substitute(design.desired_velocities[i], self.values),
+                command=raw[i],
+                bad=self._flags[i][0],
+                frozen=self._flags[i][1],
+                switch=delta,
+            )
+            for i, m in enumerate(sensors)
+        ]
+        watch = test.interlock.watch(
+            watched, self.signals.time, self._context("interlock"), latch=self._latch
+        )
+        return [*steps, *self._take(watch.applied)], watch.commands
+
+    def inputs_at(self, system: System, held: Mapping[Var, Expr]) -> InputsAt:
+        """Return a function that gives a system's inputs at fractions of the step: held ones, signals."""
+        sources: dict[Var, tuple[str, Any]] = {}
+        for u in system.input_vars:
+            if u not in held:
+                sources[u] = self._signal_of(u)
+        unknown = [u.name for u in system.input_rates if u in held]
+        if unknown:
+            raise InputError(
+                f"the rate of {', '.join(unknown)} is needed, which is not measured: a storage of the "
+                "numerical half is driven directly at the interface; cut elsewhere, or put a mass there"
+            )
+        rates = {r: self._signal_of(u) for u, r in system.input_rates.items()}
+
+        def at(fraction: float) -> dict[Var, Expr]:
+            given = dict(held)
+            for u, (name, signal) in sources.items():
+                given[u] = self.signals.at(name, signal, fraction)
+            for r, (name, signal) in rates.items():
+                given[r] = self.signals.at(f"d/dt {name}", signal.derivative(), fraction)
+            return given
+
+        return at
+
+    def _signal_of(self, u: Var) -> tuple[str, Any]:
+        if u in self.test.design.signals:
+            return u.name, self.test.design.signals[u]
+        name = re.sub(r"^(numerical|reference)\.", "", u.name)
+        return name, self.test.signal(name)

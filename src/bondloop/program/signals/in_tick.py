@@ -1,0 +1,44 @@
+"""Signals in a tick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.schedule import Assign
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Step
+
+__all__ = ["Signals"]
+
+
+class Signals:
+    """Excitations as expressions of time, or as tabulated inputs of the tick."""
+
+    def __init__(self, time: Var, period: float) -> None:
+        self.time, self.period = time, period
+        self.steps: list[Step] = []
+        self.tables: dict[str, tuple[Any, Var, Var]] = {}
+        self._made: dict[tuple[str, float], Var] = {}
+
+    def at(self, name: str, signal: Any, fraction: float) -> Expr:
+        """Value of a signal at a fraction of the step."""
+        key = (name, fraction)
+        if key in self._made:
+            return self._made[key]
+        when: Expr = self.time if fraction == 0 else self.time + Const(fraction * self.period)
+        expr = signal.expression(when)
+        if expr is None:
+            if name not in self.tables:
+                self.tables[name] = (signal, Var(f"{name}.now"), Var(f"{name}.next"))
+            _, now, after = self.tables[name]
+            if fraction == 0:
+                return now
+            if fraction == 1:
+                return after
+            expr = now + Const(fraction) * (after - now)
+        var = Var(name if fraction == 0 else f"{name}@{fraction:g}")
+        self.steps.append(Assign(var, expr))
+        self._made[key] = var
+        return var

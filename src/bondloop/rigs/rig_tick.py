@@ -1,0 +1,173 @@
+"""An emulated rig in a tick: what its sensors read, and how it goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
+
+if TYPE_CHECKING:
+    from bondloop.rigs.emulated import Emulated, RigSystem
+
+__all__ = ["MEASURED", "RigBlock", "indexed", "rig_tick", "through"]
+
+MEASURED = {"force": "N", "displacement": "m", "velocity": "m/s"}
+"""What the sensors of a rig read, with units."""
+
+
+def indexed(word: str, count: int) -> list[str]:
+    """Return the names of a quantity at several interfaces; without an index where there is only one.
+
+    >>> indexed("force", 2), indexed("force", 1)
+    (['force[0]', 'force[1]'], ['force'])
+    """
+    return [f"{word}[{i}]" for i in range(count)] if count > 1 else [word]
+
+
+def through(chain: Sequence[Any], value: Expr, context: Context) -> Applied:
+    """Return a value after a chain of imperfections, each with names and a stream of noise of its own."""
+    steps: list[Step] = []
+    states: dict[Var, float] = {}
+    for k, part in enumerate(chain):
+        name, stream = f"{context.name}.{k}", context.stream * 16 + k
+        applied = part.apply(value, Context(name, context.count, context.period, context.seed, stream))
+        steps += applied.steps
+        states.update(applied.states)
+        value = applied.value
+    return Applied(steps, value, states)
+
+
+class RigBlock:
+    """An emulated rig as statements of a tick.
+
+    Execute ``measure()`` first, then give the commands to ``advance()``: the rig runs on for one period while
+    they are held.
+
+    Parameters
+    ----------
+    emulated, rig
+        The rig, and its equations.
+    count
+        Variable of the number of the tick.
+    period
+        Seconds between ticks.
+    wanted
+        Further expressions of the rig's variables that will be recorded.
+
+    Attributes
+    ----------
+    states, parameters
+        What it keeps from tick to tick, with initial values; its constants.
+    measured
+        For each word of `MEASURED` a variable per interface.
+    table
+        What every variable of the rig is at the beginning of the tick.
+    """
+
+    def __init__(
+        self, emulated: Emulated, rig: RigSystem, count: Var, period: float, wanted: Iterable[Expr] = ()
+    ) -> None:
+        self.emulated, self.rig, self.count, self.period = emulated, rig, count, period
+        self.wanted = list(wanted)
+        system = rig.system
+        self.states: dict[Var, float] = {v: system.initial_by_var.get(v, 0.0) for v in system.state_vars}
+        self.parameters: dict[Var, float] = dict(system.values())
+        names = indexed("command", len(rig.commands))
+        self.held = {u: Var(f"{c}.held") for u, c in zip(rig.commands, names, strict=True)}
+        self.measured: dict[str, list[Var]] = {}
+        self.table: Mapping[Var, Expr] = {}
+
+    def measure(self) -> list[Step]:
+        """Return the statements that give what the sensors read at the beginning of the tick."""
+        rig = self.rig
+        goals = [*rig.forces, *rig.displacements, *rig.velocities, *self.wanted]
+        program = rig.system.schedule(goals)
+        needed = reads(program)
+        given: dict[Var, Expr] = {v: v for v in rig.system.state_vars}
+        for u, h in self.held.items():
+            given[u] = h
+            if u in needed or any(u in variables(g) for g in goals):
+                self.states[h] = 0.0
+            else:
+                given[u] = Const(0.0)
+        copied, self.table = instantiate(program, given, "")
+        steps: list[Step] = list(copied)
+        for number, (word, exprs) in enumerate(
+            (("force", rig.forces), ("displacement", rig.displacements), ("velocity", rig.velocities))
+        ):
+            sensor = self.emulated.sensors.get(word)
+            chain = sensor.imperfections if sensor is not None else ()
+            self.measured[word] = []
+            for i, (name, e) in enumerate(zip(indexed(f"measured.{word}", len(exprs)), exprs, strict=True)):
+                steps += self._through(chain, substitute(e, self.table), name, 16 * number + i)
+                self.measured[word].append(Var(name))
+                steps.append(Assign(self.measured[word][-1], self._value))
+        return steps
+
+    def advance(self, commands: Sequence[Expr]) -> list[Step]:
+        """Return the statements that carry the rig through one period with the commands held."""
+        emulated, rig = self.emulated, self.rig
+        fine = self.period / emulated.substeps
+        length = round(emulated.latency / fine)
+        if abs(length * fine - emulated.latency) > 1e-6 * fine:
+            raise InputError(
+                f"rig.latency of {emulated.latency:g} s is not a multiple of the rig's time step {fine:g} s; "
+                f"choose {length * fine:g} s, or other substeps"
+            )
+        steps: list[Step] = []
+        body: list[Step] = []
+        inputs: dict[Var, Expr] = {}
+        for i, (u, command) in enumerate(zip(rig.commands, commands, strict=True)):
+            steps += self._through(emulated.drive, command, f"rig.drive[{i}]", 64 + i)
+            inputs[u] = self._value
+            if length:
+                late = Var(f"{u.name}.late")
+                body.append(Delay(late, self._value, length))
+                inputs[u] = late
+        made = emulated.integrator.discretise(rig.system, fine, lambda _: inputs, [])
+        body += [*made.first, *made.rest]
+        kept = [(h, inputs[u]) for u, h in self.held.items() if h in self.states]
+        if kept:
+            body.append(Update(tuple(kept)))
+        steps.append(Repeat(emulated.substeps, Var("substep"), tuple(body)))
+        return steps
+
+    def _through(self, chain: Sequence[Any], value: Expr, name: str, stream: int) -> list[Step]:
+        context = Context(name, self.count, self.period, self.emulated.seed, stream)
+        applied = through(chain, value, context)
+        self.states.update(applied.states)
+        self._value = applied.value
+        return applied.steps
+
+
+def rig_tick(emulated: Emulated, rig: RigSystem, period: float, name: str = "rig") -> Tick:
+    """Return the rig alone as a tick: commands in, what its sensors read out.
+
+    The channels are the measurements at the beginning of the tick; then the rig goes on for one period with
+    the commands.
+
+    Parameters
+    ----------
+    emulated, rig
+        The rig, and its equations (``emulated.system()``).
+    period
+        Seconds between ticks.
+    name
+        Name of the tick.
+    """
+    time, count = Var("t"), Var("k")
+    block = RigBlock(emulated, rig, count, period)
+    commands = [Var(n) for n in indexed("command", len(rig.commands))]
+    steps = [*block.measure(), *block.advance(commands)]
+    channels = [
+        Channel(v.name, v, MEASURED[word]) for word, measured in block.measured.items() for v in measured
+    ]
+    return Tick(
+        *(identifier(name, "rig_"), period, time, count, tuple(commands)),
+        *(block.states, block.parameters, tuple(steps), tuple(channels)),
+    )

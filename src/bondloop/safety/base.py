@@ -1,0 +1,23 @@
+"""The family of the safety blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bondloop.program.described import Described
+
+__all__ = ["SafetyBlock", "safety_from"]
+
+
+class SafetyBlock(Described, family="safety"):
+    """Base of switches, trips and interlocks: frozen values whose steps run in the tick."""
+
+
+def safety_from(description: Mapping[str, Any]) -> SafetyBlock:
+    """Return the block of a description, the inverse of ``block.describe()``.
+
+    >>> safety_from({"safety": "PowerTrip", "threshold": "20 W"})
+    PowerTrip(threshold=20.0, cutoff=1.0)
+    """
+    return SafetyBlock.from_description(description)

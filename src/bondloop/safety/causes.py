@@ -1,0 +1,60 @@
+"""Causes of a trip: numbers that never change, since generated code and records hold them, and words."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+__all__ = ["Cause", "cause_words"]
+
+
+class Cause(IntEnum):
+    """What tripped the interlock; 0 is none. From 9 on the causes are requested from outside the tick."""
+
+    NONE = 0
+    DISPLACEMENT = 1
+    VELOCITY = 2
+    FORCE = 3
+    COMMAND = 4
+    TRACKING_ERROR = 5
+    POWER = 6
+    NOT_A_NUMBER = 7
+    STALE = 8
+    OPERATOR = 9
+    LINK_LOST = 10
+    OVERRUN = 11
+    SUPERVISOR_LOST = 12
+    RIG_FAULT = 13
+    EMERGENCY_STOP = 14
+
+
+_WORDS = {
+    Cause.NONE: "no trip",
+    Cause.DISPLACEMENT: "the measured displacement went beyond its limit",
+    Cause.VELOCITY: "the measured velocity went beyond its limit",
+    Cause.FORCE: "the measured force went beyond its limit",
+    Cause.COMMAND: "the command went beyond its limit",
+    Cause.TRACKING_ERROR: "the tracking error went beyond its limit",
+    Cause.POWER: "the power discrepancy at the interface stayed beyond its threshold",
+    Cause.NOT_A_NUMBER: "a measured value or a command was infinite or not a number",
+    Cause.STALE: "a measured value stayed the same to the last bit for too long",
+    Cause.OPERATOR: "the operator asked for it",
+    Cause.LINK_LOST: "the link to the rig was lost",
+    Cause.OVERRUN: "a tick took longer than its period",
+    Cause.SUPERVISOR_LOST: "the supervising program no longer answered",
+    Cause.RIG_FAULT: "the rig reported a fault of its own",
+    Cause.EMERGENCY_STOP: "the emergency stop was pressed",
+}
+
+
+def cause_words(code: float) -> str:
+    """Return a cause in words, by its number as generated code and records hold it.
+
+    >>> cause_words(6)
+    'the power discrepancy at the interface stayed beyond its threshold'
+    >>> cause_words(99.0)
+    'unknown cause 99'
+    """
+    if math.isfinite(code) and code in _WORDS:
+        return _WORDS[Cause(int(code))]
+    return f"unknown cause {code:g}"

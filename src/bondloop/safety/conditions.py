@@ -1,0 +1,65 @@
+"""Conditions that fail safely: a comparison with NaN is false, so what is asked is whether all is well."""
+
+from __future__ import annotations
+
+import sys
+
+from bondloop.program.expr import Const, Expr, Op, select
+
+__all__ = ["both", "either", "equal", "finite", "limited", "no", "outside"]
+
+LARGEST = sys.float_info.max
+
+
+def no(condition: Expr) -> Expr:
+    """Return the contrary of a condition."""
+    return Op("not", (condition,))
+
+
+def both(*conditions: Expr) -> Expr:
+    """Return whether all conditions hold."""
+    result = conditions[0]
+    for c in conditions[1:]:
+        result = Op("and", (result, c))
+    return result
+
+
+def either(*conditions: Expr) -> Expr:
+    """Return whether any condition holds; constants that do not are left out.
+
+    >>> from bondloop.program.expr import Var
+    >>> print(either(Const(0.0), Var("a") > 1))
+    (a > 1)
+    """
+    result: Expr = Const(0.0)
+    for c in conditions:
+        if isinstance(c, Const) and c.value == 0.0:
+            continue
+        result = c if isinstance(result, Const) else Op("or", (result, c))
+    return result
+
+
+def equal(a: Expr, b: Expr) -> Expr:
+    """Return whether two values are the same."""
+    return Op("eq", (a, b))
+
+
+def finite(value: Expr) -> Expr:
+    """Return whether a value is neither infinite nor NaN.
+
+    >>> from bondloop.program.expr import Var, evaluate
+    >>> x = Var("x")
+    >>> [evaluate(finite(x), {x: v}) for v in (1.0, float("nan"), float("-inf"))]
+    [1.0, 0.0, 0.0]
+    """
+    return abs(value) <= LARGEST
+
+
+def outside(value: Expr, limit: float) -> Expr:
+    """Return whether a magnitude is beyond a limit, or is NaN."""
+    return no(abs(value) <= limit)
+
+
+def limited(value: Expr, low: float, high: float) -> Expr:
+    """Return a value between limits; NaN gives the lower one."""
+    return select(value >= high, high, select(value > low, value, low))

@@ -1,0 +1,71 @@
+"""Guards of measured values: nothing but numbers goes into the computer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Var, function, select
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Step, Update
+from bondloop.safety.conditions import equal, finite, no
+
+__all__ = ["Guarded", "guard"]
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A guarded value, and what was wrong with it.
+
+    Attributes
+    ----------
+    applied
+        The statements; the value is the measured one, or the last good one.
+    bad
+        Whether the measured value was infinite or NaN at this tick.
+    frozen
+        Whether it has stayed the same, to the last bit, for too long.
+    """
+
+    applied: Applied
+    bad: Expr
+    frozen: Expr
+
+    @property
+    def value(self) -> Expr:
+        """The guarded value."""
+        return self.applied.value
+
+
+def guard(value: Expr, stale: int | None, context: Context) -> Guarded:
+    """Replace infinities and NaN by the last good value (0 before there was one), and count repeats.
+
+    Parameters
+    ----------
+    value
+        The measured value.
+    stale
+        A value that repeats the one before it so many times in a row is frozen; None asks for no such check.
+    context
+        Names.
+    """
+    last, seen, bad = (Var(f"{context.name}.{w}") for w in ("good", "guarded", "bad"))
+    raw = Var(f"{context.name}.raw")
+    steps: list[Step] = [
+        Assign(raw, value),
+        Assign(bad, no(finite(raw))),
+        Assign(seen, select(bad, last, raw)),
+    ]
+    states = {last: 0.0}
+    frozen: Expr = Const(0.0)
+    pairs: list[tuple[Var, Expr]] = [(last, seen)]
+    if stale is not None:
+        repeats, now = Var(f"{context.name}.repeats"), Var(f"{context.name}.repeated")
+        again = function("fmin", repeats + 1, stale)
+        steps.append(Assign(now, select(equal(seen, last), again, 0.0)))
+        # One less than none: the first sample repeats nothing, even if it is 0.
+        states[repeats] = -1.0
+        pairs.append((repeats, now))
+        frozen = now >= stale
+    steps.append(Update(tuple(pairs)))
+    return Guarded(Applied(steps, seen, states), bad, frozen)

@@ -1,0 +1,106 @@
+"""Switches that couple and uncouple the halves of a test: continuous, from 0 to 1."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context
+from bondloop.program.described import Parameter, number
+from bondloop.program.expr import Const, Expr, Var, select
+from bondloop.program.schedule import Assign
+from bondloop.program.signals import Signal
+from bondloop.program.tick import Step, Update
+from bondloop.safety.base import SafetyBlock
+from bondloop.safety.conditions import limited
+
+__all__ = ["Switch"]
+
+
+@dataclass(frozen=True)
+class Switch(SafetyBlock):
+    """A switch γ that moves linearly towards where it is wanted, and to zero when the test trips.
+
+    A displacement switch scales the motion that is asked of the rig; a force switch mixes the measured and
+    the simulated force, f = γ f_p + (1 - γ) f_n (du Bois 2010, eq. 25). Where it goes is the smaller of its
+    schedule and of the operator's parameter ``NAME.target`` (1 unless changed while the test runs).
+
+    Parameters
+    ----------
+    schedule
+        Where it is wanted: a number from 0 to 1, or a signal over time (kept within 0 and 1).
+    ramp
+        Seconds that it takes from 0 to 1, and back.
+    initial
+        Where it stands before the first tick; by default the schedule if that is a number, else 0.
+
+    Examples
+    --------
+    >>> Switch("50 %", ramp="200 ms")
+    Switch(schedule=0.5, ramp=0.2, initial=0.5)
+    """
+
+    schedule: float | str | Signal = 1.0
+    ramp: Parameter = Parameter(1.0, above=0)
+    initial: float | str | None = None
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        if not isinstance(schedule, Signal):
+            schedule = _fraction(schedule, "Switch(schedule)")
+            object.__setattr__(self, "schedule", schedule)
+        if self.initial is None:
+            initial = 0.0 if isinstance(schedule, Signal) else schedule
+        else:
+            initial = _fraction(self.initial, "Switch(initial)")
+        object.__setattr__(self, "initial", initial)
+
+    def apply(self, target: Expr, tripped: Expr, release: float, context: Context) -> Applied:
+        """Return the statements that move the switch by one tick.
+
+        Parameters
+        ----------
+        target
+            The schedule at this tick; NaN counts as 0.
+        tripped
+            Not zero while the test is tripped; the switch then goes to 0, whatever is wanted.
+        release
+            Seconds that it then takes from 1 to 0.
+        context
+            Names and period.
+
+        Returns
+        -------
+        Applied
+            The value is γ after this tick's move.
+        """
+        if not release > 0:
+            raise InputError(f"{context.name}: the release must take longer than 0 s; found {release:g} s")
+        assert isinstance(self.initial, float)
+        gamma, now, goal, step = (Var(f"{context.name}.{w}") for w in ("gamma", "value", "goal", "step"))
+        operator = Var(f"{context.name}.target")
+        wanted = limited(select(target < operator, target, operator), 0.0, 1.0)
+        wanted = select(target >= 0.0, wanted, 0.0)  # NaN is smaller than nothing
+        move = select(goal > gamma + step, gamma + step, select(goal < gamma - step, gamma - step, goal))
+        steps: list[Step] = [
+            Assign(goal, select(tripped, 0.0, wanted)),
+            Assign(step, select(tripped, context.period / release, context.period / self.ramp)),
+            Assign(now, move),
+            Update(((gamma, now),)),
+        ]
+        return Applied(steps, now, {gamma: self.initial}, {operator: 1.0})
+
+    def target(self, time: Expr) -> Expr | None:
+        """Return the schedule as an expression of the time; None where it has no closed form."""
+        if isinstance(self.schedule, Signal):
+            return self.schedule.expression(time)
+        assert isinstance(self.schedule, float)
+        return Const(self.schedule)
+
+
+def _fraction(value: float | str, what: str) -> float:
+    result = number(value, what)
+    if not 0 <= result <= 1:
+        raise InputError(f"{what}: expected a number from 0 to 1; found {result:g}")
+    return result
