@@ -11,8 +11,10 @@ import numpy as np
 
 from bondloop.bondgraph.cut import interfaces, rejoin
 from bondloop.errors import BondloopError
+from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.wiring import loop_links
 from bondloop.program.compose import connect, prefixed, with_values
+from bondloop.program.expr import Const
 from bondloop.program.one_step import OneStep, one_step
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
 from bondloop.transfer.base import Transfer, transfer_system
@@ -144,17 +146,26 @@ def check(test: HybridTest) -> Check:
     own: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
     step: OneStep | None = None
-    if test.design.channels:
+    if test.switches is not None or test.interlock is not None:
+        closed = None if test.switches is None else test.switches.closed()
+        test = test.replaced(switches=closed, interlock=None)
+        if closed is not None:
+            notes.append("the loop is analysed with both switches closed")
+    if test.design.channels or test.controller.adapts:
         notes.append("the controller adapts, so its loop has no fixed poles; rehearse it instead")
     elif not test.feedback:
         notes.append("the measured force is not fed back; there is no loop to be unstable")
     else:
         try:
-            poles = tuple(complex(p) for p in closed_loop(test).poles())
             own = tuple(_unstable(structure(test).poles()))
-            added = _added(_unstable(poles), own)
-            worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
-            lags = _lags(test, transfers, worst)
+            added: list[complex] = []
+            if test.controller.sampled:
+                notes.append("the compensator works sample by sample; the loop is analysed as it will run")
+            else:
+                poles = tuple(complex(p) for p in closed_loop(test).poles())
+                added = _added(_unstable(poles), own)
+                worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
+                lags = _lags(test, transfers, worst)
             if added:
                 problems.append(_unstable_because(worst, lags))
             elif own:
@@ -167,11 +178,7 @@ def check(test: HybridTest) -> Check:
                 step = one_step(test.tick)
                 allowed = max((p.real for p in own), default=0.0)
                 if not added and not step.stable and step.growth > 1.01 * allowed:
-                    problems.append(
-                        f"sampling and latency make the loop unstable: a mode at {step.frequency:.3g} Hz "
-                        f"grows at {step.growth:.3g} 1/s (spectral radius {step.spectral_radius:.6f} of one "
-                        "step), though without them it would be stable; sample faster, or reduce the latency"
-                    )
+                    problems.append(_unstable_sampled(step, compensated=test.controller.sampled))
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")
     return Check(assumptions, poles, lags, tuple(problems), tuple(notes), own, step)
@@ -182,6 +189,19 @@ def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:
     return (
         f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} "
         "1/s" + (f", because {why}" if why else "")
+    )
+
+
+def _unstable_sampled(step: OneStep, *, compensated: bool) -> str:
+    mode = (
+        f"a mode at {step.frequency:.3g} Hz grows at {step.growth:.3g} 1/s (spectral radius "
+        f"{step.spectral_radius:.6f} of one step)"
+    )
+    if compensated:
+        return f"the loop is unstable: {mode}; the compensator does not fit the rig: identify it anew"
+    return (
+        f"sampling and latency make the loop unstable: {mode}, though without them it would be stable; sample "
+        "faster, or reduce the latency"
     )
 
 
@@ -219,7 +239,9 @@ def _clean(value: float) -> float:
 def closed_loop(test: HybridTest) -> StateSpace:
     """Return the whole loop without sampling, linearised at its initial state."""
     design, rig = test.design, test.rig_system
-    whole = connect("loop", [design.system, rig.system], loop_links(design, rig), {})
+    links = loop_links(design, rig)
+    links.update({u: Const(1.0) for u in design.system.input_vars if u.name == FORCE})
+    whole = connect("loop", [design.system, rig.system], links, {})
     return whole.linearise(whole.initial())
 
 
