@@ -200,8 +200,8 @@ def _unstable_sampled(step: OneStep, *, compensated: bool) -> str:
     if compensated:
         return f"the loop is unstable: {mode}; the compensator does not fit the rig: identify it anew"
     return (
-        f"sampling and latency make the loop unstable: {mode}, though without them it would be stable; sample "
-        "faster, or reduce the latency"
+        f"sampling and latency make the loop unstable: {mode}, though without them it would be stable; "
+        "sample faster, or reduce the latency"
     )
 
 

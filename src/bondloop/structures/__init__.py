@@ -18,6 +18,7 @@ from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.io import read_matrices, write_matrices
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.modal_form import modal_form
 from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
 
@@ -36,5 +37,5 @@ from bondloop.structures.response import frequency_response
 
 __all__ += [
     "History", "Modes", "Reduced", "ReductionError", "craig_bampton", "frequency_response", "guyan", "mac",
-    "modal_system", "modes", "reduction", "time_history",
+    "modal_form", "modal_system", "modes", "reduction", "time_history",
 ]  # fmt: skip

@@ -1,0 +1,162 @@
+"""Experiments on a rig: drive it with a demand of one's own, and record what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.compile import Runner
+from bondloop.control.base import Measured
+from bondloop.errors import InputError
+from bondloop.identify.data import Data
+from bondloop.program.block import Context
+from bondloop.program.expr import Var
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Tick
+from bondloop.rigs.rig_tick import MEASURED, RigBlock
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.control.base import Controller
+    from bondloop.identify.excitation import SteppedSinePlan
+    from bondloop.program.signals import Signal
+    from bondloop.rigs.emulated import Emulated
+
+__all__ = ["Experiment"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A rig with one transfer system that is driven by a demand of one's own: nothing is fed back.
+
+    The demand becomes the command as it is (identification), or through a compensator (verification of an
+    inverse model by prescribed signals: du Bois 2010, Figure 7).
+
+    Parameters
+    ----------
+    rig
+        The rig; the specimen may be attached or not.
+    rate
+        Samples a second.
+    compensator
+        What makes the command of the demand; None sends the demand itself.
+    ahead
+        The compensator is given the demand of so many seconds later. A prescribed signal is known beforehand,
+        so the delay of an inverse model need not be predicted.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, Model, Port
+    >>> from bondloop.rigs import Emulated
+    >>> from bondloop.rigs.specimen import Specimen  # doctest: +SKIP
+    """
+
+    rig: Emulated
+    rate: float
+    compensator: Controller | None = None
+    ahead: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < np.inf:
+            raise InputError(f"the sample rate must be positive and finite; found {self.rate} Hz")
+        count = len(self.rig.actuator_list())
+        if count != 1:
+            raise InputError(
+                f"an experiment drives one transfer system; the rig has {count}: build a rig with one of them"
+            )
+
+    def run(
+        self, demand: Signal, seconds: float, *, backend: str = "auto", progress: Progress | None = None
+    ) -> Data:
+        """Drive the rig with a signal: a step, a sweep, a multisine, noise.
+
+        Parameters
+        ----------
+        demand
+            The demanded displacement in m.
+        seconds
+            How long.
+        backend, progress
+            As for a rehearsal.
+
+        Returns
+        -------
+        Data
+            Channels ``demand``, ``command``, ``displacement``, ``velocity``, ``force``.
+        """
+        if not 0 < seconds < np.inf:
+            raise InputError(f"an experiment must last for some time; found {seconds} s")
+        t = np.arange(round(seconds * self.rate) + 1) / self.rate
+        return self._run(_sampled(demand, t), _sampled(demand, t + self.ahead), backend, progress)
+
+    def stepped(
+        self, plan: SteppedSinePlan, *, backend: str = "auto", progress: Progress | None = None
+    ) -> Data:
+        """Drive the rig through a plan of stepped sines, one after another without a pause.
+
+        Parameters
+        ----------
+        plan
+            From `stepped_sine_plan`, at this experiment's rate.
+        backend, progress
+            As for a rehearsal.
+        """
+        if abs(plan.sample_period * self.rate - 1) > 1e-9:
+            raise InputError(
+                f"the plan is made for {1 / plan.sample_period:g} Hz, the experiment runs at {self.rate:g} Hz; "
+                "make both the same"
+            )
+        now, later = [], []
+        for point in plan:
+            t = np.arange(point.samples) / self.rate
+            now.append(_sampled(point.signal, t))
+            later.append(_sampled(point.signal, t + self.ahead))
+        return self._run(np.concatenate(now), np.concatenate(later), backend, progress)
+
+    def _run(
+        self,
+        demand: NDArray[np.float64],
+        given: NDArray[np.float64],
+        backend: str,
+        progress: Progress | None,
+    ) -> Data:
+        runner = Runner(self.tick(), backend)  # type: ignore[arg-type]
+        result = runner.run(len(demand), given[:, None], progress=progress)
+        if not result.finished:
+            raise InputError(f"the experiment was {result.message}; lower the amplitude or mend the rig")
+        channels = {"demand": demand, **result.channels}
+        units = {"demand": "m", "command": "m", **MEASURED}
+        return Data(channels, 1 / self.rate, units, source="the experiment")
+
+    def tick(self) -> Tick:
+        """Return one sample of the experiment; its input is what the compensator is given."""
+        time, count, demand, command = Var("t"), Var("k"), Var("given"), Var("command")
+        period = 1 / self.rate
+        block = RigBlock(self.rig, self.rig.system(), count, period)
+        steps = block.measure()
+        value, states, parameters = demand, {}, {}
+        channels: list[Channel] = [Channel("command", command, "m")]
+        for word, unit in MEASURED.items():
+            channels.append(Channel(word, block.measured[word][0], unit))
+        if self.compensator is not None:
+            measured = Measured(*(block.measured[word][0] for word in MEASURED))
+            applied = self.compensator.compensate(demand, measured, Context("controller", count, period))
+            steps += applied.steps
+            value, states, parameters = applied.value, applied.states, applied.parameters
+            channels += [Channel(n, e, unit) for n, (e, unit) in applied.channels.items()]
+        steps.append(Assign(command, value))
+        steps += block.advance([command])
+        return Tick(
+            *("experiment", period, time, count, (demand,), {**block.states, **states}),
+            *({**block.parameters, **parameters}, tuple(steps), tuple(channels)),
+        )
+
+
+def _sampled(signal: Any, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(signal.sampled(t), dtype=float)

@@ -1,0 +1,92 @@
+"""A structure as a bond graph of single modes: du Bois's modal transfer functions, bonded to the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph import TF, C, I, Model, One, R, Zero, bond
+from bondloop.errors import InputError
+from bondloop.structures.forms import StructureModel
+
+if TYPE_CHECKING:
+    from bondloop.structures.modes import Modes
+
+__all__ = ["modal_form"]
+
+
+def modal_form(
+    modes: Modes,
+    dofs: Sequence[str] | None = None,
+    name: str = "structure",
+    forces: Mapping[str, str] | Iterable[str] = (),
+) -> StructureModel:
+    """Return the modal form: an oscillator per mode, a transformer from each to every motion it is part of.
+
+    Mode i is a 1-junction with I = 1, R = α + β λ_i and C of stiffness λ_i, so that q_i/p_i is
+
+        H_i(s) = 1 / (s² + (α + β λ_i) s + λ_i);
+
+    a transformer of ratio Φ_ji leads to the junction of degree of freedom j, where velocities add up,
+    ẋ_j = Σ Φ_ji q̇_i, and forces go back, p_i = Σ Φ_ji f_j. Leaving modes and degrees of freedom out makes a
+    large structure small.
+
+    Parameters
+    ----------
+    modes
+        The modes to take, from ``modes(matrices, count)``.
+    dofs
+        Degrees of freedom that are needed: for forces, for the interface, for the record; all by default.
+    name
+        Name of the model.
+    forces
+        Degrees of freedom on which a force acts, with input names if wished.
+
+    References
+    ----------
+    du Bois, Titurus and Lieven (2010), section 4.1, equations 12 to 14.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Matrices, modes
+    >>> chain = Matrices(
+    ...     [[1.0, 0], [0, 2.0]], [[0.3, -0.2], [-0.2, 0.2]], [[30.0, -20], [-20, 20]], ("a.ux", "b.ux")
+    ... )
+    >>> model = modal_form(modes(chain, 2), forces=["b.ux"])
+    >>> system = model.compile(["b.ux.flow"])
+    >>> len(system.states), system.inputs
+    (4, ('F_b_ux',))
+    """
+    wanted = list(modes.dofs if dofs is None else dofs)
+    unknown = [d for d in wanted if d not in modes.dofs]
+    if unknown:
+        raise InputError(
+            f"the modes have no degree of freedom {', '.join(unknown)}; they have {list(modes.dofs)[:8]}"
+        )
+    model = StructureModel(name, wanted)
+    oscillators = [_oscillator(w**2, c) for w, c in zip(modes.omega, modes.damping, strict=True)]
+    model.mode = oscillators
+    model.sum = sums = [Zero() for _ in wanted]
+    rows = [modes.shapes[modes.dofs.index(d)] for d in wanted]
+    taking = [(j, i, float(w)) for j, row in enumerate(rows) for i, w in enumerate(row) if w]
+    model.shape = shapes = [TF(w) for _, _, w in taking]
+    for (j, i, _), shape in zip(taking, shapes, strict=True):
+        bond(oscillators[i].v, shape)
+        bond(shape, sums[j])
+    for dof, total in zip(wanted, sums, strict=True):
+        bond(total, model.junction(dof))
+    model.apply_forces(forces)
+    return model
+
+
+def _oscillator(stiffness: float, damping: float) -> Model:
+    one = Model()
+    one.v, one.mass = One(), I(mass=1.0)
+    one.v >> one.mass
+    if damping:
+        one.damper = R(damping=float(damping))
+        one.v >> one.damper
+    if stiffness:
+        one.spring = C(stiffness=float(stiffness))
+        one.v >> one.spring
+    return one
