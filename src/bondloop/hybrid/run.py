@@ -19,6 +19,7 @@ from bondloop.hybrid.wiring import DIVERGED
 from bondloop.program.signals import signal_from
 from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
+from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
 __all__ = ["Run", "rehearse", "rerun"]
+
+CAUSE, SWITCH = "interlock.cause", "switch.displacement"
+"""Channels of a test with an interlock, with switches."""
 
 
 class Run:
@@ -63,13 +67,43 @@ class Run:
         return [(n, n.replace("desired", "actual", 1)) for n in names]
 
     @cached_property
+    def trip(self) -> tuple[float, str] | None:
+        """When the interlock tripped first, in s, and why; None if it did not."""
+        if CAUSE not in self.record:
+            return None
+        causes = self.record[CAUSE]
+        if not causes.any():
+            return None
+        first = int(np.argmax(causes != 0))
+        return float(self.time[first]), cause_words(causes[first])
+
+    @cached_property
+    def coupled(self) -> Record:
+        """The part of the record in which the rig was to follow: the displacement switch closed, no trip."""
+        if CAUSE not in self.record and SWITCH not in self.record:
+            return self.record
+        together = np.ones(len(self.time), dtype=bool)
+        if SWITCH in self.record:
+            together &= self.record[SWITCH] >= 1
+        if self.trip is not None:
+            together &= self.time < self.trip[0]
+        if not together.any():
+            return self.record.between(np.inf, np.inf)
+        first = int(np.argmax(together))
+        apart = ~together[first:]
+        last = first + (int(np.argmax(apart)) if apart.any() else len(apart)) - 1
+        return self.record.between(self.time[first], self.time[last])
+
+    @cached_property
     def metrics(self) -> list[Metrics]:
-        """How well each transfer system followed."""
-        result = []
+        """How well each transfer system followed, while it was to follow."""
+        result: list[Metrics] = []
+        if len(self.coupled.time) < 2:
+            return result
         for desired, actual in self.pairs:
             force = actual.replace("actual.displacement", "force", 1)
             result.append(
-                metrics(self.record, desired=desired, actual=actual, force=force, motion="displacement")
+                metrics(self.coupled, desired=desired, actual=actual, force=force, motion="displacement")
             )
         return result
 
@@ -78,9 +112,14 @@ class Run:
         """The outcome in words."""
         if not self.completed:
             return f"The run was stopped: {self.record.attributes.get('message', '')}."
-        if not self.metrics:
-            return "The run was completed."
         words = []
+        if self.trip is not None:
+            words.append(
+                f"The interlock tripped at t = {self.trip[0]:.4g} s: {self.trip[1]}; the rig was brought to "
+                "its safe position."
+            )
+        if not self.metrics:
+            return " ".join(words) or "The run was completed."
         for i, m in enumerate(self.metrics):
             e = m["normalised_rms_error"]
             quality = (
@@ -94,6 +133,8 @@ class Run:
                 f"{who} followed the numerical half {quality}: normalised rms error {100 * e:.2g} %, "
                 f"delay {1e3 * m['delay']:.2g} ms."
             )
+        if self.trip is not None:
+            words[1] = f"Until then {words[1][0].lower()}{words[1][1:]}"
         return " ".join(words)
 
     @cached_property

@@ -33,8 +33,10 @@ def either(*conditions: Expr) -> Expr:
     """
     result: Expr = Const(0.0)
     for c in conditions:
-        if isinstance(c, Const) and c.value == 0.0:
-            continue
+        if isinstance(c, Const):
+            if c.value == 0.0:
+                continue
+            return Const(1.0)
         result = c if isinstance(result, Const) else Op("or", (result, c))
     return result
 

@@ -20,62 +20,10 @@ from bondloop.safety.conditions import both, either, equal, finite, no, outside
 from bondloop.safety.guard import Guarded, guard
 from bondloop.safety.limits import Limits
 from bondloop.safety.power_trip import PowerTrip
+from bondloop.safety.switch import Switch
+from bondloop.safety.watched import Watch, Watched
 
 __all__ = ["Interlock", "Watch", "Watched"]
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What the interlock sees of one interface, as expressions.
-
-    Attributes
-    ----------
-    force, displacement, velocity
-        Measured and guarded, in N, m, m/s.
-    desired_displacement, desired_velocity
-        Of the numerical half, in m, m/s.
-    command
-        As the controller wants it, before the displacement switch, in its own unit.
-    bad, frozen
-        Whether any of the measured values is not a number, or stale; from the guards.
-    switch
-        The displacement switch, from 0 to 1: the rig is asked for safe + switch (command - safe), and
-        to follow safe + switch (desired - safe).
-    """
-
-    force: Expr
-    displacement: Expr
-    velocity: Expr
-    desired_displacement: Expr
-    desired_velocity: Expr
-    command: Expr
-    bad: Expr = field(default_factory=lambda: Const(0.0))
-    frozen: Expr = field(default_factory=lambda: Const(0.0))
-    switch: Expr = field(default_factory=lambda: Const(1.0))
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What the interlock decided.
-
-    Attributes
-    ----------
-    applied
-        The statements, states, parameters and channels; the value is the cause at this tick.
-    tripped
-        The cause at this tick; not zero while the test is tripped.
-    commands
-        What the rig is to be given, one for each interface: the controller's command through the switch, or
-        the way to the safe position.
-    latch
-        The state that keeps the cause. Before the interlock's statements it is the cause of the tick before:
-        what the switches are given.
-    """
-
-    applied: Applied
-    tripped: Expr
-    commands: tuple[Expr, ...]
-    latch: Var
 
 
 @dataclass(frozen=True)
@@ -88,10 +36,11 @@ class Interlock(SafetyBlock):
     to the safe position. It does not depend on what the controller computes meanwhile.
 
     Two parameters can be changed while the tick runs. ``NAME.trip`` requests a trip: its value is the cause's
-    number (`Cause`), 0 for none. ``NAME.reset`` clears the latch at a tick at which it goes from 0 to 1, if the
-    retreat is over and no condition for a trip is present. Otherwise that edge is lost, and the operator sets
-    it to 0 and to 1 again. Left at 1 it does nothing. After a reset the command begins at the safe position,
-    and comes back with the displacement switch.
+    number (`Cause`), 0 for none. ``NAME.reset`` clears the latch at a tick at which it goes from 0 to 1, if
+    the retreat is over and no condition for a trip is present. Otherwise that edge is lost, and the operator
+    sets it to 0 and to 1 again. Left at 1 it does nothing. After a reset the command begins at the safe
+    position, and comes back with the displacement switch; where a test has none, with the interlock's own,
+    ``NAME.switch``, which takes as long as the retreat.
 
     Parameters
     ----------
@@ -124,9 +73,15 @@ class Interlock(SafetyBlock):
             raise InputError(f"Interlock(limits): expected Limits(...); found {self.limits!r:.60}")
         if self.power is not None and not isinstance(self.power, PowerTrip):
             raise InputError(f"Interlock(power): expected PowerTrip(...) or None; found {self.power!r:.60}")
-        if self.stale is not None and (not isinstance(self.stale, int) or self.stale < 1):
+        if self.stale is not None and not (_whole(self.stale) and self.stale >= 1):
             raise InputError(
-                f"Interlock(stale): expected a number of samples from 1 up; found {self.stale!r}"
+                f"Interlock(stale): expected a number of samples, 1 or more; found {self.stale!r}"
+            )
+        most = self.limits.command
+        if most is not None and abs(self.safe_position) > float(most):
+            raise InputError(
+                "Interlock(safe_position): expected a position within the limit of the command, "
+                f"{float(most):g}; found {self.safe_position:g}"
             )
         if self.release > self.retreat:
             raise InputError(
@@ -160,62 +115,36 @@ class Interlock(SafetyBlock):
         """
         if not signals:
             raise InputError("the interlock needs at least one interface to watch")
-        cause = latch or Var(f"{context.name}.cause")
-        request, reset = Var(f"{context.name}.trip"), Var(f"{context.name}.reset")
-        steps: list[Step] = []
-        states: dict[Var, float] = {cause: 0.0}
-        channels: dict[str, tuple[Expr, str]] = {}
+        cause = Var(f"{context.name}.cause") if latch is None else latch
+        own = Switch(1.0, self.retreat).apply(
+            Const(1.0), cause, self.release, replace(context, name=f"{context.name}.switch")
+        )
+        switched = [_switched(signal, own.value) for signal in signals]
+        parts = [own] if any(a is not b for a, b in zip(switched, signals, strict=True)) else []
         found: list[tuple[Cause, Expr]] = []
         asked: list[Expr] = []
-        for i, signal in enumerate(signals):
-            index = f"[{i}]" if len(signals) > 1 else ""
-            made, conditions, command = self._conditions(signal, index, context)
-            steps += made.steps
-            states.update(made.states)
-            channels.update(made.channels)
+        for i, signal in enumerate(switched):
+            made, conditions = self._conditions(signal, f"[{i}]" if len(signals) > 1 else "", context)
+            parts.append(made)
             found += conditions
-            asked.append(command)
-        # Requested with NaN: the wish is plain, the reason is not.
-        code = select(request >= 1.0, request, float(Cause.OPERATOR))
-        first: Expr = select(no(request <= 0.0), code, 0.0)
-        for number in reversed(_ORDER):
-            holds = either(*(c for n, c in found if n is number))
-            first = select(holds, float(number), first)
-        present, now, elapsed, ticks, at, moment, before = (
-            Var(f"{context.name}.{w}")
-            for w in ("present", "cause_now", "elapsed", "ticks", "tripped_at", "moment", "reset_before")
-        )
-        # One tick more than the retreat: the switches hear of a trip at the tick after it.
-        rest = math.ceil(self.retreat / context.period - 1e-9) + 1.0
-        untripped = equal(cause, Const(0.0))
-        clears = both(before <= 0.0, reset > 0.0, equal(present, Const(0.0)), ticks > rest)
-        steps += [
-            Assign(present, first),
-            Assign(ticks, select(untripped, 0.0, function("fmin", elapsed + 1, rest + 1))),
-            Assign(now, select(untripped, present, select(clears, 0.0, cause))),
-            Assign(moment, select(now, select(untripped, time, at), -1.0)),
-        ]
-        states |= {elapsed: 0.0, at: -1.0, before: 1.0}
-        pairs: list[tuple[Var, Expr]] = [(cause, now), (elapsed, ticks), (at, moment), (before, reset)]
-        commands = self._commands(asked, now, ticks, context, steps, states, pairs)
-        steps.append(Update(tuple(pairs)))
-        channels[f"{context.name}.cause"] = (now, "")
-        applied = Applied(steps, now, states, {request: 0.0, reset: 0.0}, channels)
-        return Watch(applied, now, commands, cause)
+            asked.append(made.value)
+        decided, ticks = self._decide(found, cause, time, context)
+        back, commands = self._retreat(asked, decided.value, ticks, context)
+        return Watch(_joined([*parts, decided, back], decided.value), decided.value, commands, cause)
 
     def _conditions(
         self, signal: Watched, index: str, context: Context
-    ) -> tuple[Applied, list[tuple[Cause, Expr]], Expr]:
-        """Return what is computed for an interface, its conditions for a trip and its command."""
+    ) -> tuple[Applied, list[tuple[Cause, Expr]]]:
+        """Return the command of an interface through its switch, and its conditions for a trip."""
         safe, limits, switch = self.safe_position, self.limits, signal.switch
+        assert switch is not None
         name = f"{context.name}{index}"
-        coupled = isinstance(switch, Const) and switch.value == 1.0
         wanted, target, velocity = (Var(f"{name}.{w}") for w in ("wanted", "target", "target_velocity"))
         desired, desired_velocity = signal.desired_displacement, signal.desired_velocity
         steps: list[Step] = [
-            Assign(wanted, signal.command if coupled else safe + switch * (signal.command - safe)),
-            Assign(target, desired if coupled else safe + switch * (desired - safe)),
-            Assign(velocity, desired_velocity if coupled else switch * desired_velocity),
+            Assign(wanted, safe + switch * (signal.command - safe)),
+            Assign(target, safe + switch * (desired - safe)),
+            Assign(velocity, switch * desired_velocity),
         ]
         numbers = (signal.force, signal.displacement, signal.velocity, wanted, target, velocity)
         found = [
@@ -231,48 +160,93 @@ class Interlock(SafetyBlock):
         ):
             if limit is not None:
                 found.append((number, outside(value, float(limit))))
-        made = Applied(steps, wanted)
+        channels: dict[str, tuple[Expr, str]] = {}
+        states: dict[Var, float] = {}
         if self.power is not None:
-            power = self.power.apply(
-                signal.force, signal.velocity, velocity, replace(context, name=f"{context.name}.power{index}")
-            )
+            label = f"{context.name}.power{index}"
+            power = self.power.apply(signal.force, signal.velocity, velocity, replace(context, name=label))
             found.append((Cause.POWER, self.power.tripped(power.value)))
-            root = function("sqrt", power.value)
-            made = Applied(
-                [*steps, *power.steps],
-                wanted,
-                power.states,
-                {},
-                {f"{context.name}.power{index}": (root, "W")},
-            )
-        return made, found, wanted
+            channels[label] = (function("sqrt", power.value), "W")
+            steps += power.steps
+            states = power.states
+        return Applied(steps, wanted, states, {}, channels), found
 
-    def _commands(
-        self,
-        asked: Sequence[Expr],
-        tripped: Expr,
-        ticks: Expr,
-        context: Context,
-        steps: list[Step],
-        states: dict[Var, float],
-        pairs: list[tuple[Var, Expr]],
-    ) -> tuple[Expr, ...]:
-        """Choose between what is asked and the way back; remember the last command before a trip."""
-        share, part = Var(f"{context.name}.share"), Var(f"{context.name}.part")
-        steps += [
+    def _decide(
+        self, found: Sequence[tuple[Cause, Expr]], latch: Var, time: Expr, context: Context
+    ) -> tuple[Applied, Expr]:
+        """Return the cause at this tick, latched, and the number of ticks since the trip."""
+        request, reset, before, present, now, elapsed, ticks, at, moment = (
+            Var(f"{context.name}.{word}")
+            for word in (
+                *("trip", "reset", "reset_before", "present", "cause_now", "elapsed", "ticks"),
+                *("tripped_at", "moment"),
+            )
+        )
+        # A request that is no number is still a request.
+        known = both(request >= 1.0, finite(request))
+        first = select(no(request <= 0.0), select(known, request, float(Cause.OPERATOR)), 0.0)
+        for number in reversed(_ORDER):
+            first = select(either(*(c for n, c in found if n is number)), float(number), first)
+        # One tick more than the retreat: the switches hear of a trip at the tick after it.
+        rest = math.ceil(self.retreat / context.period - 1e-9) + 1.0
+        untripped = equal(latch, Const(0.0))
+        clears = both(before <= 0.0, reset > 0.0, equal(present, Const(0.0)), ticks > rest)
+        steps: list[Step] = [
+            Assign(present, first),
+            Assign(ticks, select(untripped, 0.0, function("fmin", elapsed + 1, rest + 1))),
+            Assign(now, select(untripped, present, select(clears, 0.0, latch))),
+            Assign(moment, select(now, select(untripped, time, at), -1.0)),
+            Update(((latch, now), (elapsed, ticks), (at, moment), (before, reset))),
+        ]
+        states = {latch: 0.0, elapsed: 0.0, at: -1.0, before: 1.0}
+        channels: dict[str, tuple[Expr, str]] = {f"{context.name}.cause": (now, "")}
+        return Applied(steps, now, states, {request: 0.0, reset: 0.0}, channels), ticks
+
+    def _retreat(
+        self, asked: Sequence[Expr], tripped: Expr, ticks: Expr, context: Context
+    ) -> tuple[Applied, tuple[Expr, ...]]:
+        """Choose between what is asked and the way from the last command before the trip to safety."""
+        part, share = Var(f"{context.name}.part"), Var(f"{context.name}.share")
+        steps: list[Step] = [
             Assign(part, function("fmin", ticks * (context.period / self.retreat), 1.0)),
             Assign(share, 0.5 * (1 + function("cos", math.pi * part))),
         ]
+        states: dict[Var, float] = {}
         commands: list[Expr] = []
         for i, command in enumerate(asked):
             index = f"[{i}]" if len(asked) > 1 else ""
             last, out = Var(f"{context.name}.last{index}"), Var(f"{context.name}.command{index}")
-            safe = self.safe_position
-            steps.append(Assign(out, select(tripped, safe + share * (last - safe), command)))
-            states[last] = safe
-            pairs.append((last, select(tripped, last, command)))
+            # Weighted, so that no difference of large numbers can overflow.
+            way = share * last + (1 - share) * self.safe_position
+            steps += [
+                Assign(out, select(tripped, way, command)),
+                Update(((last, select(tripped, last, command)),)),
+            ]
+            states[last] = self.safe_position
             commands.append(out)
-        return tuple(commands)
+        return Applied(steps, tripped, states), tuple(commands)
+
+
+def _joined(parts: Sequence[Applied], value: Expr) -> Applied:
+    """Return several blocks, executed one after the other, as one."""
+    return Applied(
+        [step for part in parts for step in part.steps],
+        value,
+        {v: x for part in parts for v, x in part.states.items()},
+        {v: x for part in parts for v, x in part.parameters.items()},
+        {name: c for part in parts for name, c in part.channels.items()},
+    )
+
+
+def _switched(signal: Watched, own: Expr) -> Watched:
+    """Return what is watched with a switch that moves; a constant one is multiplied with the interlock's."""
+    if signal.switch is None or isinstance(signal.switch, Const):
+        return replace(signal, switch=own * (1.0 if signal.switch is None else signal.switch))
+    return signal
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _ORDER = (

@@ -40,7 +40,7 @@ class PowerTrip(SafetyBlock):
         Corner frequency of the filter, Hz: well below the lowest frequency of the motion.
     """
 
-    threshold: Parameter = Parameter(above=0)
+    threshold: Parameter = Parameter(above=0, most=1e100)
     cutoff: Parameter = Parameter(1.0, above=0)
 
     def decay(self, period: float) -> float:
@@ -66,10 +66,12 @@ class PowerTrip(SafetyBlock):
             Names and period.
         """
         a, most = self.decay(context.period), (CEILING * self.threshold) ** 2
-        filtered, power, now = (Var(f"{context.name}.{w}") for w in ("filtered", "discrepancy", "square"))
-        mixed = a * filtered + (1 - a) * (power * power)
+        filtered, power, mixed, now = (
+            Var(f"{context.name}.{w}") for w in ("filtered", "discrepancy", "mixed", "square")
+        )
         steps: list[Step] = [
             Assign(power, force * (physical_velocity - numerical_velocity)),
+            Assign(mixed, a * filtered + (1 - a) * (power * power)),
             # The comparison is false for NaN and for a square that overflowed: both count as the most.
             Assign(now, select(mixed <= most, mixed, most)),
             Update(((filtered, now),)),

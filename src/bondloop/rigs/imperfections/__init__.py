@@ -14,6 +14,7 @@ diverging run is seen.
 from bondloop.program.block import Applied, Context
 from bondloop.rigs.imperfections.base import Chain, Imperfection, chain, imperfection_from
 from bondloop.rigs.imperfections.dynamic import Backlash, LowPass, PureDelay, RateLimit
+from bondloop.rigs.imperfections.faults import Frozen, Infinite, Jump, NotANumber
 from bondloop.rigs.imperfections.static import (
     Bias,
     GainError,
@@ -24,6 +25,7 @@ from bondloop.rigs.imperfections.static import (
 )
 
 __all__ = [
-    "Applied", "Backlash", "Bias", "Chain", "Context", "GainError", "Imperfection", "LowPass", "Noise",
-    "Nonlinearity", "PureDelay", "Quantisation", "RateLimit", "Saturation", "chain", "imperfection_from",
+    "Applied", "Backlash", "Bias", "Chain", "Context", "Frozen", "GainError", "Imperfection", "Infinite",
+    "Jump", "LowPass", "Noise", "Nonlinearity", "NotANumber", "PureDelay", "Quantisation", "RateLimit",
+    "Saturation", "chain", "imperfection_from",
 ]  # fmt: skip

@@ -63,7 +63,11 @@ class Chain(Imperfection):
             name = f"{context.name}.{type(part).__name__.lower()}{i}"
             applied = part.apply(result.value, replace(context, name=name, stream=stream))
             result = Applied(
-                [*result.steps, *applied.steps], applied.value, {**result.states, **applied.states}
+                [*result.steps, *applied.steps],
+                applied.value,
+                {**result.states, **applied.states},
+                {**result.parameters, **applied.parameters},
+                {**result.channels, **applied.channels},
             )
             stream += part.streams * STREAMS
         return result
