@@ -193,3 +193,13 @@ def test_building_damper_sways_more_with_a_damper_out_of_tune():
 
     assert peak(0.97) < 0.5 * peak(0.7)
     assert peak(0.97) < 0.5 * peak(1.4)
+
+
+def test_orifice_damper(tmp_path):
+    """What du Bois 2010, section 2.2 says in words, in numbers of our own: see docs/actuators.md."""
+    found = run("orifice_damper", tmp_path, (".png",))
+    assert found["flat"] == pytest.approx(0.92, abs=0.05)
+    assert found["peak, large orifice, 0.1 mm"] > found["peak, empty, 0.1 mm"] + 1
+    assert found["peak, standard, 0.1 mm"] < found["peak, empty, 0.1 mm"] - 0.3
+    assert found["rise"] == pytest.approx(4.1, abs=0.2)
+    assert found["overshoot"] == pytest.approx(1.23, abs=0.03)

@@ -374,7 +374,12 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
             f"{source.path} has {source.size} components, but {target.path} detects one; "
             f"bond {source.path}[i] to it"
         )
-    flat.signals.setdefault(target, []).append((source, b.tail_index or 0))
+    # In the order in which they were bonded to the target, whatever the order of the parts.
+    flat.signals[target] = [
+        (x.tail, x.tail_index or 0)
+        for x in target._bonds
+        if x.head is target and (target.is_signal or x.tail.is_signal) and x.tail in flat.paths
+    ]
 
 
 def _check(flat: Flat) -> None:

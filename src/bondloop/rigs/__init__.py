@@ -19,6 +19,8 @@ from bondloop.rigs.imperfections import (
     Saturation,
     chain,
 )
+from bondloop.rigs.mounted import mounted, nothing_mounted
+from bondloop.rigs.orifice_damper import DamperData, OrificeDamper, PlayData
 from bondloop.rigs.ramp_hold import RampHold
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
 from bondloop.rigs.shaking_table import ShakingTable
@@ -31,12 +33,15 @@ __all__ = [
     "Bias",
     "Chain",
     "Context",
+    "DamperData",
     "Emulated",
     "GainError",
     "LoadCell",
     "LowPass",
     "Noise",
     "Nonlinearity",
+    "OrificeDamper",
+    "PlayData",
     "PureDelay",
     "Quantisation",
     "RampHold",
@@ -51,6 +56,8 @@ __all__ = [
     "coulomb",
     "cubic_spring",
     "dead_zone_spring",
+    "mounted",
+    "nothing_mounted",
     "preloaded_spring",
     "sensor_from",
     "stribeck",

@@ -1,8 +1,27 @@
-"""Actuator models, one per file."""
+"""Actuator models, one per file, and the process models that stand for them."""
 
 from __future__ import annotations
 
 from bondloop.transfer.base import Transfer, transfer_system
+from bondloop.transfer.electro_mechanical import BallScrew, CascadedLoops, ElectroMechanical, ServoMotor
 from bondloop.transfer.mass_spring_damper import MassSpringDamper
+from bondloop.transfer.process import Process, first_order, second_order
+from bondloop.transfer.serial_pid import SerialPID
+from bondloop.transfer.servo_hydraulic import Cylinder, ServoHydraulic, ServoValve
 
-__all__ = ["MassSpringDamper", "Transfer", "transfer_system"]
+__all__ = [
+    "BallScrew",
+    "CascadedLoops",
+    "Cylinder",
+    "ElectroMechanical",
+    "MassSpringDamper",
+    "Process",
+    "SerialPID",
+    "ServoHydraulic",
+    "ServoMotor",
+    "ServoValve",
+    "Transfer",
+    "first_order",
+    "second_order",
+    "transfer_system",
+]

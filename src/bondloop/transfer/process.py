@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.program.described import Described
+from bondloop.program.described import Described, number
+from bondloop.transfer.held_input import hold_late, linear_recursion
+from bondloop.transfer.thin_products import mix
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Process", "first_order", "second_order"]
+    from bondloop.program.system import System
+
+__all__ = ["G1", "G1D", "G2", "G2D", "Process", "first_order", "second_order"]
+
+FORMAT = "bondloop process model"
+"""First entry of a model file."""
+
+
+class _ProcessFamily(Described, family="process"):
+    """Family of the models that can be described and restored."""
 
 
 @dataclass(frozen=True)
-class Process(Described, family="process"):
+class Process(_ProcessFamily):
     """G(s) = b(s)/a(s) exp(-s delay), from the command to the displacement of a transfer system.
 
     Parameters
@@ -47,12 +61,15 @@ class Process(Described, family="process"):
                 f"a process model must be proper: the numerator has degree {len(b) - 1}, the denominator "
                 f"only {len(a) - 1}"
             )
-        if not (np.isfinite(self.delay) and self.delay >= 0):
-            raise InputError(f"the delay must be finite and not negative; found {self.delay} s")
+        delay = number(self.delay, "Process(delay)")
+        if delay < 0:
+            raise InputError(f"the delay must be finite and not negative; found {delay} s")
         scale = a[-1] if a[-1] != 0 else a[0]
         object.__setattr__(self, "numerator", tuple(float(x / scale) for x in b))
         object.__setattr__(self, "denominator", tuple(float(x / scale) for x in a))
-        object.__setattr__(self, "delay", float(self.delay))
+        object.__setattr__(self, "delay", delay)
+
+    # ------------------------------------------------------------------ what it is
 
     @property
     def order(self) -> int:
@@ -60,9 +77,41 @@ class Process(Described, family="process"):
         return len(self.denominator) - 1
 
     @property
+    def relative_degree(self) -> int:
+        """Poles less zeros: how many derivatives of the motion its inverse needs."""
+        return self.order - (len(self.numerator) - 1)
+
+    @property
     def gain(self) -> float:
         """Static gain: displacement per unit of command at rest."""
         return self.numerator[-1] / self.denominator[-1] if self.denominator[-1] else float("inf")
+
+    def poles(self) -> NDArray[np.complex128]:
+        """Roots of a in rad/s, sorted by magnitude."""
+        return _roots(self.denominator)
+
+    def zeros(self) -> NDArray[np.complex128]:
+        """Roots of b in rad/s, sorted by magnitude."""
+        return _roots(self.numerator)
+
+    @property
+    def stable(self) -> bool:
+        """Whether all poles lie in the left half-plane."""
+        return bool(np.all(self.poles().real < 0))
+
+    @property
+    def invertible(self) -> bool:
+        """Whether the rational part has a stable inverse: all zeros in the left half-plane."""
+        return bool(np.all(self.zeros().real < 0))
+
+    def check_invertible(self) -> None:
+        """Raise an error that says why the model cannot be inverted, if it cannot."""
+        worst = max(self.zeros(), key=lambda z: z.real, default=None)
+        if worst is not None and worst.real >= 0:
+            raise InputError(
+                f"this model has no stable inverse: its zero at {worst:.4g} rad/s is not in the left "
+                "half-plane, so the inverse would grow without bound; fit fewer zeros and a delay"
+            )
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:
         """Frequency response at frequencies in Hz."""
@@ -70,12 +119,185 @@ class Process(Described, family="process"):
         value = np.polyval(self.numerator, s) / np.polyval(self.denominator, s) * np.exp(-s * self.delay)
         return np.asarray(value, dtype=complex)
 
+    def __str__(self) -> str:
+        above, below = _polynomial(self.numerator), _polynomial(self.denominator)
+        late = f" exp(-{self.delay:.4g} s)" if self.delay else ""
+        return f"({above}) / ({below}){late}"
+
+    # ------------------------------------------------------------------ what it does
+
+    def simulate(
+        self, command: ArrayLike, period: float, *, hold: str = "zero", before: float = 0.0
+    ) -> NDArray[np.float64]:
+        """Response to a sampled command, exact for the hold and for any fraction of a period in the delay.
+
+        Parameters
+        ----------
+        command
+            Samples, shape (n,).
+        period
+            Seconds between them.
+        hold
+            ``"zero"``: the command keeps its value between samples; ``"first"``: it runs straight on.
+        before
+            The command before the record. The model rests at it (its static gain times ``before``).
+
+        Examples
+        --------
+        >>> first_order(2.0, 0.1).simulate([1.0, 1.0, 1.0], 0.1).round(4).tolist()
+        [0.0, 1.2642, 1.7293]
+        """
+        u = np.asarray(command, dtype=float)
+        if u.ndim != 1 or not u.size or not np.all(np.isfinite(u)):
+            raise InputError(f"the command must be a row of finite samples; found shape {u.shape}")
+        if not 0 < period < np.inf:
+            raise InputError(f"the sample period must be positive; found {period} s")
+        if before and not self.denominator[-1]:
+            raise InputError("a model with a pole at zero cannot rest at a command that is not zero")
+        A, B, C, D, scale = self.scaled_space()
+        held = hold_late(A, B, period * scale, self.delay * scale, hold)
+        forcing = held.forcing(u - before, 0.0)
+        y = mix(held.weights * D, forcing) + (self.gain * before if before else 0.0)
+        if self.order:
+            y = (
+                y
+                + linear_recursion(held.transition, held.gains, forcing, np.zeros(self.order), C[None, :])[0]
+            )
+        return np.asarray(y)
+
+    def scaled_space(self) -> tuple[Any, Any, Any, float, float]:
+        """Return A, B, C, D of the rational part in companion form, with time in units of 1/scale.
+
+        State i is the i-th derivative (in scaled time) of the first; the scale [rad/s] makes all entries
+        comparable.
+        """
+        a = np.array(self.denominator[::-1])
+        n = self.order
+        b = np.zeros(n + 1)
+        b[: len(self.numerator)] = self.numerator[::-1]
+        scale = float(np.max(np.abs(self.poles()), initial=0.0)) or 1.0
+        powers = scale ** np.arange(n + 1.0)
+        alpha, beta = a * powers, b * powers
+        beta, alpha = beta / alpha[n], alpha / alpha[n]
+        D = float(beta[n])
+        A = np.eye(n, k=1)
+        B = np.zeros(n)
+        if n:
+            A[-1], B[-1] = -alpha[:n], 1.0
+        return A, B, beta[:n] - D * alpha[:n], D, scale
+
+    def actuator(self, pade: int = 0) -> System:
+        """Return it as a transfer system for an emulated rig: inputs (command, load), output velocity.
+
+        The displacement is G(s) times the command whatever the load: a perfectly stiff position loop.
+
+        Parameters
+        ----------
+        pade
+            Order of a Padé approximation of the delay. With 0 the delay is left out: give it to the rig, as
+            in ``Emulated(physical, G.actuator(), latency=G.delay)``, which delays the command exactly.
+
+        Examples
+        --------
+        >>> first_order(1.0, 0.01).actuator().inputs
+        ('command', 'load')
+        """
+        from bondloop.program.expr import Const, Expr, Var
+        from bondloop.program.system import System
+
+        if self.relative_degree < 1:
+            raise InputError(
+                "an actuator needs more poles than zeros: with as many zeros its displacement would jump "
+                f"with the command and its velocity be infinite; found {self.order} poles and as many zeros"
+            )
+        b, a = self._with_pade(pade) if self.delay else (np.array(self.numerator), np.array(self.denominator))
+        n = len(a) - 1
+        b = np.concatenate([np.zeros(n + 1 - len(b)), b]) / a[0]
+        a = a / a[0]
+        # Observer form: the first state is the displacement, and its rate is the velocity itself.
+        x = [Var("displacement"), *(Var(f"rest[{i}]") for i in range(1, n))]
+        command, load = Var("command"), Var("load")
+        values: dict[Var, float | None] = {}
+        rates: list[Expr] = []
+        for i in range(n):
+            rate: Expr = x[i + 1] if i + 1 < n else Const(0.0)
+            for letter, value, of in (("a", -a[i + 1], x[0]), ("b", b[i + 1], command)):
+                if value:
+                    p = Var(f"{letter}[{n - 1 - i}]")
+                    values[p] = float(value)
+                    rate = rate + p * of
+            rates.append(rate)
+        velocity = Var("velocity")
+        states: dict[Var, Expr] = dict(zip(x, [velocity, *rates[1:]], strict=True))
+        return System(
+            "actuator", states, (command, load), {"velocity": velocity}, values, {velocity: rates[0]}
+        )
+
+    def _with_pade(self, pade: int) -> tuple[Any, Any]:
+        if pade < 1:
+            return np.array(self.numerator), np.array(self.denominator)
+        # (sum of (-1)^k c_k s^k) / (sum of c_k s^k), with c_k/c_(k-1) = (N-k+1) delay / (k (2N-k+1))
+        c = [1.0]
+        for k in range(1, pade + 1):
+            c.append(c[-1] * self.delay * (pade - k + 1) / (k * (2 * pade - k + 1)))
+        below = np.array(c[::-1])
+        above = below * (-1.0) ** np.arange(pade, -1, -1)
+        return np.polymul(self.numerator, above), np.polymul(self.denominator, below)
+
+    def to_control(self, pade: int = 0) -> Any:
+        """Return a python-control ``TransferFunction`` (extra ``control``); its delay as Padé."""
+        try:
+            import control
+        except ImportError:
+            raise InputError(
+                "to_control() needs the package 'control': pip install bondloop[control]"
+            ) from None
+        if self.delay and pade < 1:
+            raise InputError(
+                f"python-control has no delays: give pade=4 or so to approximate the delay of {self.delay} s"
+            )
+        b, a = self._with_pade(pade) if self.delay else (self.numerator, self.denominator)
+        return control.tf(np.asarray(b), np.asarray(a), inputs="command", outputs="displacement")
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike[str], about: Mapping[str, Any] | None = None) -> None:
+        """Write a model file (JSON), with anything else worth knowing under ``about``."""
+        content = {"format": FORMAT, "model": self.describe(), "about": dict(about or {})}
+        Path(path).write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Process:
+        """Read a model file that `save` or ``bondloop identify --save`` wrote."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise InputError(f"{path} is no model file: {error}") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise InputError(f'{path} is no model file: expected JSON with "format": "{FORMAT}"')
+        return cls.from_description(content.get("model", {}))
+
 
 def _coefficients(given: Sequence[float] | Any, what: str) -> NDArray[np.float64]:
     c = np.trim_zeros(np.atleast_1d(np.asarray(given, dtype=float)), "f")
     if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)):
         raise InputError(f"the {what} needs finite coefficients, not all zero; found {given!r:.60}")
     return c
+
+
+def _roots(coefficients: tuple[float, ...]) -> NDArray[np.complex128]:
+    values = np.roots(coefficients).astype(complex)
+    return np.asarray(values[np.lexsort((values.imag, np.abs(values)))])
+
+
+def _polynomial(coefficients: tuple[float, ...]) -> str:
+    degree = len(coefficients) - 1
+    terms = []
+    for i, c in enumerate(coefficients):
+        power = degree - i
+        if c or not degree:
+            terms.append(f"{c:.4g}" + (f" s^{power}" if power > 1 else " s" if power else ""))
+    return " + ".join(terms)
 
 
 def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Process:
@@ -104,5 +326,31 @@ def second_order(gain: float, frequency: float, damping: float, delay: float = 0
     delay
         In seconds.
     """
+    if not frequency > 0:
+        raise InputError(f"the natural frequency must be positive; found {frequency} Hz")
     w = 2 * np.pi * frequency
     return Process((gain,), (1 / w**2, 2 * damping / w, 1.0), delay)
+
+
+def G1(gain: float, time_constant: float) -> Process:
+    """Return G1 of du Bois 2010, eq. 1: K / (tau_p s + 1)."""
+    return first_order(gain, time_constant)
+
+
+def G2(gain: float, natural_frequency: float, damping: float) -> Process:
+    """Return G2 of du Bois 2010, eq. 1, with w0 in rad/s: K w0^2 / (s^2 + 2 zeta w0 s + w0^2)."""
+    return second_order(gain, natural_frequency / (2 * np.pi), damping)
+
+
+def G1D(gain: float, time_constant: float, delay: float) -> Process:
+    """Return G1D of du Bois 2010, eq. 1: K e^(-tau_d s) / (tau_p s + 1)."""
+    return first_order(gain, time_constant, delay)
+
+
+def G2D(gain: float, natural_frequency: float, damping: float, delay: float) -> Process:
+    """Return G2D of du Bois 2010, eq. 1, with w0 in rad/s: G2 with a delay of tau_d.
+
+    >>> G2D(1.0, 100.0, 0.7, 0.005).poles().round(3).tolist()
+    [(-70-71.414j), (-70+71.414j)]
+    """
+    return second_order(gain, natural_frequency / (2 * np.pi), damping, delay)
