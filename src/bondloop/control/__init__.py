@@ -1,10 +1,23 @@
-"""Controllers, one per file."""
+"""Controllers and compensators, one per file."""
 
 from __future__ import annotations
 
-from bondloop.control.base import Controller, Design
+from bondloop.control.adaptive_model_based import AdaptiveModelBased
+from bondloop.control.adaptive_prediction import AdaptivePrediction
+from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
+from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
+from bondloop.control.base import Controller, Design, Measured
+from bondloop.control.compensator import Compensator
 from bondloop.control.direct import Direct
+from bondloop.control.inverse_model import InverseModel
+from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.mcs import MCS
+from bondloop.control.polynomial_prediction import PolynomialPrediction
+from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.virtual_junction import VirtualJunction
 
-__all__ = ["MCS", "Controller", "Design", "Direct", "VirtualJunction"]
+__all__ = [
+    "MCS", "AdaptiveModelBased", "AdaptivePrediction", "AdaptiveTimeSeries", "AdaptiveVirtualJunction",
+    "Compensator", "Controller", "Design", "Direct", "InverseModel", "LeadCompensation", "Measured",
+    "PolynomialPrediction", "RecursiveLeastSquares", "VirtualJunction",
+]  # fmt: skip

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
     from bondloop.substructure.half import NumericalHalf
 
-__all__ = ["Compensator"]
+__all__ = ["Compensator", "channel"]
 
 
-class Compensator(Described, Controller, family="compensator"):
+class Compensator(Described, Controller, family="controller"):
     """Base of the compensators: a frozen dataclass with one pure step, `compensate`.
 
     The numerical half gives the desired displacement; the compensator makes of it, at every sample, the
@@ -55,6 +55,8 @@ class Compensator(Described, Controller, family="compensator"):
             Names and period.
         """
 
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"controller": type(self).__name__, **super().describe()}
+
+def channel(context: Context, word: str) -> str:
+    """Return the name under which a compensator records something: it always begins with ``controller``."""
+    name = context.name if context.name.startswith("controller") else f"controller.{context.name}"
+    return f"{name}.{word}"

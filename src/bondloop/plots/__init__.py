@@ -7,6 +7,7 @@ Every function returns a Matplotlib ``Figure`` of its own (no pyplot, no global 
 from bondloop.plots.gains import gains
 from bondloop.plots.histories import time_histories
 from bondloop.plots.overview import overview
+from bondloop.plots.prediction import prediction
 from bondloop.plots.run import RunPlots
 from bondloop.plots.spectra import error_spectrum
 from bondloop.plots.structures import animate_mode, deformed_shape, mode_shapes
@@ -14,5 +15,5 @@ from bondloop.plots.subspace import subspace
 
 __all__ = [
     "RunPlots", "animate_mode", "deformed_shape", "error_spectrum", "gains", "mode_shapes", "overview",
-    "subspace", "time_histories",
+    "prediction", "subspace", "time_histories",
 ]  # fmt: skip

@@ -1,0 +1,121 @@
+"""What adaptive feedforward compensators share: the command, the filters, the bounds."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.control.bounded import moved
+from bondloop.control.compensator import Compensator, channel
+from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.linear_filter import state_variable_filter
+from bondloop.control.polynomial_fit import backward_differences
+from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context
+from bondloop.program.described import Parameter, Whole
+from bondloop.program.expr import Expr, Var
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Step, Update
+
+if TYPE_CHECKING:
+    from bondloop.control.base import Measured
+
+__all__ = ["_AdaptiveFeedforward"]
+
+
+@dataclass(frozen=True)
+class _AdaptiveFeedforward(Compensator):
+    """Base: u = a0 x + a1 dx/dt + a2 d2x/dt2 ... with coefficients that are adapted.
+
+    The coefficients are those with which the measured motion gives the command that caused it. Command and
+    measured displacement go through the same low-pass filter, whose states are the derivatives, so nothing
+    measured is differentiated. Derivatives of the demand are differences of its newest samples.
+
+    Inside, each coefficient is divided by what its bound is for the largest delay, L^j/j!; so all are of
+    the order of one.
+    """
+
+    adapts: ClassVar[bool] = True
+
+    delay: Parameter = Parameter(0.0, least=0)
+    order: Whole = Whole(2, least=1, most=3)
+    largest_delay: Parameter = Parameter(0.05, above=0)
+    least_gain: Parameter = Parameter(0.5, above=0)
+    largest_gain: Parameter = Parameter(2.0, least=1)
+    slew: Parameter = Parameter(1.0, above=0)
+    filter_frequency: Parameter = Parameter(20.0, above=0)
+    threshold: Parameter = Parameter(1e-4, above=0)
+
+    def __post_init__(self) -> None:
+        if self.delay > self.largest_delay:
+            raise InputError(
+                f"{type(self).__name__}: the expected delay of {self.delay:g} s is longer than the largest, "
+                f"{self.largest_delay:g} s; raise largest_delay"
+            )
+        if self.least_gain > 1:
+            raise InputError(
+                f"{type(self).__name__}: least_gain must be at most 1, from where the gain starts; found "
+                f"{self.least_gain:g}"
+            )
+
+    def scales(self) -> list[float]:
+        """Return the units of the coefficients inside: L^j/j!."""
+        return [self.largest_delay**j / math.factorial(j) for j in range(self.order + 1)]
+
+    def initial(self) -> list[float]:
+        """Return the first coefficients: those of a pure delay, t^j/j!."""
+        return [self.delay**j / math.factorial(j) for j in range(self.order + 1)]
+
+    def bounds(self) -> list[tuple[float, float]]:
+        """Return the least and the largest value of every coefficient."""
+        return [(self.least_gain, self.largest_gain), *((0.0, s) for s in self.scales()[1:])]
+
+    @abstractmethod
+    def _targets(
+        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+    ) -> tuple[Applied, list[Expr]]:
+        """Return statements, and where the coefficients (in their units inside) should go."""
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command."""
+        scales, bounds, name = self.scales(), self.bounds(), context.name
+        coefficients = [Var(f"{name}.coefficient[{j}]") for j in range(self.order + 1)]
+        states = {c: a / s for c, a, s in zip(coefficients, self.initial(), scales, strict=True)}
+        first, origin = from_first(desired, context)
+        points = max(self.order, 2) + 1
+        more, past = earlier(first.value, range(points), context, "demand")
+        steps: list[Step] = [*first.steps, *more]
+        states.update(first.states)
+        total: Expr = coefficients[0] * (origin + first.value)
+        for j in range(1, self.order + 1):
+            weights = scales[j] * backward_differences(j, points, context.period)
+            total = total + coefficients[j] * weighted(weights.tolist(), past)
+        command = Var(f"{name}.feedforward")
+        steps.append(Assign(command, total))
+        low = state_variable_filter(self.order, self.filter_frequency)
+        sent, sent_outputs = low.apply(command, context, "filtered_command")
+        seen, seen_outputs = low.apply(measured.displacement, context, "filtered_motion")
+        steps += [*sent.steps, *seen.steps]
+        states.update({**sent.states, **seen.states})
+        regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
+        steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
+        filtered = Var(f"{name}.sent")
+        steps.append(Assign(filtered, sent_outputs[0]))
+        law, targets = self._targets(regressors, filtered, coefficients, context)
+        steps += law.steps
+        states.update(law.states)
+        changes = []
+        for c, target, s, (least, most) in zip(coefficients, targets, scales, bounds, strict=True):
+            step = self.slew * context.period * (most - least) / s
+            changes.append((c, moved(c, target, least / s, most / s, step)))
+        steps.append(Update(tuple(changes)))
+        units = ("", "s", "s^2", "s^3")
+        channels = {
+            channel(context, f"a{j}"): (c * s, units[j])
+            for j, (c, s) in enumerate(zip(coefficients, scales, strict=True))
+        }
+        return Applied(steps, command, states, channels=channels)

@@ -1,0 +1,138 @@
+"""Linear filters in continuous time, as statements of a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.program.block import Applied, named
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Step, Update
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.program.block import Context
+
+__all__ = ["LinearFilter", "rational", "state_variable_filter"]
+
+
+@dataclass(frozen=True)
+class LinearFilter:
+    """dz/dt = A z + B u, y = C z + D u, with one input and any number of outputs.
+
+    Discretised exactly for an input that is linear between samples (``held=False``), or for one that is held,
+    as a command is (``held=True``); the input at a sample is then the one held since the sample before.
+
+    Attributes
+    ----------
+    A, B, C, D
+        Matrices; B and D have one column.
+    held
+        How the input goes on between samples.
+    """
+
+    A: NDArray[np.float64]
+    B: NDArray[np.float64]
+    C: NDArray[np.float64]
+    D: NDArray[np.float64]
+    held: bool = False
+
+    def discrete(self, period: float) -> tuple[NDArray[np.float64], ...]:
+        """Return F, G, C, H of z(k+1) = F z(k) + G u(k), y(k) = C z(k) + H u(k).
+
+        With an input linear between samples, dz/dt's own solution is z(k+1) = F z + G0 u(k) + G1 u(k+1);
+        z - G1 u is then kept instead of z.
+        """
+        from scipy.linalg import expm
+
+        n = len(self.A)
+        big = np.zeros((n + 2, n + 2))
+        big[:n, :n], big[:n, n : n + 1] = self.A * period, self.B * period
+        big[n, n + 1] = 1.0
+        e = expm(big)
+        F, held, ramp = e[:n, :n], e[:n, n : n + 1], e[:n, n + 1 :]
+        if self.held:  # what is kept is the state at the sample before
+            return F, held, self.C @ F, self.C @ held + self.D
+        return F, held - ramp + F @ ramp, self.C, self.D + self.C @ ramp
+
+    def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
+        """Return the discrete filter's frequency response at frequencies in Hz, outputs last."""
+        F, G, C, H = self.discrete(period)
+        z = np.exp(2j * np.pi * np.asarray(frequency, dtype=float) * period)[..., None, None]
+        y = C @ np.linalg.solve(z * np.eye(len(F)) - F, np.broadcast_to(G, (*z.shape[:-2], *G.shape))) + H
+        return np.asarray(y[..., 0], dtype=complex)
+
+    def apply(self, value: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
+        """Return statements (their value is the first output) and all outputs at this sample."""
+        steps, u = named(value, context, f"{word}.input")
+        F, G, C, H = self.discrete(context.period)
+        n = len(F)
+        z = [Var(f"{context.name}.{word}.state[{i}]") for i in range(n)]
+        outputs: list[Expr] = []
+        more: list[Step] = []
+        for i in range(len(C)):
+            y = Var(f"{context.name}.{word}[{i}]")
+            more.append(Assign(y, _row([*C[i], H[i, 0]], [*z, u])))
+            outputs.append(y)
+        following = tuple((z[i], _row([*F[i], G[i, 0]], [*z, u])) for i in range(n))
+        if following:
+            more.append(Update(following))
+        return Applied([*steps, *more], outputs[0], dict.fromkeys(z, 0.0)), outputs
+
+
+def _row(weights: Sequence[Any], values: Sequence[Expr]) -> Expr:
+    total: Expr = Const(0.0)
+    for w, v in zip(weights, values, strict=True):
+        total = total + Const(float(w)) * v
+    return total
+
+
+def rational(numerator: ArrayLike, denominator: ArrayLike) -> LinearFilter:
+    """Return the filter b(s)/a(s), deg b <= deg a; coefficients with the highest power first.
+
+    Time is scaled by the size of the poles, so that the states have the size of the signal.
+    """
+    a = np.atleast_1d(np.asarray(denominator, dtype=float))
+    b = np.atleast_1d(np.asarray(numerator, dtype=float))
+    n = len(a) - 1
+    b = np.concatenate([np.zeros(n + 1 - len(b)), b])
+    if not n:
+        return LinearFilter(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.array([[b[0] / a[0]]]))
+    rate = abs(a[-1] / a[0]) ** (1 / n) or 1.0
+    unit = rate ** np.arange(n, -1, -1)
+    a, b = a * unit / (a[0] * unit[0]), b * unit / (a[0] * unit[0])
+    A = np.eye(n, k=1)
+    A[-1] = -a[:0:-1]
+    B = np.zeros((n, 1))
+    B[-1] = 1.0
+    C = (b[1:] - b[0] * a[1:])[::-1].reshape(1, n)
+    return LinearFilter(A * rate, B * rate, C, np.array([[b[0]]]))
+
+
+def state_variable_filter(order: int, frequency: float, *, held: bool = False) -> LinearFilter:
+    """Return a filter whose outputs are a low-passed signal and its first derivatives.
+
+    The low pass is (w/(s + w))^(order + 1); the outputs are the signal through it times s^0 ... s^order.
+    Nothing is differentiated: with one pole more than derivatives, each is a state of the filter.
+
+    Parameters
+    ----------
+    order
+        The highest derivative.
+    frequency
+        Corner frequency w/(2 pi) in Hz.
+    held
+        How the signal goes on between samples; see `LinearFilter`.
+    """
+    n, w = order + 1, 2 * np.pi * frequency
+    A = np.eye(n, k=1)
+    A[-1] = [-comb(n, i) for i in range(n)]  # in units of the corner, so that the states have one size
+    B = np.zeros((n, 1))
+    B[-1] = 1.0
+    return LinearFilter(A * w, B * w, np.diag([w**i for i in range(n)]), np.zeros((n, 1)), held)

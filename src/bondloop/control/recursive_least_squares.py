@@ -1,0 +1,240 @@
+"""Recursive least squares with forgetting."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bondloop.control.bounded import clipped
+from bondloop.errors import InputError
+from bondloop.program.block import Applied, Context
+from bondloop.program.described import Parameter, number
+from bondloop.program.expr import Const, Expr, Op, Var, select
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Step, Update
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Number
+
+__all__ = ["Estimate", "RecursiveLeastSquares"]
+
+LEAST_VARIANCE = 1e-12
+"""Least variance, as a share of the first: absurdly large regressors may not close the mind for ever."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimator as statements: after ``applied.steps``, ``parameters`` are the newest estimates.
+
+    Attributes
+    ----------
+    applied
+        Statements; their value is the prediction error before the update.
+    parameters
+        The estimates.
+    """
+
+    applied: Applied
+    parameters: tuple[Var, ...]
+
+
+@dataclass(frozen=True)
+class RecursiveLeastSquares:
+    """Estimates parameters p of y = phi.p, sample by sample, forgetting exponentially.
+
+    After N samples the estimate minimises
+    ``sum_k f^(N-k) ((y_k - phi_k.p)/noise)^2 + f^N sum_i ((p_i - initial_i)/uncertainty_i)^2`` with
+    ``f = exp(-period/memory)``. The covariance is kept as factors U D U^T (Bierman 1977), so that it stays
+    symmetric and positive whatever the rounding.
+
+    Three things protect it. A sample whose regressors are below the noise carries no news: nothing is
+    updated, so nothing is forgotten either. When the covariance has grown to ``largest_uncertainty`` times
+    the first one, forgetting stops until news comes; nor can it shrink below a
+    millionth. Estimates are kept between ``least`` and ``most``.
+
+    Parameters
+    ----------
+    initial
+        First estimates, one for each parameter.
+    uncertainty
+        Standard deviations of the first estimates: one for each, or one for all.
+    noise
+        Standard deviation of the error in y.
+    memory
+        Time in s after which a sample counts 1/e.
+    least, most
+        Bounds of the estimates: one for each, or one for all.
+    threshold
+        How large the regressors, times the first uncertainties, must be in comparison with the noise.
+    largest_uncertainty
+        Bound on the root of the covariance's trace, as a multiple of its first value.
+
+    References
+    ----------
+    Bierman (1977), Factorization Methods for Discrete Sequential Estimation, ch. V; Ljung (1999), System
+    Identification, ch. 11.
+    """
+
+    initial: tuple[float, ...]
+    uncertainty: Any = 1.0
+    noise: Parameter = Parameter(1.0, above=0)
+    memory: Parameter = Parameter(10.0, above=0)
+    least: Any = -1e300
+    most: Any = 1e300
+    threshold: Parameter = Parameter(1.0, least=0)
+    largest_uncertainty: Parameter = Parameter(10.0, least=1)
+
+    def __post_init__(self) -> None:
+        initial = _numbers(self.initial, "initial")
+        object.__setattr__(self, "initial", initial)
+        for word in ("uncertainty", "least", "most"):
+            given = _numbers(getattr(self, word), word)
+            values = given * len(initial) if len(given) == 1 else given
+            if len(values) != len(initial):
+                raise InputError(
+                    f"RecursiveLeastSquares({word}): expected 1 or {len(initial)} numbers; found "
+                    f"{len(values)}"
+                )
+            object.__setattr__(self, word, values)
+        if min(self.uncertainty) <= 0:
+            raise InputError("RecursiveLeastSquares(uncertainty): expected positive numbers")
+        for p, low, high in zip(initial, self.least, self.most, strict=True):
+            if not low <= p <= high:
+                raise InputError(
+                    f"RecursiveLeastSquares: the first estimate {p:g} is not between {low:g} and {high:g}"
+                )
+
+    def apply(
+        self, regressors: Sequence[Expr], value: Expr, context: Context, *, when: Expr | Number = 1.0
+    ) -> Estimate:
+        """Return the statements of one update.
+
+        Parameters
+        ----------
+        regressors
+            phi, as many as parameters.
+        value
+            y.
+        context
+            Names and period.
+        when
+            A condition besides the excitation: no update where it is 0.
+        """
+        if len(regressors) != len(self.initial):
+            raise InputError(
+                f"RecursiveLeastSquares: expected {len(self.initial)} regressors; found {len(regressors)}"
+            )
+        return _Update(self, context).made(regressors, value, when)
+
+
+def _numbers(given: Any, word: str) -> tuple[float, ...]:
+    several = (
+        tuple(given) if isinstance(given, (Sequence, tuple)) and not isinstance(given, str) else (given,)
+    )
+    if hasattr(given, "tolist"):
+        several = tuple(given.tolist()) if given.ndim else (given.item(),)
+    if not several:
+        raise InputError(f"RecursiveLeastSquares({word}): expected at least one number; found none")
+    return tuple(number(v, f"RecursiveLeastSquares({word})") for v in several)
+
+
+class _Update:
+    """Writes one update; everything is in units of the first uncertainties and of the noise."""
+
+    def __init__(self, settings: RecursiveLeastSquares, context: Context) -> None:
+        self.settings, self.context, self.n = settings, context, len(settings.initial)
+        self.steps: list[Step] = []
+        n, name = self.n, context.name
+        self.shift = [Var(f"{name}.shift[{i}]") for i in range(n)]
+        self.D = [Var(f"{name}.variance[{i}]") for i in range(n)]
+        self.U = {(i, j): Var(f"{name}.factor[{i}][{j}]") for j in range(n) for i in range(j)}
+
+    def put(self, word: str, value: Expr) -> Var:
+        v = Var(f"{self.context.name}.{word}")
+        self.steps.append(Assign(v, value))
+        return v
+
+    def made(self, regressors: Sequence[Expr], value: Expr, when: Expr | Number) -> Estimate:
+        s, n = self.settings, self.n
+        h = [
+            self.put(f"regressor[{i}]", r * (sigma / s.noise))
+            for i, (r, sigma) in enumerate(zip(regressors, s.uncertainty, strict=True))
+        ]
+        explained: Expr = Const(0.0)
+        for r, p in zip(regressors, s.initial, strict=True):
+            explained = explained + r * p
+        predicted: Expr = Const(0.0)
+        for a, b in zip(h, self.shift, strict=True):
+            predicted = predicted + a * b
+        error = self.put("error", (value - explained) / s.noise - predicted)
+        forgetting = self.put("forgetting", self._forgetting())
+        gain, variances, factors, total = self._bierman(h, forgetting)
+        size: Expr = Const(0.0)
+        for a in h:
+            size = size + a * a
+        limits = Op("and", (size > s.threshold**2, Op("lt", (total, Const(1e280)))))
+        # NaN fails every comparison, so data that are not numbers change nothing.
+        known = Op("lt", (abs(error), Const(1e140)))
+        active = self.put("active", Op("and", (Op("and", (limits, known)), _truth(when))))
+        pairs: list[tuple[Var, Expr]] = []
+        for i in range(n):
+            low = (s.least[i] - s.initial[i]) / s.uncertainty[i]
+            high = (s.most[i] - s.initial[i]) / s.uncertainty[i]
+            moved = clipped(self.shift[i] + gain[i] * error, low, high, self.shift[i])
+            pairs.append((self.shift[i], select(active > 0.5, moved, self.shift[i])))
+            kept = select(variances[i] > LEAST_VARIANCE, variances[i], LEAST_VARIANCE)
+            pairs.append((self.D[i], select(active > 0.5, kept, self.D[i])))
+        pairs += [(u, select(active > 0.5, factors[at], u)) for at, u in self.U.items()]
+        self.steps.append(Update(tuple(pairs)))
+        estimates = tuple(
+            self.put(f"estimate[{i}]", clipped(p + sigma * x, low, high, p))
+            for i, (p, sigma, x, low, high) in enumerate(
+                zip(s.initial, s.uncertainty, self.shift, s.least, s.most, strict=True)
+            )
+        )
+        states = {**dict.fromkeys(self.shift, 0.0), **dict.fromkeys(self.D, 1.0)}
+        states.update(dict.fromkeys(self.U.values(), 0.0))
+        return Estimate(Applied(self.steps, error * s.noise, states), estimates)
+
+    def _forgetting(self) -> Expr:
+        """1 where another step of forgetting could take the covariance beyond its bound."""
+        s, n = self.settings, self.n
+        trace: Expr = Const(0.0)
+        for j in range(n):
+            trace = trace + self.D[j]
+            for i in range(j):
+                trace = trace + self.U[i, j] * self.U[i, j] * self.D[j]
+        f = math.exp(-self.context.period / s.memory)
+        most = s.largest_uncertainty**2 * n
+        return select(self.put("trace", trace) <= f * most, f, 1)
+
+    def _bierman(
+        self, h: Sequence[Var], forgetting: Var
+    ) -> tuple[list[Expr], list[Var], dict[tuple[int, int], Expr], Var]:
+        """Update the factors for one scalar observation (Bierman 1977, p. 77); return the gain too."""
+        n = self.n
+        total = forgetting
+        b: list[Expr] = []
+        variances: list[Var] = []
+        factors: dict[tuple[int, int], Expr] = {}
+        for j in range(n):
+            f: Expr = h[j]
+            for i in range(j):
+                f = f + self.U[i, j] * h[i]
+            f_j = self.put(f"projection[{j}]", f)
+            g_j = self.put(f"weight[{j}]", self.D[j] * f_j)
+            new = self.put(f"total[{j}]", total + f_j * g_j)
+            variances.append(self.put(f"next_variance[{j}]", self.D[j] * (total / new) / forgetting))
+            for i in range(j):
+                factors[i, j] = self.put(f"next_factor[{i}][{j}]", self.U[i, j] - b[i] * (f_j / total))
+                b[i] = self.put(f"unscaled_gain[{i}][{j}]", b[i] + self.U[i, j] * g_j)
+            b.append(g_j)
+            total = new
+        return [x / total for x in b], variances, factors, total
+
+
+def _truth(when: Expr | Number) -> Expr:
+    return when if isinstance(when, Expr) else Const(float(bool(when)))

@@ -1,0 +1,163 @@
+"""The virtual junction that identifies its model: the regression, the hybrid test, refusals."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
+from bondloop.control import AdaptiveVirtualJunction, Measured, VirtualJunction
+from bondloop.control.regression import regression
+from bondloop.errors import InputError, ModelError
+from bondloop.hybrid import HybridTest
+from bondloop.papers import gawthrop_three_mass as three
+from bondloop.papers import gawthrop_two_actuators as two
+from bondloop.program.block import Context
+from bondloop.program.expr import Const, Var
+from bondloop.program.signals import Sine
+from bondloop.rigs import Emulated, coulomb
+from bondloop.transfer import MassSpringDamper, transfer_system
+
+TRUE = (1.0, 8.0, 400.0)
+CHOSEN = ("damper.damping", "spring.stiffness")
+
+
+def a_test(controller, actuator=None, **options):
+    chain = three._chain(three.VALUES, C(law=lambda d: d + d**3))
+    numerical, physical = chain.cut(three.CUT)
+    return HybridTest(
+        numerical,
+        rig=Emulated(physical, actuator or MassSpringDamper(*TRUE, drive="position"), **options),
+        controller=controller,
+        excitation={"r": Sine(-0.5, 1 / (2 * math.pi))},
+        rate=1000,
+        reference=(chain, ["m3.v.flow"]),
+        record=["rig.specimen.m3.v.flow"],
+    )
+
+
+def error(run):
+    return np.sqrt(np.mean((run["rig.specimen.m3.v.flow"] - run["reference.m3.v.flow"]) ** 2))
+
+
+def test_the_regression_of_a_mass_with_damper_and_set_point():
+    """m x'' + c x' + k x = k u - F, written down by hand."""
+    t = transfer_system(MassSpringDamper(2.0, 3.0, 5.0, drive="position"))
+    found = regression(t, ["damper.damping", "spring.stiffness"])
+    assert found.order == 2
+    assert found.value == {("motion", 2): -2.0, ("load", 0): -1.0}
+    assert found.regressors == ({("motion", 1): 1.0}, {("motion", 0): 1.0, ("command", 0): -1.0})
+    found = regression(t, ["mass.mass", "damper.damping", "spring.stiffness"])
+    assert found.value == {("load", 0): -1.0}
+
+
+class DampersInSeries(Model):
+    """Two dampers in series drive a mass: the equation contains their product."""
+
+    def __init__(self):
+        self.arm, self.force, self.v, self.out, self.command = One(), Zero(), One(), Port(), Se("u")
+        self.first, self.second = R(damping=1.0), R(damping=2.0)
+        self.command >> self.arm >> [self.first, self.force]
+        self.force >> [self.second, self.v]
+        self.v >> [I(mass=1.0), C(stiffness=2.0), self.out]
+
+
+def test_wrong_parameters_are_found_and_the_junction_becomes_exact():
+    wrong = MassSpringDamper(1.0, 14.0, 250.0, drive="position")
+    matched = error(a_test(VirtualJunction(MassSpringDamper(*TRUE, drive="position"))).run(20))
+    mistaken = error(a_test(VirtualJunction(wrong)).run(20))
+    run = a_test(AdaptiveVirtualJunction(wrong, CHOSEN, noise=1e-3, filter_frequency=5)).run(20)
+    assert run.completed
+    assert run["controller.transfer.damper.damping.estimate"][[0, -1]] == pytest.approx([14, 8], rel=1e-4)
+    assert run["controller.transfer.spring.stiffness.estimate"][[0, -1]] == pytest.approx(
+        [250, 400], rel=1e-4
+    )
+    assert mistaken > 10 * matched
+    assert error(run) < 1.1 * matched
+
+
+def test_c_and_numpy_agree():
+    wrong = MassSpringDamper(1.0, 14.0, 250.0, drive="position")
+    test = a_test(AdaptiveVirtualJunction(wrong, CHOSEN, noise=1e-3))
+    a, b = (test.run(1.5, backend=backend) for backend in ("numpy", "c"))
+    for name in ("command", "controller.transfer.spring.stiffness.estimate"):
+        assert np.ptp(a[name]) > 1e-3
+        assert a[name] == pytest.approx(b[name], rel=1e-12, abs=1e-12)
+
+
+def test_mass_and_latency_are_handled_too():
+    wrong = MassSpringDamper(1.5, 14.0, 250.0, drive="position")
+    junction = AdaptiveVirtualJunction(
+        wrong, ("mass.mass", *CHOSEN), noise=1e-3, filter_frequency=5, latency=0.002
+    )
+    run = a_test(junction, latency=0.002).run(30)
+    names = ["mass.mass", *CHOSEN]
+    found = [run[f"controller.transfer.{n}.estimate"][-1] for n in names]
+    assert found == pytest.approx(TRUE, rel=0.01)
+
+
+def test_two_transfer_systems_are_identified_side_by_side():
+    structure = two.model()
+    numerical, physical = structure.cut(*two.CUTS)
+    actuators = [MassSpringDamper(2.2, c, k, drive="position") for c, k in two.TABLE_I]
+    wrong = [MassSpringDamper(2.2, 1.2 * c, 0.9 * k, drive="position") for c, k in two.TABLE_I]
+    run = HybridTest(
+        numerical,
+        rig=Emulated(physical, actuators),
+        controller=AdaptiveVirtualJunction(wrong, CHOSEN, noise=0.1),
+        excitation=two.excitations("3/5", 0.001),
+        rate=1000,
+    ).run(10)
+    for i, (c, k) in enumerate(two.TABLE_I):
+        found = [run[f"controller.transfer[{i}].{n}.estimate"][-1] for n in CHOSEN]
+        assert found == pytest.approx([c, k], rel=0.02)
+
+
+def test_estimates_stay_in_their_range():
+    far = MassSpringDamper(1.0, 1.0, 4000.0, drive="position")
+    run = a_test(AdaptiveVirtualJunction(far, CHOSEN, noise=1e-3, range=1.5)).run(5)
+    stiffness = run["controller.transfer.spring.stiffness.estimate"]
+    assert stiffness.min() == pytest.approx(4000 / 1.5)
+    assert stiffness.max() <= 4000 * 1.5
+
+
+@pytest.mark.parametrize(
+    ("model", "names", "reason"),
+    [
+        (MassSpringDamper(1, 2, 3), ("damper.dampng",), "did you mean"),
+        (MassSpringDamper(1, 2, 3, friction=coulomb(0.3, 0.01)), ("damper.damping",), "is not linear"),
+        (DampersInSeries(), ("first.damping", "second.damping"), "not linear in .* together"),
+        (MassSpringDamper(1, 0, 3), ("damper.damping",), "needs a first value, not zero"),
+    ],
+    ids=["misspelt", "friction", "product", "zero"],
+)
+def test_what_cannot_be_identified_is_refused_with_the_reason(model, names, reason):
+    with pytest.raises(InputError, match=reason):
+        a_test(AdaptiveVirtualJunction(model, names), MassSpringDamper(1, 2, 3)).run(0.1)
+
+
+def test_settings_are_checked():
+    with pytest.raises(InputError, match="no parameters to identify"):
+        AdaptiveVirtualJunction(MassSpringDamper(1, 2, 3))
+    assert AdaptiveVirtualJunction(MassSpringDamper(1, 2, 3), "spring.stiffness").parameters == (
+        "spring.stiffness",
+    )
+    junction = AdaptiveVirtualJunction(MassSpringDamper(*TRUE, drive="position"), CHOSEN, latency=0.0015)
+    with pytest.raises(InputError, match=r"latency of 0\.0015 s is not a whole number"):
+        a_test(junction).run(0.1)
+
+
+def test_a_sensor_that_was_not_observed_is_an_error():
+    junction = AdaptiveVirtualJunction(MassSpringDamper(*TRUE, drive="position"), CHOSEN)
+    with pytest.raises(ModelError, match="has not seen"):
+        junction.compensate(
+            Var("u"), Measured(Const(0.0), Var("x"), Const(0.0)), Context("c", Var("k"), 0.001)
+        )
+
+
+def test_it_describes_itself():
+    junction = AdaptiveVirtualJunction(MassSpringDamper(*TRUE, drive="position"), CHOSEN, memory=3)
+    description = junction.describe()
+    assert description["controller"] == "AdaptiveVirtualJunction"
+    assert description["parameters"] == list(CHOSEN)
+    assert description["memory"] == 3
