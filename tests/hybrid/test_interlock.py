@@ -15,13 +15,12 @@ from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
 from bondloop.transfer import MassSpringDamper
 
 AT, RATE = 0.6, 500
-QUIET = Interlock(
-    Limits(displacement=0.05, velocity=1.0, force=20.0, command=0.05), release=0.02, retreat=0.2
-)
+LIMITS = Limits(displacement=0.05, velocity=1.0, force=20.0, command=0.05)
+QUIET = Interlock(LIMITS, release=0.02, retreat=0.2)
 
 
 def a_test(**options):
-    """Two masses and a wall that moves; the spring between the masses is the specimen, on a stiff actuator."""
+    """Two masses and a wall that moves; the spring between the masses is the specimen, on a stiff rig."""
     m = Model("chain")
     m.wall, m.m1, m.m2 = Sf("r"), Mass(5.0, 8.0, C(stiffness=400.0)), Mass(0.5, 6.0, C(stiffness=30.0))
     m.wall >> m.m1.left
