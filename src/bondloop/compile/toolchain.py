@@ -18,12 +18,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bondloop.errors import CompileError
 
-__all__ = ["FLAGS", "NO_COMPILER", "Compiler", "build", "cache_folder", "compiler", "load"]
+__all__ = ["FLAGS", "NO_COMPILER", "Compiler", "build", "build_program", "cache_folder", "compiler", "load"]
 
 FLAGS = (
     "-std=c99",
@@ -39,6 +40,9 @@ FLAGS = (
 """Chosen by measurement. None of them changes a result: products and sums stay apart, so that states are the
 same to the last bit from every compiler. Packing scalars into vectors (SLP) and ``-march=native`` would make
 a tick slower."""
+
+PROGRAM_FLAGS = tuple(f for f in FLAGS if f not in ("-fPIC", "-shared", "-fvisibility=hidden"))
+"""The same for an executable, so that a tick gives the same numbers in both."""
 
 LARGE_FLAGS = ("-O1", "-ftree-loop-vectorize")
 """Added for a tick of many hundred statements, which -O3 would take tens of seconds to compile."""
@@ -140,8 +144,7 @@ def build(source: str, name: str, using: Compiler, *, large: bool = False, anew:
         Compile even if the cache has it.
     """
     flags = (*using.flags, *(LARGE_FLAGS if large else ()))
-    content = "\0".join((source, using.identity, *using.command, *flags, platform.machine(), sys.platform))
-    digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+    digest = _digest([source], [using.identity, *using.command, *flags, platform.machine(), sys.platform])
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = _writable(cache_folder())
     library = folder / f"{name}-{digest}{suffix}"
@@ -151,10 +154,62 @@ def build(source: str, name: str, using: Compiler, *, large: bool = False, anew:
         built = Path(scratch) / f"{name}{suffix}"
         text = Path(scratch) / f"{name}.c"
         text.write_text(source, encoding="utf-8")
-        _compile(using, flags, text, built)
+        _compile(using, flags, [text], built)
         with contextlib.suppress(PermissionError):  # on Windows a library in use stays, and is the same
             built.replace(library)
     return library
+
+
+def build_program(
+    files: Mapping[str, str], name: str, using: Compiler, *, large: bool = False, extra: Sequence[str] = ()
+) -> Path:
+    """Compile C files into one executable and return its path.
+
+    Parameters
+    ----------
+    files
+        Contents by file name; those that end in ``.c`` are compiled, the others are headers.
+    name
+        Beginning of the executable's name.
+    using
+        The compiler.
+    large
+        Compile quickly rather than well.
+    extra
+        Further options.
+    """
+    flags = (
+        *(f for f in using.flags if f not in FLAGS or f in PROGRAM_FLAGS),
+        *(LARGE_FLAGS if large else ()),
+        *extra,
+    )
+    stamp = [using.identity, *using.command, *flags, platform.machine(), sys.platform]
+    headers = [text for item in sorted(files.items()) if not item[0].endswith(".c") for text in item]
+    folder = _writable(cache_folder())
+    program = folder / f"{name}-{_digest([text for item in sorted(files.items()) for text in item], stamp)}"
+    if program.exists():
+        return program
+    with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as scratch:
+        for file, text in files.items():
+            (Path(scratch) / file).write_text(text, encoding="utf-8")
+        # Objects are kept, too: all but one or two files are the same for every test.
+        objects: dict[Path, Path] = {}
+        for file in sorted(f for f in files if f.endswith(".c")):
+            kept = folder / f"{file[:-2]}-{_digest([files[file], *headers], stamp)}.o"
+            objects[kept] = Path(scratch) / file
+        for kept, source in objects.items():
+            if not kept.exists():
+                made = source.with_suffix(".o")
+                _compile(using, (*flags, "-c"), [source], made)
+                made.replace(kept)
+        built = Path(scratch) / name
+        _compile(using, flags, list(objects), built)
+        built.replace(program)
+    return program
+
+
+def _digest(content: Sequence[str], stamp: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join((*content, *stamp)).encode()).hexdigest()[:32]
 
 
 def _writable(folder: Path) -> Path:
@@ -166,8 +221,9 @@ def _writable(folder: Path) -> Path:
         return Path(tempfile.mkdtemp(prefix="bondloop-"))
 
 
-def _compile(using: Compiler, flags: tuple[str, ...], text: Path, built: Path) -> None:
-    command = [*using.command, *flags, "-o", str(built), str(text), "-lm"]
+def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], built: Path) -> None:
+    libraries = () if "-c" in flags else ("-lm",)
+    command = [*using.command, *flags, "-o", str(built), *map(str, texts), *libraries]
     environment = dict(os.environ)
     if using.is_zig:
         folder = built.parent.parent
@@ -187,7 +243,8 @@ def _compile(using: Compiler, flags: tuple[str, ...], text: Path, built: Path) -
             "; ".join(line.strip() for line in said[:_SHOWN])
             or f"it gave no reason (exit code {done.returncode})"
         )
-        raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {text.name}: {what}")
+        name = texts[0].name if len(texts) == 1 else built.name
+        raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {name}: {what}")
 
 
 def load(source: str, name: str, using: Compiler, *, large: bool = False) -> ctypes.CDLL:

@@ -1,0 +1,194 @@
+"""Building the loop and the rig: the generic C of this package and a generated tick, as one executable each.
+
+What was built is kept by content, as the rehearsal's libraries are; with the same compiler and the same
+options, so that the tick on the clock gives the same numbers to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bondloop.compile.c_writer import write_c_sized
+from bondloop.compile.toolchain import build_program, compiler
+from bondloop.errors import CompileError, InputError
+from bondloop.realtime.interface import Ends, computer_ends, interface_c, rig_ends
+from bondloop.realtime.shared import need_linux
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Tick
+
+__all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_sources", "rig_sources"]
+
+LINKS = ("udp", "shm", "loopback", "none")
+"""Drivers that every loop has."""
+
+_SHARED = ("platform", "packet", "model", "link_udp", "link_shm")
+_LOOP = (
+    *_SHARED,
+    "links",
+    "link_loopback",
+    "link_none",
+    "segment",
+    "guard",
+    "executive",
+    "bench",
+    "loop_main",
+)
+_RIG = (*_SHARED, "ports", "rig", "rig_main")
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The executables of a test.
+
+    Attributes
+    ----------
+    loop, rig
+        Paths; the loop also has the rig built in, for ``loopback://``.
+    """
+
+    loop: Path
+    rig: Path
+
+
+def build_loop(
+    tick: Tick,
+    *,
+    rig: Tick | None = None,
+    safe: Mapping[str, float] | None = None,
+    bounds: Mapping[str, float] | None = None,
+    drivers: Sequence[Path] = (),
+    about: Mapping[str, Any] | None = None,
+) -> Path:
+    """Build the loop, or take it from the cache; return the executable.
+
+    Parameters
+    ----------
+    tick
+        The computer's tick: inputs are tabulated signals and then ``measured.``...; channels include
+        ``command`` or ``command[i]``.
+    rig
+        The rig's tick, to link in for ``loopback://``.
+    safe
+        Commands of the safe state by name; 0 for those not named.
+    bounds
+        Largest believable magnitudes of measured values by name.
+    drivers
+        C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``.
+    about
+        Kept in the telemetry's metadata.
+    """
+    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about)
+    return _built(sources, f"{tick.name}-loop", large)
+
+
+def build_rig(
+    tick: Tick, *, commands: Sequence[str] | None = None, measured: Sequence[str] | None = None
+) -> Path:
+    """Build a rig's program, or take it from the cache; return the executable.
+
+    Parameters
+    ----------
+    tick
+        The rig's tick: inputs are the commands, channels include ``measured.``...
+    commands, measured
+        Names in the order of the link, as the computer's tick has them; all of the rig's own if not given.
+    """
+    sources, large = _rig_files(rig_ends(tick, commands, measured))
+    return _built(sources, f"{tick.name}-rig", large)
+
+
+def build_pair(
+    computer: Tick,
+    rig: Tick,
+    *,
+    safe: Mapping[str, float] | None = None,
+    bounds: Mapping[str, float] | None = None,
+    drivers: Sequence[Path] = (),
+    about: Mapping[str, Any] | None = None,
+) -> Programs:
+    """Build a loop and its rig; arguments as in `build_loop`."""
+    ends = computer_ends(computer)
+    return Programs(
+        build_loop(computer, rig=rig, safe=safe, bounds=bounds, drivers=drivers, about=about),
+        build_rig(rig, commands=ends.commands, measured=ends.measured),
+    )
+
+
+def loop_sources(
+    tick: Tick,
+    *,
+    rig: Tick | None = None,
+    safe: Mapping[str, float] | None = None,
+    bounds: Mapping[str, float] | None = None,
+    drivers: Sequence[Path] = (),
+    about: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable."""
+    return _loop_files(tick, rig, safe, bounds, drivers, about)[0]
+
+
+def rig_sources(
+    tick: Tick, *, commands: Sequence[str] | None = None, measured: Sequence[str] | None = None
+) -> dict[str, str]:
+    """Return all files of a rig's program by name: every ``.c`` among them belongs to the one executable."""
+    return _rig_files(rig_ends(tick, commands, measured))[0]
+
+
+def _loop_files(
+    tick: Tick,
+    rig: Tick | None,
+    safe: Mapping[str, float] | None,
+    bounds: Mapping[str, float] | None,
+    drivers: Sequence[Path],
+    about: Mapping[str, Any] | None,
+) -> tuple[dict[str, str], bool]:
+    ends = computer_ends(tick, safe=safe, bounds=bounds, about=about)
+    files = _hand_written(_LOOP)
+    schemes = list(LINKS)
+    for path in drivers:
+        scheme = path.stem.removeprefix("link_")
+        if path.suffix != ".c" or not path.stem.startswith("link_") or scheme in schemes:
+            raise InputError(f"a driver is a file link_NAME.c with a new name; found {path.name}")
+        files[path.name] = path.read_text(encoding="utf-8")
+        schemes.append(scheme)
+    rig_end: Ends | None = None
+    if rig is not None:
+        other = replace(rig, name=f"{rig.name}_rig") if rig.name == tick.name else rig
+        rig_end = rig_ends(other, ends.commands, ends.measured)
+    files["interface.c"] = interface_c(ends, rig_end, schemes)
+    large = _add_tick(files, tick)
+    if rig_end is not None:
+        large |= _add_tick(files, rig_end.tick)
+    return files, large
+
+
+def _rig_files(ends: Ends) -> tuple[dict[str, str], bool]:
+    files = _hand_written(_RIG)
+    files["interface.c"] = interface_c(None, ends, ())
+    return files, _add_tick(files, ends.tick)
+
+
+def _add_tick(files: dict[str, str], tick: Tick) -> bool:
+    files[f"tick_{tick.name}.c"], large = write_c_sized(tick)
+    return large
+
+
+def _hand_written(names: Sequence[str]) -> dict[str, str]:
+    folder = resources.files("bondloop.realtime") / "c"
+    files = {
+        f.name: f.read_text(encoding="utf-8") for f in folder.iterdir() if f.name.endswith(".h")
+    }  # few and small: all of them, whether or not the program needs them
+    return files | {f"{n}.c": (folder / f"{n}.c").read_text(encoding="utf-8") for n in names}
+
+
+def _built(sources: dict[str, str], name: str, large: bool) -> Path:
+    need_linux()
+    using = compiler()
+    if using is None:
+        raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
+    return build_program(sources, name, using, large=large)

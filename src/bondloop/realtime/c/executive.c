@@ -1,0 +1,276 @@
+#define _GNU_SOURCE
+#include "executive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "guard.h"
+
+#define MAILS_PER_CYCLE 4
+#define LEAD 2 /* cycles that the tick's own interlock may take beyond the configured retreat */
+
+static double *room(long count)
+{
+    return calloc((size_t)count + 1, sizeof(double));
+}
+
+static void begin(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    memcpy(run->state, tick->initial, sizeof(double)*(size_t)tick->states);
+    if (tick->interlock_trip >= 0)
+        run->parameters[tick->interlock_trip] = 0.0;
+    memset(run->channels, 0, sizeof(double)*(size_t)tick->channels);
+    memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
+    run->step = 0;
+    run->without = run->late = 0;
+    run->same = -1; /* the first values are compared with themselves */
+    run->segment->cause = BL_CAUSE_NONE;
+    run->segment->cause_cycle = run->segment->cause_step = -1;
+    run->stage = BL_INACTIVE;
+}
+
+/* One command of the mailbox; 0 if it makes no sense now. */
+static int obey(bl_run *run, const bl_mail *mail)
+{
+    switch (mail->kind) {
+    case BL_MAIL_START:
+        if (run->stage != BL_INACTIVE)
+            return 0;
+        run->stage = BL_ACTIVE;
+        return 1;
+    case BL_MAIL_STOP:
+        if (run->stage == BL_ACTIVE || run->stage == BL_INACTIVE)
+            bl_guard_ramp(run);
+        else if (run->stage == BL_SAFE)
+            run->stage = BL_FINALIZED;
+        return 1;
+    case BL_MAIL_SET:
+        if (mail->index >= (uint64_t)run->tick->parameters || mail->value != mail->value)
+            return 0;
+        run->parameters[mail->index] = mail->value;
+        return 1;
+    case BL_MAIL_TRIP:
+        bl_guard_trip(run, mail->value >= 1 ? (int)mail->value : BL_CAUSE_OPERATOR, 0, 0, 1);
+        return 1;
+    case BL_MAIL_RESET:
+        if (run->stage != BL_SAFE)
+            return 0;
+        begin(run);
+        return 1;
+    case BL_MAIL_STALL:
+        for (const int64_t end = bl_now() + (int64_t)(mail->value*1e9); bl_now() < end && !bl_asked_to_end;)
+            bl_relax();
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* What comes from outside: signals, the mailbox, the supervisor. */
+static void listen(bl_run *run, int64_t now)
+{
+    bl_segment *s = run->segment;
+    bl_mail mail;
+    for (int i = 0; i < MAILS_PER_CYCLE && bl_mail_take(s, &mail); ++i) {
+        const int done = obey(run, &mail);
+        s->counts.mails += 1;
+        s->counts.mails_refused += !done;
+        run->flags |= BL_FLAG_MAIL;
+    }
+    if (bl_asked_to_end) {
+        if (run->stage == BL_SAFE)
+            run->stage = BL_FINALIZED;
+        else if (run->stage != BL_RETREAT)
+            bl_guard_trip(run, BL_CAUSE_OPERATOR, 0, 0, 1);
+    }
+    const int64_t beat = __atomic_load_n(&s->supervisor_ns, __ATOMIC_RELAXED);
+    if (run->options->supervisor_ns > 0 && beat > 0 && now - beat > run->options->supervisor_ns) {
+        if (run->stage == BL_SAFE)
+            run->stage = BL_FINALIZED;
+        bl_guard_trip(run, BL_CAUSE_SUPERVISOR_LOST, 0, (double)(now - beat)*1e-9, 1);
+    }
+}
+
+static void judge_link(bl_run *run, int came)
+{
+    bl_segment *s = run->segment;
+    run->without = came == BL_LINK_FRESH ? 0 : run->without + 1;
+    s->counts.stale += came != BL_LINK_FRESH;
+    if (came == BL_LINK_FRESH) {
+        run->flags |= BL_FLAG_FRESH;
+        bl_guard_measured(run);
+    }
+    const int64_t age = s->link.age > run->without ? s->link.age : run->without;
+    if (came == BL_LINK_LOST || (run->options->stale > 0 && age > run->options->stale))
+        bl_guard_trip(run, BL_CAUSE_LINK_LOST, (uint64_t)age, 0, 1);
+}
+
+static void execute(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    const bl_options *o = run->options;
+    if (tick->tables > 0) {
+        const int64_t row = run->step < o->table_rows ? run->step : o->table_rows - 1;
+        memcpy(run->in, o->table + row*tick->tables, sizeof(double)*(size_t)tick->tables);
+    }
+    for (long i = 0; i < tick->measured; ++i)
+        run->in[tick->measured_at[i]] = run->measured[i];
+    const double k = (double)run->step;
+    run->status = (uint32_t)tick->tick_once(run->state, run->parameters, run->in, k*tick->period, k, run->channels);
+    if (bl_guard_tick(run))
+        for (long i = 0; i < tick->commands; ++i)
+            run->commands[i] = run->channels[tick->command_at[i]];
+    run->step += 1;
+    run->segment->counts.steps += 1;
+}
+
+/* Decides what the rig is given in this cycle; the number of the tick that was executed, or -1. */
+static int64_t compute(bl_run *run)
+{
+    const bl_options *o = run->options;
+    if (run->stage == BL_ACTIVE && o->steps > 0 && run->step >= o->steps)
+        bl_guard_ramp(run);
+    if (run->stage == BL_RETREAT && run->by_tick && ++run->retreated > o->retreat_cycles + LEAD) {
+        if (bl_guard_is_safe(run))
+            run->stage = BL_SAFE;
+        else
+            bl_guard_ramp(run);
+    }
+    if (run->stage == BL_ACTIVE || (run->stage == BL_RETREAT && run->by_tick)) {
+        execute(run);
+        return run->step - 1;
+    }
+    if (run->stage == BL_RETREAT && bl_guard_retreat(run))
+        run->stage = BL_SAFE;
+    for (long i = 0; i < run->tick->measured; ++i)
+        if (run->tick->measured_channel[i] >= 0)
+            run->channels[run->tick->measured_channel[i]] = run->measured[i];
+    return -1;
+}
+
+static int32_t narrow(int64_t ns)
+{
+    return ns > INT32_MAX ? INT32_MAX : ns < INT32_MIN ? INT32_MIN : (int32_t)ns;
+}
+
+static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64_t busy, int64_t exchange)
+{
+    bl_segment *s = run->segment;
+    bl_slot *slot = bl_segment_begin(s);
+    slot->cycle = run->cycle;
+    slot->step = step;
+    slot->time_ns = began;
+    slot->wake_ns = narrow(wake);
+    slot->busy_ns = narrow(busy);
+    slot->exchange_ns = narrow(exchange);
+    slot->age = narrow(s->link.age);
+    slot->state = run->stage;
+    slot->cause = (int32_t)s->cause;
+    slot->flags = run->flags;
+    slot->status = run->status;
+    double *channels = (double *)(slot + 1);
+    memcpy(channels, run->channels, sizeof(double)*(size_t)run->tick->channels);
+    for (long i = 0; i < run->tick->commands; ++i)
+        channels[run->tick->command_at[i]] = run->commands[i];
+    bl_segment_publish(s, slot);
+    bl_histogram_add(&s->wake, wake);
+    bl_histogram_add(&s->busy, busy);
+    bl_histogram_add(&s->exchange, exchange);
+    s->counts.cycles += 1;
+    __atomic_store_n(&s->heartbeat_ns, began, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE);
+}
+
+/* A cycle that ended, or even began, after its deadline. */
+static void overrun(bl_run *run, int is_late)
+{
+    if (!is_late) {
+        run->late = 0;
+        return;
+    }
+    run->late += 1;
+    run->flags |= BL_FLAG_OVERRUN;
+    run->segment->counts.overruns += 1;
+    if (run->options->overrun == BL_OVERRUN_TRIP && run->late >= run->options->overrun_limit)
+        bl_guard_trip(run, BL_CAUSE_OVERRUN, (uint64_t)run->late, 0, 1);
+}
+
+static void run_cycles(bl_run *run, const bl_link *link)
+{
+    const bl_options *o = run->options;
+    bl_segment *s = run->segment;
+    const int64_t period = s->period_ns;
+    const int64_t spin = o->spin_ns < period/2 ? o->spin_ns : period/2;
+    const int clocked = !o->lock_step && !o->hot;
+    int came = BL_LINK_FRESH; /* lock-step: what the last exchange brought; at first, what `open` brought */
+    double *last = room(run->tick->commands);
+    if (last == NULL)
+        return;
+    int64_t planned = (bl_now() - o->phase_ns)/period*period + o->phase_ns + 2*period;
+    for (run->cycle = 0; run->stage != BL_FINALIZED; ++run->cycle) {
+        if (clocked)
+            bl_sleep_until(planned, spin);
+        const int64_t began = bl_now();
+        if (!clocked)
+            planned = began;
+        const int64_t wake = began - planned;
+        const int64_t missed = wake/period;
+        planned += missed*period;
+        s->counts.missed += (uint64_t)missed;
+        run->flags = run->status = 0;
+        const int stage = run->stage;
+        listen(run, began);
+        int64_t received = began;
+        if (!o->lock_step) {
+            came = link->exchange(NULL, run->incoming, &s->link);
+            received = bl_now();
+        }
+        judge_link(run, came);
+        if (run->stage == BL_FINALIZED)
+            break;
+        memcpy(last, run->commands, sizeof(double)*(size_t)run->tick->commands);
+        const int64_t step = compute(run);
+        const int64_t computed = bl_now();
+        const int is_late = clocked && (missed > 0 || computed - planned > period);
+        if (is_late && o->overrun == BL_OVERRUN_HOLD && step >= 0) {
+            memcpy(run->commands, last, sizeof(double)*(size_t)run->tick->commands);
+            run->flags |= BL_FLAG_HELD;
+            s->counts.held += 1;
+        }
+        if (!o->lock_step) {
+            link->exchange(run->commands, NULL, &s->link);
+        } else if (came != BL_LINK_LOST) {
+            came = link->exchange(run->commands, run->incoming, &s->link);
+        }
+        const int64_t sent = bl_now();
+        overrun(run, is_late || (clocked && sent - planned > period));
+        record(run, step, began, wake, sent - began, received - began + sent - computed);
+        if (run->stage == BL_SAFE && stage == BL_SAFE && !(o->hold && s->cause != BL_CAUSE_NONE))
+            run->stage = BL_FINALIZED; /* the rig has been given the safe command at least once */
+        if (o->lock_step && run->stage == BL_INACTIVE)
+            bl_sleep_until(sent + 1000000, 0);
+        planned += period;
+    }
+    s->state = BL_FINALIZED;
+    free(last);
+}
+
+int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segment,
+    const bl_options *options, double *measured)
+{
+    bl_run run = {.tick = tick, .options = options, .segment = segment, .measured = measured,
+        .state = room(tick->states), .parameters = room(tick->parameters), .in = room(tick->inputs),
+        .channels = room(tick->channels), .incoming = room(tick->measured), .commands = room(tick->commands),
+        .from = room(tick->commands)};
+    if (!run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
+        return BL_EXIT_USAGE;
+    memcpy(run.parameters, options->parameters, sizeof(double)*(size_t)tick->parameters);
+    memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
+    begin(&run);
+    if (options->start)
+        run.stage = BL_ACTIVE;
+    segment->state = (uint64_t)run.stage;
+    run_cycles(&run, link);
+    return segment->cause == BL_CAUSE_NONE ? BL_EXIT_DONE : BL_EXIT_TRIPPED;
+}

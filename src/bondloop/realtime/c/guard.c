@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <math.h>
+#include <string.h>
+
+static void bl_stage(bl_run *run, int stage)
+{
+    run->stage = stage;
+    __atomic_store_n(&run->segment->state, (uint64_t)stage, __ATOMIC_RELEASE);
+}
+
+void bl_guard_ramp(bl_run *run)
+{
+    memcpy(run->from, run->commands, sizeof(double)*(size_t)run->tick->commands);
+    run->by_tick = 0;
+    run->retreated = 0;
+    bl_stage(run, BL_RETREAT);
+}
+
+void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted)
+{
+    bl_segment *s = run->segment;
+    const int first = s->cause == BL_CAUSE_NONE;
+    if (first) {
+        s->cause_cycle = run->cycle;
+        s->cause_step = run->step;
+        s->cause_detail = detail;
+        s->cause_value = value;
+        __atomic_store_n(&s->cause, (uint64_t)cause, __ATOMIC_RELEASE);
+    }
+    if (run->stage == BL_INACTIVE || run->stage == BL_UNCONFIGURED) {
+        bl_guard_ramp(run); /* it is there already */
+    } else if (run->stage == BL_ACTIVE && trusted && run->tick->interlock_trip >= 0) {
+        run->parameters[run->tick->interlock_trip] = (double)cause;
+        run->by_tick = 1;
+        run->retreated = 0;
+        bl_stage(run, BL_RETREAT);
+    } else if (run->stage == BL_ACTIVE || (run->stage == BL_RETREAT && run->by_tick && !trusted)) {
+        bl_guard_ramp(run);
+    }
+}
+
+void bl_guard_measured(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    const size_t bytes = sizeof(double)*(size_t)tick->measured;
+    for (long i = 0; i < tick->measured; ++i) {
+        const double x = run->incoming[i];
+        if (fabs(x) <= tick->bound[i] && isfinite(x))
+            continue;
+        run->flags |= BL_FLAG_REFUSED;
+        run->segment->counts.refused += 1;
+        bl_guard_trip(run, isfinite(x) ? BL_CAUSE_RIG_FAULT : BL_CAUSE_NOT_A_NUMBER, (uint64_t)i, x, 1);
+        return;
+    }
+    if (run->options->frozen > 0 && tick->measured > 0 && run->stage == BL_ACTIVE) {
+        run->same = memcmp(run->measured, run->incoming, bytes) == 0 ? run->same + 1 : 0;
+        if (run->same >= run->options->frozen)
+            bl_guard_trip(run, BL_CAUSE_STALE, 0, run->incoming[0], 1);
+    }
+    memcpy(run->measured, run->incoming, bytes);
+}
+
+int bl_guard_tick(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    for (long i = 0; i < tick->commands; ++i)
+        if (!isfinite(run->channels[tick->command_at[i]]))
+            run->status |= BL_NOT_A_NUMBER;
+    if (run->status == 0) {
+        if (tick->interlock_cause >= 0 && run->stage == BL_ACTIVE) {
+            const double cause = run->channels[tick->interlock_cause];
+            if (cause != 0)
+                bl_guard_trip(run, (int)cause, 0, cause, 1);
+        }
+        return 1;
+    }
+    int cause = BL_CAUSE_NOT_A_NUMBER;
+    uint64_t detail = 0;
+    for (long i = 0; i < tick->channels; ++i)
+        if (!(fabs(run->channels[i]) <= tick->channel_bound[i] && isfinite(run->channels[i]))) {
+            cause = isfinite(run->channels[i]) ? tick->channel_cause[i] : BL_CAUSE_NOT_A_NUMBER;
+            detail = (uint64_t)i;
+            break;
+        }
+    bl_guard_trip(run, cause, detail, run->channels[detail], 0);
+    return 0;
+}
+
+int bl_guard_is_safe(const bl_run *run)
+{
+    for (long i = 0; i < run->tick->commands; ++i)
+        if (run->commands[i] != run->tick->safe[i])
+            return 0;
+    return 1;
+}
+
+int bl_guard_retreat(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    const int64_t cycles = run->options->retreat_cycles;
+    run->flags |= BL_FLAG_EXECUTIVE;
+    run->retreated += 1;
+    if (run->retreated >= cycles || bl_guard_is_safe(run)) {
+        memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
+        return 1;
+    }
+    const double share = 0.5*(1.0 + cos(3.14159265358979323846*(double)run->retreated/(double)cycles));
+    for (long i = 0; i < tick->commands; ++i)
+        run->commands[i] = share*run->from[i] + (1.0 - share)*tick->safe[i];
+    return 0;
+}

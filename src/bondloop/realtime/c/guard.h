@@ -1,0 +1,33 @@
+/* What a running loop keeps, and the guard over it: beliefs about measured values, trips, the way to safety. */
+#ifndef BL_GUARD_H
+#define BL_GUARD_H
+
+#include "executive.h"
+
+typedef struct {
+    const bl_interface *tick;
+    const bl_options *options;
+    bl_segment *segment;
+    double *state, *parameters, *in, *channels;
+    double *measured, *incoming; /* the last values believed, and those just received */
+    double *commands, *from;     /* what the rig is given, and where the ramp to safety began */
+    int stage;                   /* of the lifecycle */
+    int by_tick;                 /* the tick's own interlock leads the retreat */
+    int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
+    int64_t without, same, late; /* cycles in a row without news, with the same news, after the deadline */
+    uint32_t flags, status;
+} bl_run;
+
+/* Records a cause, unless there is one already, and begins the retreat. `trusted`: the tick may lead it. */
+void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted);
+/* Begins the executive's own ramp, without a trip. */
+void bl_guard_ramp(bl_run *run);
+/* Believes what was received, or trips. */
+void bl_guard_measured(bl_run *run);
+/* Judges a tick that was executed: 1 if its commands may be sent. */
+int bl_guard_tick(bl_run *run);
+/* One cycle of the executive's ramp: sets the commands; 1 when the safe ones are reached. */
+int bl_guard_retreat(bl_run *run);
+int bl_guard_is_safe(const bl_run *run);
+
+#endif

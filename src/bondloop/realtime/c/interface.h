@@ -1,0 +1,48 @@
+/* What the generic C needs to know of a generated tick. Python writes one `interface.c` per program, with one
+ * such table for each tick that is linked into it; all other files are the same for every test.
+ */
+#ifndef BL_INTERFACE_H
+#define BL_INTERFACE_H
+
+#include <stdint.h>
+
+/* Executes one tick in place and returns status bits: 0, or why its values cannot be trusted. */
+typedef int (*bl_tick_once)(double *state, const double *parameters, const double *in, double t, double k,
+    double *channels);
+
+enum { BL_BEYOND = 1, BL_NOT_A_NUMBER = 2, BL_SINGULAR = 4, BL_UNCONVERGED = 8 };
+
+typedef struct {
+    const char *name;
+    double period; /* s */
+    bl_tick_once tick_once;
+    long states, inputs, parameters, channels; /* doubles in each array */
+    const double *initial;                     /* [states] */
+    const double *parameter_values;            /* [parameters] */
+    const char *const *parameter_names;
+    const char *const *channel_names;
+    const char *metadata; /* JSON: names, units, period; copied into the telemetry segment */
+
+    /* The signals that cross the link. In the computer's tick commands are channels and measured values are
+       inputs; in the rig's tick it is the other way round. The signature is the CRC-32 of all their names. */
+    long commands, measured;
+    const long *command_at;  /* [commands] index of each among the channels (loop) or inputs (rig) */
+    const long *measured_at; /* [measured] index of each among the inputs (loop) or channels (rig) */
+    uint32_t signature;
+
+    /* Only in the computer's tick. */
+    long tables;              /* tabulated signals: the first so many inputs */
+    const double *safe;       /* [commands] what the rig gets in the safe state */
+    const double *bound;      /* [measured] largest believable magnitude; infinity: any finite value */
+    const long *measured_channel; /* [measured] channel of the same name, or -1 */
+    const double *channel_bound; /* [channels] largest allowed magnitude; infinity: none */
+    const int *channel_cause;    /* [channels] cause of a trip when it is passed */
+    long interlock_cause;     /* channel that is not zero once the tick itself has tripped, or -1 */
+    long interlock_trip;      /* parameter that asks the tick to trip, or -1 */
+} bl_interface;
+
+/* The ticks of this program; NULL if it has none (a loop without a rig, a rig without a loop). */
+extern const bl_interface *const bl_computer;
+extern const bl_interface *const bl_rig;
+
+#endif

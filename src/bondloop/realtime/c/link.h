@@ -1,0 +1,71 @@
+/* Links to hardware. A driver is one C file that defines one constant `bl_link`; a laboratory adds its own
+ * board by writing such a file and naming it when the loop is built. Drivers keep their state in static
+ * variables: there is one link per process. None of the functions may allocate memory or block, except `open`
+ * and, in lock-step, `exchange`.
+ */
+#ifndef BL_LINK_H
+#define BL_LINK_H
+
+#include <stdint.h>
+
+/* Capabilities. */
+enum {
+    BL_LINK_REAL_TIME = 1, /* can keep up with a clock */
+    BL_LINK_LOCK_STEP = 2, /* can wait for the measurement that follows a command */
+    BL_LINK_EMULATED = 4,  /* nothing moves: the rig is a model */
+    BL_LINK_EXCLUSIVE = 8  /* refuses a second loop */
+};
+
+/* What `exchange` and `open` return. */
+enum {
+    BL_LINK_OLD = 0,    /* nothing new was received: `measured` is untouched */
+    BL_LINK_FRESH = 1,  /* `measured` holds values newer than before */
+    BL_LINK_LOST = -1,  /* lock-step: no answer within the timeout; or the device reports an error */
+    BL_LINK_BUSY = -2,  /* open: another loop has the rig */
+    BL_LINK_FAILED = -3 /* open: see `message` */
+};
+
+typedef struct {
+    const char *address; /* what follows scheme:// */
+    long commands, measured;
+    double period;         /* s */
+    uint32_t signature;    /* of the names of the signals; both ends must agree */
+    int lock_step;         /* wait for each other instead of following the clock */
+    int64_t timeout_ns;    /* without a sign of life for so long, the peer is gone */
+    int64_t poll_ns;       /* real time: how long `exchange` may busy-poll for a measurement in a tick */
+    const double *safe;    /* [commands] */
+    char message[256];     /* filled by `open` when it fails: what was found, what to do */
+} bl_link_config;
+
+typedef struct {
+    uint64_t sent, received;
+    uint64_t lost;       /* gaps in the sequence numbers, filled ones deducted */
+    uint64_t duplicated; /* received before */
+    uint64_t reordered;  /* older than one received before */
+    uint64_t corrupted;  /* wrong magic, version, size or checksum */
+    uint64_t foreign;    /* of another session */
+    uint64_t late;       /* ticks whose newest measurement does not answer the last command */
+    int64_t age;         /* by how many commands the newest measurement lags; 0: it answers the last one */
+} bl_link_counts;
+
+typedef struct {
+    const char *scheme; /* "udp" for udp://... */
+    unsigned capabilities;
+    /* Claims the rig and reads the first measured values; BL_LINK_FRESH or an error. */
+    int (*open)(bl_link_config *config, double *measured);
+    /* Sends `commands` unless NULL; then fills `measured` unless NULL, with the newest values there are. On a
+       clock the executive calls exchange(NULL, measured) when it wakes and exchange(commands, NULL) when it
+       has computed; in lock-step it calls exchange(commands, measured), which waits for the answer. */
+    int (*exchange)(const double *commands, double *measured, bl_link_counts *counts);
+    void (*close)(void);
+} bl_link;
+
+extern const bl_link bl_link_udp, bl_link_shm, bl_link_loopback, bl_link_none;
+
+/* All drivers of this program, ended by NULL; written by Python into interface.c. */
+extern const bl_link *const bl_links[];
+
+/* Finds the driver for a URL and leaves the part behind :// in `address`; NULL if there is none. */
+const bl_link *bl_link_find(const char *url, const char **address);
+
+#endif

@@ -1,0 +1,346 @@
+/* Shared memory: a segment that the rig makes and one loop at a time may claim, both ends.
+ *
+ * Each direction is one message behind a counter that is odd while the message is being written; a reader
+ * copies and looks at the counter again. The loop claims the rig by exchanging `owner` for its session, free or
+ * left behind by a loop whose heartbeat has stopped. The rig holds an flock: its segment is free when it is dead.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "platform.h"
+#include "port.h"
+
+#define MAGIC "BLSHM001"
+#define VALUES 252
+#define SPINS 1000   /* looks before others may use the processor */
+#define TRIES 1000   /* looks at a message that is being written */
+
+typedef struct {
+    uint64_t turn; /* odd while being written */
+    uint64_t sequence, echo;
+    int64_t time_ns;
+    double values[VALUES];
+} message_slot;
+
+typedef struct {
+    char magic[8];
+    uint64_t signature, commands, measured;
+    double rig_period;
+    int64_t timeout_ns;
+    uint64_t spare0[2];
+    uint64_t owner;         /* session of the loop that has the rig; 0: free */
+    int64_t owner_pid, owner_ns; /* and its heartbeat */
+    uint64_t lock_step;
+    double period;
+    uint64_t goodbye; /* session that is over */
+    uint64_t spare1[2];
+    uint64_t accepted, refused; /* sessions that the rig has answered */
+    int64_t rig_pid, rig_ns;
+    uint64_t spare2[4];
+    message_slot command, measurement;
+} shared_rig;
+
+static shared_rig *shared = NULL;
+static int file = -1;
+static char path[200];
+
+static void write_message(message_slot *m, uint64_t sequence, uint64_t echo, const double *values, long count)
+{
+    const uint64_t turn = m->turn;
+    __atomic_store_n(&m->turn, turn + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    m->sequence = sequence;
+    m->echo = echo;
+    m->time_ns = bl_now();
+    memcpy(m->values, values, sizeof(double)*(size_t)count);
+    __atomic_store_n(&m->turn, turn + 2, __ATOMIC_RELEASE);
+}
+
+/* Copies the message if it is not the one of `turn`; 1 if it was copied. */
+static int read_message(message_slot *m, uint64_t *turn, uint64_t *sequence, uint64_t *echo, double *values,
+    long count)
+{
+    for (int i = 0; i < TRIES; ++i) {
+        const uint64_t before = __atomic_load_n(&m->turn, __ATOMIC_ACQUIRE);
+        if (before == *turn)
+            return 0;
+        if (!(before & 1)) {
+            *sequence = m->sequence;
+            *echo = m->echo;
+            memcpy(values, m->values, sizeof(double)*(size_t)count);
+            __atomic_thread_fence(__ATOMIC_ACQUIRE);
+            if (__atomic_load_n(&m->turn, __ATOMIC_RELAXED) == before) {
+                *turn = before;
+                return 1;
+            }
+        }
+        bl_relax();
+    }
+    return 0;
+}
+
+static int map_it(void)
+{
+    void *memory = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+    shared = memory == MAP_FAILED ? NULL : memory;
+    return shared == NULL ? -1 : 0;
+}
+
+static int set_path(const char *address)
+{
+    if (address[0] == '\0' || strchr(address, '/') != NULL || strlen(address) > 100)
+        return -1;
+    snprintf(path, sizeof path, "/bondloop-link-%s", address);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ the loop's end */
+
+static bl_link_config *loop;
+static uint64_t session, sent, answered, measured_turn;
+
+static int fail(const char *text)
+{
+    snprintf(loop->message, sizeof loop->message, "%s (shm://%s)", text, loop->address);
+    return BL_LINK_FAILED;
+}
+
+static int claim(void)
+{
+    uint64_t owner = __atomic_load_n(&shared->owner, __ATOMIC_ACQUIRE);
+    if (owner != 0 && bl_now() - __atomic_load_n(&shared->owner_ns, __ATOMIC_RELAXED) < shared->timeout_ns)
+        return -1;
+    if (!__atomic_compare_exchange_n(&shared->owner, &owner, UINT64_MAX, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return -1; /* another loop was faster */
+    __atomic_store_n(&shared->owner_ns, bl_now(), __ATOMIC_RELAXED);
+    shared->owner_pid = getpid();
+    shared->lock_step = (uint64_t)loop->lock_step;
+    shared->period = loop->period;
+    __atomic_store_n(&shared->owner, session, __ATOMIC_RELEASE); /* from here on the rig sees it */
+    return 0;
+}
+
+static int shm_link_open(bl_link_config *config, double *measured)
+{
+    loop = config;
+    if (set_path(config->address))
+        return fail("expected shm://NAME with a name without slashes");
+    struct stat about;
+    const int64_t end = bl_now() + config->timeout_ns;
+    for (;;) { /* the rig may be about to start */
+        file = shm_open(path, O_RDWR, 0600);
+        if (file >= 0 && fstat(file, &about) == 0 && about.st_size >= (off_t)sizeof *shared && map_it() == 0) {
+            if (memcmp(shared->magic, MAGIC, 8) == 0 && flock(file, LOCK_EX | LOCK_NB) != 0)
+                break;
+            munmap(shared, sizeof *shared); /* nobody holds it: a dead rig's */
+        }
+        if (file >= 0)
+            close(file);
+        file = -1;
+        shared = NULL;
+        if (bl_now() > end || bl_asked_to_end)
+            return fail("no rig answers; start one with 'bondloop rig'");
+        const struct timespec t = {.tv_sec = 0, .tv_nsec = 1000000};
+        nanosleep(&t, NULL);
+    }
+    if (shared->signature != config->signature || shared->commands != (uint64_t)config->commands
+        || shared->measured != (uint64_t)config->measured)
+        return fail("the rig has other signals than the loop; build both from the same test");
+    session = (uint64_t)bl_now() << 16 ^ (uint64_t)getpid();
+    sent = answered = 0;
+    if (claim()) {
+        snprintf(config->message, sizeof config->message,
+            "the rig at shm://%s is in use by another loop, process %ld; end that one, or wait until it has "
+            "timed out",
+            config->address, (long)shared->owner_pid);
+        return BL_LINK_BUSY;
+    }
+    while (__atomic_load_n(&shared->accepted, __ATOMIC_ACQUIRE) != session) {
+        if (__atomic_load_n(&shared->refused, __ATOMIC_ACQUIRE) == session)
+            return fail("the loop's period is no whole multiple of the rig's");
+        if (bl_now() > end || bl_asked_to_end)
+            return fail("the rig is there but does not answer");
+        sched_yield();
+    }
+    uint64_t sequence;
+    measured_turn = 1; /* an odd one: whatever lies there is taken */
+    read_message(&shared->measurement, &measured_turn, &sequence, &answered, measured, config->measured);
+    return BL_LINK_FRESH;
+}
+
+static int shm_link_exchange(const double *commands, double *measured, bl_link_counts *counts)
+{
+    if (commands != NULL) {
+        sent += 1;
+        write_message(&shared->command, sent, 0, commands, loop->commands);
+        __atomic_store_n(&shared->owner_ns, shared->command.time_ns, __ATOMIC_RELAXED);
+        counts->sent += 1;
+    }
+    if (measured == NULL)
+        return BL_LINK_OLD;
+    uint64_t sequence;
+    int fresh = 0;
+    const int64_t patience = loop->lock_step ? loop->timeout_ns : loop->poll_ns;
+    const int64_t end = patience > 0 && shared->command.time_ns > 0 ? bl_now() + patience : 0;
+    for (long spins = 0;; ++spins) {
+        fresh |= read_message(&shared->measurement, &measured_turn, &sequence, &answered, measured, loop->measured);
+        if (fresh && (!loop->lock_step || answered == sent))
+            break;
+        if (end == 0 || (spins%256 == 255 && bl_now() > end))
+            break;
+        if (spins > SPINS)
+            sched_yield();
+        else
+            bl_relax();
+    }
+    counts->received += (uint64_t)fresh;
+    counts->age = (int64_t)(sent - answered);
+    counts->late += counts->age > 0;
+    if (loop->lock_step && answered != sent)
+        return BL_LINK_LOST;
+    return fresh ? BL_LINK_FRESH : BL_LINK_OLD;
+}
+
+static void shm_link_close(void)
+{
+    if (shared != NULL) {
+        if (__atomic_load_n(&shared->owner, __ATOMIC_ACQUIRE) == session)
+            __atomic_store_n(&shared->goodbye, session, __ATOMIC_RELEASE);
+        munmap(shared, sizeof *shared);
+        close(file);
+    }
+    shared = NULL;
+}
+
+const bl_link bl_link_shm = {"shm", BL_LINK_REAL_TIME | BL_LINK_LOCK_STEP | BL_LINK_EXCLUSIVE, shm_link_open,
+    shm_link_exchange, shm_link_close};
+
+/* ------------------------------------------------------------------- the rig's end */
+
+static bl_port_config *rig;
+static bl_link_counts rig_counts;
+static uint64_t followed, published, command_turn, last_command;
+static int in_session;
+
+static int port_open(bl_port_config *config)
+{
+    rig = config;
+    if (set_path(config->address) || config->commands > VALUES || config->measured > VALUES) {
+        snprintf(config->message, sizeof config->message, "expected shm://NAME without slashes, and at most %d "
+            "values each way; found shm://%s", VALUES, config->address);
+        return -1;
+    }
+    const int old = shm_open(path, O_RDWR, 0600);
+    if (old >= 0) {
+        if (flock(old, LOCK_EX | LOCK_NB)) {
+            snprintf(config->message, sizeof config->message,
+                "another rig plays at shm://%s; end it, or choose another name", config->address);
+            close(old);
+            return -1;
+        }
+        shm_unlink(path); /* a dead rig's */
+        close(old);
+    }
+    file = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) || posix_fallocate(file, 0, (off_t)sizeof *shared) || map_it()) {
+        snprintf(config->message, sizeof config->message, "shm://%s cannot be made: %s", config->address,
+            strerror(errno));
+        return -1;
+    }
+    shared->signature = config->signature;
+    shared->commands = (uint64_t)config->commands;
+    shared->measured = (uint64_t)config->measured;
+    shared->timeout_ns = config->timeout_ns;
+    shared->rig_pid = getpid();
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memcpy(shared->magic, MAGIC, 8);
+    followed = 0;
+    snprintf(config->message, sizeof config->message, "shm://%s", config->address);
+    return 0;
+}
+
+static int port_receive(double *commands, int64_t wait_ns)
+{
+    const uint64_t owner = __atomic_load_n(&shared->owner, __ATOMIC_ACQUIRE);
+    if (owner != followed && owner != UINT64_MAX && owner != 0) {
+        if (in_session) { /* another loop has taken over from one that went silent */
+            in_session = 0;
+            followed = 0;
+            return BL_PORT_CLOSED;
+        }
+        followed = owner;
+        if (!rig->accepts(shared->period)) {
+            __atomic_store_n(&shared->refused, owner, __ATOMIC_RELEASE);
+            uint64_t expected = owner;
+            __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+            return BL_PORT_NOTHING;
+        }
+        command_turn = shared->command.turn; /* a former loop's */
+        last_command = 0;
+        in_session = 1;
+        return BL_PORT_OPENED;
+    }
+    if (owner == followed && owner != 0) {
+        if (__atomic_load_n(&shared->goodbye, __ATOMIC_ACQUIRE) == owner) {
+            uint64_t expected = owner;
+            __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+            in_session = 0;
+            return BL_PORT_CLOSED;
+        }
+        uint64_t echo;
+        if (read_message(&shared->command, &command_turn, &last_command, &echo, commands, rig->commands)) {
+            rig_counts.received += 1;
+            return BL_PORT_COMMAND;
+        }
+    }
+    if (wait_ns > 0) {
+        const struct timespec t = {.tv_sec = 0, .tv_nsec = wait_ns < 1000000 ? wait_ns : 1000000};
+        nanosleep(&t, NULL);
+    }
+    return BL_PORT_NOTHING;
+}
+
+static void port_accept(const double *measured)
+{
+    write_message(&shared->measurement, ++published, 0, measured, rig->measured);
+    __atomic_store_n(&shared->accepted, followed, __ATOMIC_RELEASE);
+}
+
+static void port_publish(const double *measured)
+{
+    write_message(&shared->measurement, ++published, last_command, measured, rig->measured);
+    __atomic_store_n(&shared->rig_ns, shared->measurement.time_ns, __ATOMIC_RELAXED);
+    rig_counts.sent += 1;
+}
+
+static int port_lock_step(void)
+{
+    return shared->lock_step != 0;
+}
+
+static void port_release(void)
+{
+    uint64_t expected = followed;
+    in_session = 0;
+    __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void port_close(void)
+{
+    if (shared == NULL)
+        return;
+    shm_unlink(path);
+    close(file);
+    shared = NULL;
+}
+
+const bl_port bl_port_shm = {"shm", port_open, port_receive, port_accept, port_publish, port_lock_step,
+    port_release, port_close, &rig_counts};

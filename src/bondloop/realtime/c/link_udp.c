@@ -1,0 +1,350 @@
+/* UDP: packets as documented in packet.h, both ends. Nothing blocks: the loop and the rig busy-poll. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "packet.h"
+#include "platform.h"
+#include "port.h"
+
+#define DRAIN 256            /* packets handled in one call at most */
+#define AGAIN_NS 20000000    /* lock-step and handshake: ask again after so long */
+#define SPINS 100             /* looks before others may use the processor */
+
+static int file = -1;
+static unsigned char bytes[BL_PACKET_BYTES + 1];
+static bl_packet in, out;
+static bl_sequence received;
+
+/* Finds "host:port" and makes a socket that is bound to it (the rig) or connected with it (the loop). */
+static int make_socket(const char *address, int bound, char *message, size_t size)
+{
+    char host[128];
+    const char *colon = strrchr(address, ':');
+    if (colon == NULL || colon == address || (size_t)(colon - address) >= sizeof host) {
+        snprintf(message, size, "expected udp://HOST:PORT, found udp://%s", address);
+        return -1;
+    }
+    memcpy(host, address, (size_t)(colon - address));
+    host[colon - address] = '\0';
+    const struct addrinfo hints = {
+        .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM, .ai_flags = bound ? AI_PASSIVE : 0};
+    struct addrinfo *found;
+    const int error = getaddrinfo(host, colon + 1, &hints, &found);
+    if (error) {
+        snprintf(message, size, "udp://%s cannot be found: %s", address, gai_strerror(error));
+        return -1;
+    }
+    file = socket(found->ai_family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    const int room = 1 << 20;
+    int bad = file < 0;
+    if (!bad) {
+        setsockopt(file, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+        bad = bound ? bind(file, found->ai_addr, found->ai_addrlen)
+                    : connect(file, found->ai_addr, found->ai_addrlen);
+    }
+    if (bad)
+        snprintf(message, size, "udp://%s cannot be %s: %s%s", address, bound ? "listened on" : "reached",
+            strerror(errno), bound && errno == EADDRINUSE ? "; another rig plays there, choose another port" : "");
+    freeaddrinfo(found);
+    bl_packet_prepare();
+    memset(&received, 0, sizeof received);
+    return bad ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ the loop's end */
+
+static bl_link_config *loop;
+static uint64_t session, answered; /* `answered`: newest command that a measurement follows from */
+
+static void loop_send(uint16_t kind, const double *values, long count, uint32_t detail)
+{
+    out.kind = kind;
+    out.session = session;
+    out.time_ns = bl_now();
+    out.count = (uint32_t)count;
+    out.detail = detail;
+    memcpy(out.values, values, sizeof(double)*(size_t)count);
+    const size_t n = bl_packet_write(bytes, &out);
+    /* A full buffer or a rig that is not there: noticed by the answers that do not come. */
+    (void)!send(file, bytes, n, 0);
+}
+
+static int udp_open(bl_link_config *config, double *measured)
+{
+    if (config->commands > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
+        snprintf(config->message, sizeof config->message, "a packet has room for %d values", BL_PACKET_VALUES);
+        return BL_LINK_FAILED;
+    }
+    if (make_socket(config->address, 0, config->message, sizeof config->message))
+        return BL_LINK_FAILED;
+    loop = config;
+    memset(&out, 0, sizeof out);
+    answered = 0;
+    FILE *random = fopen("/dev/urandom", "rb");
+    session = (uint64_t)bl_now() ^ (uint64_t)getpid() << 40;
+    if (random != NULL) {
+        if (fread(&session, sizeof session, 1, random) != 1 || session == 0)
+            session = (uint64_t)bl_now();
+        fclose(random);
+    }
+    const double offer[4] = {
+        (double)config->commands, (double)config->measured, config->period, (double)config->lock_step};
+    const int64_t end = bl_now() + config->timeout_ns;
+    for (int64_t now = bl_now(), next = now; now < end && !bl_asked_to_end; now = bl_now()) {
+        if (now >= next) {
+            loop_send(BL_HELLO, offer, 4, config->signature);
+            next = now + AGAIN_NS;
+        }
+        struct pollfd ready = {.fd = file, .events = POLLIN};
+        poll(&ready, 1, 1);
+        const ssize_t n = recv(file, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 || bl_packet_read(bytes, (size_t)n, &in) || in.session != session)
+            continue;
+        if (in.kind == BL_ACCEPT && in.count == (uint32_t)config->measured) {
+            memcpy(measured, in.values, sizeof(double)*in.count);
+            return BL_LINK_FRESH;
+        }
+        if (in.kind == BL_BUSY) {
+            snprintf(config->message, sizeof config->message,
+                "the rig at udp://%s is in use by another loop; end that one, or wait until it has timed out",
+                config->address);
+            return BL_LINK_BUSY;
+        }
+        if (in.kind == BL_REFUSE) {
+            snprintf(config->message, sizeof config->message,
+                "the rig at udp://%s has other signals or another rate: it takes %g commands and measures %g "
+                "values, the loop has %ld and %ld; build both from the same test",
+                config->address, in.values[0], in.values[1], config->commands, config->measured);
+            return BL_LINK_FAILED;
+        }
+    }
+    snprintf(config->message, sizeof config->message, "no rig answers at udp://%s; start one with 'bondloop rig'",
+        config->address);
+    return BL_LINK_FAILED;
+}
+
+/* Takes what has come; 1 if there was a measurement newer than all before. */
+static int loop_drain(double *measured, bl_link_counts *counts)
+{
+    int fresh = 0;
+    for (int i = 0; i < DRAIN; ++i) {
+        const ssize_t n = recv(file, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0)
+            break;
+        if (bl_packet_read(bytes, (size_t)n, &in)) {
+            counts->corrupted += 1;
+        } else if (in.session != session) {
+            counts->foreign += 1;
+        } else if (in.kind == BL_MEASURED && in.count == (uint32_t)loop->measured) {
+            counts->received += 1;
+            if (bl_sequence_note(&received, in.sequence, counts)) {
+                memcpy(measured, in.values, sizeof(double)*in.count);
+                answered = in.echo;
+                fresh = 1;
+                if (loop->lock_step && answered == out.sequence)
+                    break;
+            }
+        }
+    }
+    return fresh;
+}
+
+static int udp_wait(const double *commands, double *measured, bl_link_counts *counts)
+{
+    int64_t again = bl_now() + AGAIN_NS;
+    const int64_t end = again - AGAIN_NS + loop->timeout_ns;
+    for (long spins = 0;; ++spins) {
+        if (loop_drain(measured, counts) && answered == out.sequence)
+            return BL_LINK_FRESH;
+        if (spins%64 == 63) {
+            const int64_t now = bl_now();
+            if (now > end)
+                return BL_LINK_LOST;
+            if (now > again) {
+                loop_send(BL_COMMAND, commands, loop->commands, 0);
+                again = now + AGAIN_NS;
+            }
+        }
+        if (spins > SPINS)
+            sched_yield();
+    }
+}
+
+static int udp_exchange(const double *commands, double *measured, bl_link_counts *counts)
+{
+    if (commands != NULL) {
+        out.sequence += 1;
+        loop_send(BL_COMMAND, commands, loop->commands, 0);
+        counts->sent += 1;
+    }
+    if (measured == NULL)
+        return BL_LINK_OLD;
+    if (loop->lock_step) {
+        const int came = udp_wait(commands != NULL ? commands : loop->safe, measured, counts);
+        counts->age = (int64_t)(out.sequence - answered);
+        return came;
+    }
+    int fresh = loop_drain(measured, counts);
+    if (!fresh && loop->poll_ns > 0)
+        for (const int64_t end = bl_now() + loop->poll_ns; !fresh && bl_now() < end;)
+            fresh = loop_drain(measured, counts);
+    counts->age = (int64_t)(out.sequence - answered);
+    counts->late += counts->age > 0;
+    return fresh ? BL_LINK_FRESH : BL_LINK_OLD;
+}
+
+static void udp_close(void)
+{
+    if (file >= 0) {
+        loop_send(BL_BYE, out.values, 0, 0);
+        close(file);
+        file = -1;
+    }
+}
+
+const bl_link bl_link_udp = {
+    "udp", BL_LINK_REAL_TIME | BL_LINK_LOCK_STEP | BL_LINK_EXCLUSIVE, udp_open, udp_exchange, udp_close};
+
+/* ------------------------------------------------------------------- the rig's end */
+
+static bl_port_config *rig;
+static struct sockaddr_in peer, asking;
+static int is_lock_step;
+static bl_link_counts rig_counts;
+
+static void rig_send(uint16_t kind, const double *values, long count, const struct sockaddr_in *to)
+{
+    out.kind = kind;
+    out.time_ns = bl_now();
+    out.count = (uint32_t)count;
+    memcpy(out.values, values, sizeof(double)*(size_t)count);
+    const size_t n = bl_packet_write(bytes, &out);
+    (void)!sendto(file, bytes, n, 0, (const struct sockaddr *)to, sizeof *to);
+}
+
+static int port_open(bl_port_config *config)
+{
+    rig = config;
+    if (config->commands > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
+        snprintf(config->message, sizeof config->message, "a packet has room for %d values", BL_PACKET_VALUES);
+        return -1;
+    }
+    session = 0;
+    if (make_socket(config->address, 1, config->message, sizeof config->message))
+        return -1;
+    struct sockaddr_in own;
+    socklen_t size = sizeof own;
+    getsockname(file, (struct sockaddr *)&own, &size);
+    snprintf(config->message, sizeof config->message, "udp://%s:%d", inet_ntoa(own.sin_addr), ntohs(own.sin_port));
+    return 0;
+}
+
+static int rig_hello(void)
+{
+    const uint64_t mine = session;
+    if (session != 0 && in.session != session) {
+        out.session = in.session;
+        rig_send(BL_BUSY, in.values, 0, &asking);
+        out.session = mine;
+        return BL_PORT_NOTHING;
+    }
+    const double own[2] = {(double)rig->commands, (double)rig->measured};
+    if (in.count != 4 || in.detail != rig->signature || in.values[0] != own[0] || in.values[1] != own[1]
+        || !rig->accepts(in.values[2])) {
+        out.session = in.session;
+        out.detail = rig->signature;
+        rig_send(BL_REFUSE, own, 2, &asking);
+        out.session = mine;
+        return BL_PORT_NOTHING;
+    }
+    if (session == in.session && received.newest > 0)
+        return BL_PORT_NOTHING; /* a late copy */
+    is_lock_step = in.values[3] != 0;
+    session = out.session = in.session;
+    out.sequence = out.echo = 0;
+    memset(&received, 0, sizeof received);
+    peer = asking;
+    return BL_PORT_OPENED;
+}
+
+static int port_receive(double *commands, int64_t wait_ns)
+{
+    int found = BL_PORT_NOTHING;
+    if (wait_ns > 0) {
+        struct pollfd ready = {.fd = file, .events = POLLIN};
+        const struct timespec t = {.tv_sec = wait_ns/1000000000, .tv_nsec = wait_ns%1000000000};
+        ppoll(&ready, 1, &t, NULL);
+    }
+    for (int i = 0; i < DRAIN; ++i) {
+        socklen_t size = sizeof asking;
+        const ssize_t n = recvfrom(file, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&asking, &size);
+        if (n < 0)
+            break;
+        if (bl_packet_read(bytes, (size_t)n, &in)) {
+            rig_counts.corrupted += 1;
+            continue;
+        }
+        if (in.kind == BL_HELLO) {
+            if (rig_hello() == BL_PORT_OPENED)
+                return BL_PORT_OPENED;
+        } else if (in.session != session || session == 0) {
+            rig_counts.foreign += 1;
+        } else if (in.kind == BL_BYE) {
+            session = 0;
+            return BL_PORT_CLOSED;
+        } else if (in.kind == BL_COMMAND && in.count == (uint32_t)rig->commands) {
+            rig_counts.received += 1;
+            if (bl_sequence_note(&received, in.sequence, &rig_counts)) {
+                memcpy(commands, in.values, sizeof(double)*in.count);
+                out.echo = in.sequence;
+                found = BL_PORT_COMMAND;
+            } else if (is_lock_step && in.sequence == received.newest && found == BL_PORT_NOTHING) {
+                found = BL_PORT_AGAIN;
+            }
+            if (is_lock_step)
+                break;
+        }
+    }
+    return found;
+}
+
+static void port_accept(const double *measured)
+{
+    rig_send(BL_ACCEPT, measured, rig->measured, &peer);
+}
+
+static void port_publish(const double *measured)
+{
+    out.sequence += 1;
+    rig_send(BL_MEASURED, measured, rig->measured, &peer);
+    rig_counts.sent += 1;
+}
+
+static int port_lock_step(void)
+{
+    return is_lock_step;
+}
+
+static void port_release(void)
+{
+    session = 0;
+}
+
+static void port_close(void)
+{
+    if (file >= 0)
+        close(file);
+    file = -1;
+}
+
+const bl_port bl_port_udp = {"udp", port_open, port_receive, port_accept, port_publish, port_lock_step,
+    port_release, port_close, &rig_counts};

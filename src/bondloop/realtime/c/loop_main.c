@@ -1,0 +1,254 @@
+/* Runs a test: loop --link URL [options]; see usage(). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "executive.h"
+
+static int usage(const char *what)
+{
+    fprintf(stderr,
+        "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
+        "            [--steps N] [--lock-step] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
+        "            [--priority P] [--cpu N] [--no-lock] [--spin S] [--phase S]\n"
+        "            [--overrun count|hold|trip] [--overrun-limit N] [--stale N] [--frozen N]\n"
+        "            [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
+        "loop: %s\n",
+        what);
+    return BL_EXIT_USAGE;
+}
+
+typedef struct {
+    const char *url, *telemetry, *table;
+    double steps, slots, priority, cpu, spin, phase, overrun_limit, stale, frozen, supervisor, retreat, timeout,
+        poll, bare, tick_cost;
+    int alone;
+} arguments;
+
+static int64_t ns(double seconds)
+{
+    return (int64_t)(seconds*1e9 + 0.5);
+}
+
+/* Where each number of the telemetry header lies, for the test that compares it with layout.py. */
+static int print_layout(void)
+{
+#define ROW(name) printf("%s \"%s\": %zu", n++ ? "," : "{", #name, offsetof(bl_segment, name))
+    int n = 0;
+    ROW(version), ROW(slots), ROW(period_ns), ROW(loop_pid), ROW(written), ROW(state), ROW(cause_value);
+    ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
+    ROW(mail_given), ROW(mail);
+    printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu}\n", sizeof(bl_segment), sizeof(bl_slot),
+        sizeof(bl_mail));
+    return 0;
+}
+
+static int set_parameter(double *values, const char *text)
+{
+    const char *equals = strrchr(text, '=');
+    if (equals == NULL)
+        return -1;
+    for (long i = 0; i < bl_computer->parameters; ++i)
+        if (strlen(bl_computer->parameter_names[i]) == (size_t)(equals - text)
+            && strncmp(bl_computer->parameter_names[i], text, (size_t)(equals - text)) == 0) {
+            values[i] = atof(equals + 1);
+            return isfinite(values[i]) ? 0 : -1;
+        }
+    return -1;
+}
+
+/* Maps the tabulated signals; 0, or -1 with a line on stderr. */
+static int map_table(const char *path, bl_options *options)
+{
+    const long columns = bl_computer->tables;
+    if (columns == 0)
+        return 0;
+    struct stat about;
+    const int file = path == NULL ? -1 : open(path, O_RDONLY);
+    if (file < 0 || fstat(file, &about) || about.st_size < (off_t)(8*columns)
+        || about.st_size%(off_t)(8*columns) != 0) {
+        fprintf(stderr, "loop: %s needs a table of %ld signals (--table, rows of doubles); found %s\n",
+            bl_computer->name, columns, path == NULL ? "none" : path);
+        return -1;
+    }
+    void *memory = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    close(file);
+    if (memory == MAP_FAILED) {
+        fprintf(stderr, "loop: %s cannot be read: %s\n", path, strerror(errno));
+        return -1;
+    }
+    options->table = memory;
+    options->table_rows = about.st_size/(8*columns);
+    return 0;
+}
+
+/* Reads the arguments; 0 or an exit code. */
+static int read_arguments(int count, char **words, arguments *given, bl_options *options, int *lock, double *values)
+{
+    const struct {
+        const char *word;
+        double *number;
+    } numbers[] = {{"--steps", &given->steps}, {"--slots", &given->slots}, {"--priority", &given->priority},
+        {"--cpu", &given->cpu}, {"--spin", &given->spin}, {"--phase", &given->phase},
+        {"--overrun-limit", &given->overrun_limit}, {"--stale", &given->stale}, {"--frozen", &given->frozen},
+        {"--supervisor", &given->supervisor}, {"--retreat", &given->retreat}, {"--timeout", &given->timeout},
+        {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost}};
+    const struct {
+        const char *word;
+        int *flag, value;
+    } flags[] = {{"--lock-step", &options->lock_step, 1}, {"--start", &options->start, 1},
+        {"--hold", &options->hold, 1}, {"--hot", &options->hot, 1}, {"--alone", &given->alone, 1},
+        {"--no-lock", lock, 0}};
+    for (int i = 1; i < count; ++i) {
+        const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
+        int known = 0;
+        for (size_t j = 0; j < sizeof flags/sizeof flags[0]; ++j)
+            if (strcmp(word, flags[j].word) == 0) {
+                *flags[j].flag = flags[j].value;
+                known = 1;
+            }
+        if (known)
+            continue;
+        if (value == NULL)
+            return usage("an option needs a value, or is not known");
+        ++i;
+        for (size_t j = 0; j < sizeof numbers/sizeof numbers[0]; ++j)
+            if (strcmp(word, numbers[j].word) == 0) {
+                char *end;
+                *numbers[j].number = strtod(value, &end);
+                if (*end != '\0' || end == value)
+                    return usage("an option has a value that is no number");
+                known = 1;
+            }
+        if (known)
+            continue;
+        if (strcmp(word, "--link") == 0)
+            given->url = value;
+        else if (strcmp(word, "--telemetry") == 0)
+            given->telemetry = value;
+        else if (strcmp(word, "--table") == 0)
+            given->table = value;
+        else if (strcmp(word, "--overrun") == 0)
+            options->overrun = strcmp(value, "trip") == 0 ? BL_OVERRUN_TRIP
+                : strcmp(value, "hold") == 0              ? BL_OVERRUN_HOLD
+                                                          : BL_OVERRUN_COUNT;
+        else if (strcmp(word, "--set") == 0) {
+            if (set_parameter(values, value)) {
+                fprintf(stderr, "loop: %s has no such parameter, or the value is not finite: %s\n",
+                    bl_computer->name, value);
+                return BL_EXIT_USAGE;
+            }
+        } else
+            return usage("an option is not known");
+    }
+    return given->url == NULL || given->slots < 2 ? usage("--link is needed, and at least 2 slots") : 0;
+}
+
+static bl_segment *make_segment(const arguments *given, char *message, size_t size)
+{
+    bl_segment *segment = bl_segment_create(given->telemetry, (long)given->slots, bl_computer->channels,
+        bl_computer->metadata, message, size);
+    if (segment != NULL) {
+        segment->period_ns = ns(bl_computer->period);
+        segment->supervisor_ns = given->alone ? 0 : bl_now();
+    }
+    return segment;
+}
+
+static int run(const arguments *given, const bl_options *options, int lock)
+{
+    char message[256] = "", own[64];
+    arguments named = *given;
+    snprintf(own, sizeof own, "bondloop-%ld-loop", (long)getpid());
+    if (named.telemetry == NULL)
+        named.telemetry = own;
+    bl_segment *segment = make_segment(&named, message, sizeof message);
+    if (segment == NULL) {
+        fprintf(stderr, "loop: %s\n", message);
+        return BL_EXIT_USAGE;
+    }
+    int code = BL_EXIT_LINK;
+    segment->lock_step = (uint64_t)options->lock_step;
+    bl_link_config config = {.commands = bl_computer->commands, .measured = bl_computer->measured,
+        .period = bl_computer->period, .signature = bl_computer->signature, .lock_step = options->lock_step,
+        .timeout_ns = ns(given->timeout), .poll_ns = ns(given->poll), .safe = bl_computer->safe};
+    const bl_link *link = bl_link_find(given->url, &config.address);
+    double *measured = calloc((size_t)bl_computer->measured + 1, sizeof(double));
+    if (link == NULL) {
+        fprintf(stderr, "loop: no driver for the link %s; known are", given->url);
+        for (const bl_link *const *other = bl_links; *other != NULL; ++other)
+            fprintf(stderr, " %s://", (*other)->scheme);
+        fprintf(stderr, "\n");
+    } else if (!(link->capabilities & (options->lock_step ? BL_LINK_LOCK_STEP : BL_LINK_REAL_TIME))) {
+        fprintf(stderr, "loop: the link %s cannot run %s\n", given->url,
+            options->lock_step ? "in lock-step" : "in real time");
+    } else if (measured == NULL || link->open(&config, measured) != BL_LINK_FRESH) {
+        fprintf(stderr, "loop: %s\n", config.message);
+        link->close();
+    } else {
+        /* Whoever never sleeps must not keep others from the processor. */
+        const int paced = !options->lock_step && !options->hot;
+        const bl_demands demands = {.priority = paced ? (int)given->priority : 0, .cpu = (int)given->cpu, .lock = lock};
+        const bl_granted granted = bl_platform(&demands, "loop");
+        segment->counts.fifo = (uint64_t)granted.fifo;
+        segment->counts.locked = (uint64_t)granted.locked;
+        segment->counts.pinned = (uint64_t)granted.pinned;
+        printf("ready %s\n", named.telemetry);
+        fflush(stdout);
+        if (given->bare > 0) {
+            bl_bare(segment, options, (int64_t)given->bare);
+            code = BL_EXIT_DONE;
+        } else {
+            code = bl_execute(bl_computer, link, segment, options, measured);
+        }
+        link->close();
+    }
+    /* A supervisor removes the segment when it has read it; without one nobody else would. */
+    if (given->telemetry == NULL || code == BL_EXIT_LINK || segment->cause == BL_CAUSE_SUPERVISOR_LOST)
+        bl_segment_remove(named.telemetry);
+    if (code == BL_EXIT_TRIPPED)
+        fprintf(stderr, "loop: tripped with cause %d at step %lld; the safe state was reached\n",
+            (int)segment->cause, (long long)segment->cause_step);
+    free(measured);
+    return code;
+}
+
+int main(int count, char **words)
+{
+    arguments given = {.slots = 8192, .cpu = -1, .overrun_limit = 1, .stale = 20, .retreat = 1, .timeout = 1};
+    bl_options options = {.overrun = BL_OVERRUN_COUNT};
+    int lock = 1;
+    if (count == 2 && strcmp(words[1], "--layout") == 0)
+        return print_layout();
+    double *values = calloc((size_t)bl_computer->parameters + 1, sizeof(double));
+    if (values == NULL)
+        return BL_EXIT_USAGE;
+    memcpy(values, bl_computer->parameter_values, sizeof(double)*(size_t)bl_computer->parameters);
+    const int wrong = read_arguments(count, words, &given, &options, &lock, values);
+    if (wrong)
+        return wrong;
+    options.parameters = values;
+    options.steps = (int64_t)given.steps;
+    options.spin_ns = ns(given.spin);
+    options.phase_ns = ns(given.phase);
+    options.overrun_limit = (int64_t)given.overrun_limit;
+    options.stale = (int64_t)given.stale;
+    options.frozen = (int64_t)given.frozen;
+    options.supervisor_ns = ns(given.supervisor);
+    options.retreat_cycles = (int64_t)ceil(given.retreat/bl_computer->period);
+    if (map_table(given.table, &options))
+        return BL_EXIT_USAGE;
+    bl_listen_to_signals();
+    if (given.tick_cost > 0) {
+        printf("%.6g\n", bl_tick_cost(bl_computer, &options, (int64_t)given.tick_cost));
+        return BL_EXIT_DONE;
+    }
+    return run(&given, &options, lock);
+}

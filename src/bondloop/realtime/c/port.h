@@ -1,0 +1,42 @@
+/* The rig's end of a link: what `rig.c` needs, in a table like that of `link.h`. */
+#ifndef BL_PORT_H
+#define BL_PORT_H
+
+#include "link.h"
+
+typedef struct {
+    const char *address;
+    long commands, measured;
+    uint32_t signature;
+    int64_t timeout_ns; /* a session without a command for so long is over */
+    int (*accepts)(double period); /* whether a loop of this period, in s, suits the rig */
+    char message[256];             /* from `open`: the URL for loops, or what went wrong */
+} bl_port_config;
+
+/* What `wait` and `receive` return. */
+enum {
+    BL_PORT_NOTHING = 0,
+    BL_PORT_OPENED = 1,  /* a loop has come; `accept` must follow */
+    BL_PORT_COMMAND = 2, /* a newer command */
+    BL_PORT_AGAIN = 3,   /* lock-step: the last command once more, its answer was lost; `publish` again */
+    BL_PORT_CLOSED = 4   /* the loop has gone */
+};
+
+typedef struct {
+    const char *scheme;
+    int (*open)(bl_port_config *config); /* 0, or -1 with a message */
+    /* One look for something new, without waiting; `wait_ns` > 0: may sleep so long. */
+    int (*receive)(double *commands, int64_t wait_ns);
+    void (*accept)(const double *measured); /* answers a loop that has come, with the first measured values */
+    void (*publish)(const double *measured);
+    int (*lock_step)(void); /* whether the loop that has come wants lock-step */
+    void (*release)(void);  /* ends the session from this side */
+    void (*close)(void);
+    bl_link_counts *counts;
+} bl_port;
+
+extern const bl_port bl_port_udp, bl_port_shm;
+
+const bl_port *bl_port_find(const char *url, const char **address);
+
+#endif

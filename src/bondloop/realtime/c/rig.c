@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "rig.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "model.h"
+#include "platform.h"
+
+#define IDLE_NS 5000000  /* without a session, or after this in lock-step, the rig sleeps between looks */
+#define WAIT_NS 2000000
+#define SPINS 500 /* looks before others may use the processor */
+
+static bl_model model;
+static double *commands, *given, *measured, *kept;
+static long ratio = 1;
+static int64_t shown;
+static const bl_rig_options *options;
+
+int bl_rig_accepts(double period)
+{
+    const long r = bl_model_ratio(bl_rig, period);
+    if (r > 0)
+        ratio = r;
+    return r > 0;
+}
+
+static void measure(void)
+{
+    const long n = model.tick->measured;
+    bl_model_measure(&model, measured);
+    if (options->fault != BL_FAULT_NONE && shown >= options->fault_at && n > 0) {
+        if (options->fault == BL_FAULT_FROZEN)
+            memcpy(measured, kept, sizeof(double)*(size_t)n);
+        else
+            measured[0] = options->fault == BL_FAULT_NAN ? NAN : INFINITY;
+    } else {
+        memcpy(kept, measured, sizeof(double)*(size_t)n);
+    }
+    shown += 1;
+}
+
+/* Waits for each command and answers it. */
+static void play_lock_step(const bl_port *port)
+{
+    int64_t heard = bl_now();
+    for (long spins = 0; !bl_asked_to_end; ++spins) {
+        const int64_t idle = spins%64 == 63 ? bl_now() - heard : 0;
+        const int what = port->receive(commands, idle > IDLE_NS ? WAIT_NS : 0);
+        if (what == BL_PORT_CLOSED || idle > options->timeout_ns)
+            return;
+        if (what == BL_PORT_COMMAND) {
+            for (long i = 0; i < ratio; ++i)
+                bl_model_advance(&model, commands);
+            measure();
+        }
+        if (what == BL_PORT_OPENED)
+            port->accept(measured);
+        else if (what != BL_PORT_NOTHING)
+            port->publish(measured);
+        if (what != BL_PORT_NOTHING) {
+            heard = bl_now();
+            spins = 0;
+        } else if (spins > SPINS) {
+            sched_yield();
+        } else {
+            bl_relax();
+        }
+    }
+}
+
+/* Follows its own clock: at the end of each period it computes what happened in it, with the newest command. */
+static void play_real_time(const bl_port *port)
+{
+    const int64_t period = (int64_t)(model.tick->period*1e9 + 0.5), half = options->timeout_ns/2;
+    const int64_t spin = options->spin_ns < period/2 ? options->spin_ns : period/2;
+    const size_t bytes = sizeof(double)*(size_t)model.tick->commands;
+    int64_t heard = bl_now(), next = (heard/period + 1)*period;
+    memset(commands, 0, bytes);
+    while (!bl_asked_to_end) {
+        bl_sleep_until(next, spin);
+        const int64_t now = bl_now();
+        const int what = port->receive(commands, 0);
+        if (what == BL_PORT_COMMAND)
+            heard = now;
+        else if (what == BL_PORT_OPENED)
+            port->accept(measured);
+        if (what == BL_PORT_CLOSED || now - heard > options->timeout_ns)
+            return;
+        /* Without commands the actuators go to rest. */
+        const double share = now - heard <= half ? 1.0 : 1.0 - (double)(now - heard - half)/(double)half;
+        for (long i = 0; i < model.tick->commands; ++i)
+            given[i] = share*commands[i];
+        bl_model_advance(&model, given);
+        measure();
+        port->publish(measured);
+        next += period;
+        const int64_t late = bl_now() - next;
+        if (late > 0) /* time goes on for a rig even where its computer was late: catch up, but not for ever */
+            next += late/period > 100 ? late/period*period : 0;
+    }
+}
+
+int bl_rig_play(const bl_interface *tick, const bl_port *port, const bl_rig_options *given_options)
+{
+    options = given_options;
+    commands = calloc((size_t)tick->commands + 1, sizeof(double));
+    given = calloc((size_t)tick->commands + 1, sizeof(double));
+    measured = calloc((size_t)tick->measured + 1, sizeof(double));
+    kept = calloc((size_t)tick->measured + 1, sizeof(double));
+    if (!commands || !given || !measured || !kept || bl_model_make(&model, tick))
+        return 1;
+    while (!bl_asked_to_end && (options->parent == 0 || getppid() == (pid_t)options->parent)) {
+        if (port->receive(commands, WAIT_NS) != BL_PORT_OPENED)
+            continue;
+        bl_model_reset(&model);
+        shown = 0;
+        measure();
+        port->accept(measured);
+        if (port->lock_step()) {
+            play_lock_step(port);
+        } else {
+            bl_priority(options->priority);
+            play_real_time(port);
+            bl_priority(0);
+        }
+        port->release();
+        if (options->once)
+            break;
+    }
+    return 0;
+}

@@ -1,0 +1,137 @@
+/* The telemetry segment: POSIX shared memory with a header, the mailbox, metadata (JSON) and a ring of slots.
+ *
+ * One producer (the loop) writes; any number of readers, each with a cursor of its own, only read. A slot is
+ * complete when its `sequence` is its index + 1; `written` counts complete slots and is stored last, with
+ * release ordering. Slot i lies at slots_at + (i % slots)*slot_bytes. A reader copies and then looks at
+ * `written` again: what is older than written - slots + 1 may have been overwritten meanwhile, and is lost
+ * to this reader alone.
+ *
+ * The loop and its supervisor hold a shared flock on the segment. A segment that nobody holds belongs to dead
+ * processes and may be removed by anybody.
+ *
+ * bondloop/realtime/layout.py mirrors this layout; `loop --layout` prints it for the test that compares them.
+ */
+#ifndef BL_SEGMENT_H
+#define BL_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link.h"
+
+#define BL_MAGIC "BLRING01"
+#define BL_BINS 640
+#define BL_MAILS 64
+
+/* Lifecycle. */
+enum { BL_UNCONFIGURED, BL_INACTIVE, BL_ACTIVE, BL_RETREAT, BL_SAFE, BL_FINALIZED };
+
+/* Causes of a trip that the executive itself finds; the numbers are those of bondloop/safety/causes.py. */
+enum {
+    BL_CAUSE_NONE = 0,
+    BL_CAUSE_NOT_A_NUMBER = 7,
+    BL_CAUSE_STALE = 8,
+    BL_CAUSE_OPERATOR = 9,
+    BL_CAUSE_LINK_LOST = 10,
+    BL_CAUSE_OVERRUN = 11,
+    BL_CAUSE_SUPERVISOR_LOST = 12,
+    BL_CAUSE_RIG_FAULT = 13
+};
+
+/* Flags of a slot. */
+enum {
+    BL_FLAG_FRESH = 1,     /* a new measurement came in this cycle */
+    BL_FLAG_OVERRUN = 2,   /* the cycle ended after its deadline */
+    BL_FLAG_HELD = 4,      /* the command was computed too late and the last one held */
+    BL_FLAG_EXECUTIVE = 8, /* the command is the executive's ramp, not the tick's */
+    BL_FLAG_REFUSED = 16,  /* measured values were not believed; the last good ones are used */
+    BL_FLAG_MAIL = 32      /* a command from the mailbox was handled */
+};
+
+typedef struct {
+    uint64_t sequence; /* index + 1 when complete, 0 while being written */
+    int64_t cycle;     /* cycles of the executive since it began */
+    int64_t step;      /* number of the tick that was executed, -1 if none was */
+    int64_t time_ns;   /* CLOCK_MONOTONIC when the cycle began */
+    int32_t wake_ns;   /* how much later than planned it began */
+    int32_t busy_ns;   /* from its beginning until the command was sent */
+    int32_t exchange_ns; /* of which in the link */
+    int32_t age;         /* of the measurement, in commands */
+    int32_t state, cause;
+    uint32_t flags, status;
+} bl_slot; /* 64 bytes; the channels follow as doubles */
+
+typedef struct {
+    uint64_t count;
+    int64_t sum, least, most; /* ns */
+    uint64_t bins[BL_BINS];   /* below 16 ns one each, then 16 to an octave */
+} bl_histogram;
+
+/* A command to the loop. `check` is the exclusive or of the other words and of BL_MAIL_KEY: a command that is
+   only partly visible is not taken before its next look. */
+#define BL_MAIL_KEY 0x626f6e646c6f6f70ULL
+enum { BL_MAIL_START = 1, BL_MAIL_STOP, BL_MAIL_SET, BL_MAIL_TRIP, BL_MAIL_RESET, BL_MAIL_STALL };
+typedef struct {
+    uint64_t number;       /* of the command, from 1 */
+    uint32_t kind, index;  /* BL_MAIL_SET: index of the parameter */
+    double value;          /* BL_MAIL_SET: its value; BL_MAIL_TRIP: a cause, BL_MAIL_STALL: seconds */
+    uint64_t check;
+} bl_mail;
+
+typedef struct {
+    uint64_t cycles, steps;
+    uint64_t overruns;      /* cycles that ended after their deadline */
+    uint64_t missed;        /* deadlines that passed without a cycle of their own */
+    uint64_t held;          /* commands held because they came too late */
+    uint64_t refused;       /* measurements that were not believed */
+    uint64_t stale;         /* cycles without a new measurement */
+    uint64_t mails, mails_refused;
+    uint64_t fifo, locked, pinned; /* 1 where SCHED_FIFO, locked memory, the processor were granted */
+    uint64_t spare[4];
+} bl_counts;
+
+typedef struct {
+    /* Written once. */
+    char magic[8];
+    uint64_t version, header_bytes, metadata_at, metadata_bytes, slots_at, slot_bytes, slots, channels;
+    int64_t period_ns;
+    int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start */
+    int64_t loop_pid;
+    uint64_t lock_step;
+    uint64_t mails; /* size of the mailbox */
+    uint64_t spare0[2];
+    /* Written by the loop. */
+    uint64_t written;
+    int64_t heartbeat_ns;
+    uint64_t state, cause;
+    int64_t cause_cycle, cause_step;
+    uint64_t cause_detail; /* index of the measured value or channel; status bits of the tick */
+    double cause_value;
+    bl_counts counts;
+    bl_link_counts link;
+    uint64_t mail_taken; /* number of the last command handled */
+    uint64_t spare1[6];
+    bl_histogram wake, busy, exchange;
+    /* Written by the supervisor. */
+    uint64_t spare2[4];
+    int64_t supervisor_ns; /* its heartbeat, CLOCK_MONOTONIC; 0: there is no supervisor */
+    uint64_t mail_given;   /* number of the last command put into the mailbox */
+    uint64_t spare3[6];
+    bl_mail mail[BL_MAILS];
+} bl_segment;
+
+/* Creates the segment; NULL with a message if that fails. */
+bl_segment *bl_segment_create(const char *name, long slots, long channels, const char *metadata, char *message,
+    size_t size);
+void bl_segment_remove(const char *name);
+
+/* The slot that is written next, marked incomplete; its channels begin behind it. */
+bl_slot *bl_segment_begin(bl_segment *segment);
+void bl_segment_publish(bl_segment *segment, bl_slot *slot);
+
+void bl_histogram_add(bl_histogram *h, int64_t ns);
+
+/* The next command of the mailbox: 1 if there is one. */
+int bl_mail_take(bl_segment *segment, bl_mail *mail);
+
+#endif

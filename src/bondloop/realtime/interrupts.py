@@ -1,0 +1,37 @@
+"""Ctrl-C during a test: noted, and acted upon when it is safe to."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["interrupts"]
+
+
+@contextmanager
+def interrupts(then: Callable[[], None] = lambda: None) -> Iterator[list[int]]:
+    """Collect SIGINT and SIGTERM instead of being ended by them; in the main thread, which alone gets them.
+
+    Parameters
+    ----------
+    then
+        Called at each of them.
+    """
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def heard(number: int, _: object) -> None:
+        asked.append(number)
+        then()
+
+    both = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, heard) for number in both]
+    try:
+        yield asked
+    finally:
+        for number, handler in zip(both, before, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,119 @@
+"""The telemetry segment as NumPy types: the mirror of ``c/segment.h``, which says what every word means.
+
+A test compares this with what the C compiler makes of the header.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["BINS", "FLAGS", "HEADER", "MAGIC", "MAIL", "MAILS", "MAIL_KEY", "STATES", "VERSION", "slot_type"]
+
+MAGIC = b"BLRING01"
+VERSION = 1
+BINS = 640
+MAILS = 64
+MAIL_KEY = 0x626F6E646C6F6F70
+
+STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
+"""Lifecycle, by number."""
+
+FLAGS = {"fresh": 1, "overrun": 2, "held": 4, "executive": 8, "refused": 16, "mail": 32}
+"""Bits of the flags of a sample."""
+
+MAIL = np.dtype(
+    [("number", "<u8"), ("kind", "<u4"), ("index", "<u4"), ("value", "<f8"), ("check", "<u8")], align=False
+)
+
+_HISTOGRAM = np.dtype(
+    [("count", "<u8"), ("sum", "<i8"), ("least", "<i8"), ("most", "<i8"), ("bins", "<u8", (BINS,))]
+)
+
+_COUNTS = np.dtype(
+    [
+        (name, "<u8")
+        for name in (
+            *("cycles", "steps", "overruns", "missed", "held", "refused", "stale", "mails", "mails_refused"),
+            *("fifo", "locked", "pinned", "spare0", "spare1", "spare2", "spare3"),
+        )
+    ]
+)
+
+_LINK = np.dtype(
+    [
+        *(
+            (name, "<u8")
+            for name in (
+                *("sent", "received", "lost", "duplicated", "reordered", "corrupted", "foreign", "late"),
+            )
+        ),
+        ("age", "<i8"),
+    ]
+)
+
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        *(
+            (name, "<u8")
+            for name in (
+                *("version", "header_bytes", "metadata_at", "metadata_bytes"),
+                *("slots_at", "slot_bytes", "slots", "channels"),
+            )
+        ),
+        ("period_ns", "<i8"),
+        ("realtime_offset_ns", "<i8"),
+        ("loop_pid", "<i8"),
+        ("lock_step", "<u8"),
+        ("mails", "<u8"),
+        ("spare0", "<u8", (2,)),
+        ("written", "<u8"),
+        ("heartbeat_ns", "<i8"),
+        ("state", "<u8"),
+        ("cause", "<u8"),
+        ("cause_cycle", "<i8"),
+        ("cause_step", "<i8"),
+        ("cause_detail", "<u8"),
+        ("cause_value", "<f8"),
+        ("counts", _COUNTS),
+        ("link", _LINK),
+        ("mail_taken", "<u8"),
+        ("spare1", "<u8", (6,)),
+        ("wake", _HISTOGRAM),
+        ("busy", _HISTOGRAM),
+        ("exchange", _HISTOGRAM),
+        ("spare2", "<u8", (4,)),
+        ("supervisor_ns", "<i8"),
+        ("mail_given", "<u8"),
+        ("spare3", "<u8", (6,)),
+        ("mail", MAIL, (MAILS,)),
+    ]
+)
+
+
+def slot_type(channels: int, slot_bytes: int | None = None) -> np.dtype[Any]:
+    """Return the type of one sample: what the executive says of the cycle, and all channels.
+
+    Parameters
+    ----------
+    channels
+        How many.
+    slot_bytes
+        Distance from one sample to the next, where that is more than the sample itself.
+
+    Examples
+    --------
+    >>> slot_type(32).itemsize, slot_type(3, 128).itemsize
+    (320, 128)
+    """
+    fields = [
+        *(("sequence", "<u8"), ("cycle", "<i8"), ("step", "<i8"), ("time_ns", "<i8")),
+        *(("wake_ns", "<i4"), ("busy_ns", "<i4"), ("exchange_ns", "<i4"), ("age", "<i4")),
+        *(("state", "<i4"), ("cause", "<i4"), ("flags", "<u4"), ("status", "<u4")),
+        ("channels", "<f8", (channels,)),
+    ]
+    packed = np.dtype(fields)
+    spare = (slot_bytes or packed.itemsize) - packed.itemsize
+    return np.dtype([*fields, ("spare", f"V{spare}")]) if spare else packed

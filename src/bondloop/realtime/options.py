@@ -1,0 +1,149 @@
+"""How a loop and a rig run: what their executables are told."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bondloop.errors import InputError
+
+__all__ = ["LoopOptions", "RigOptions"]
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """How a loop runs.
+
+    Parameters
+    ----------
+    link
+        ``udp://HOST:PORT``, ``shm://NAME``, ``loopback://`` (rig in the same process), ``none://`` (no rig),
+        or the scheme of a driver of one's own.
+    steps
+        Ticks to execute; 0: until told to stop.
+    lock_step
+        Loop and rig wait for each other instead of following the clock.
+    start
+        Begin at once; otherwise the loop stays inactive until ``mailbox.start()``.
+    priority, cpu
+        Of SCHED_FIFO (0: none), and the processor to run on (None: any).
+    lock_memory
+        Keep all memory resident.
+    spin
+        Seconds spent awake before each tick; at most half the period is used.
+    phase
+        Seconds by which ticks come behind multiples of the period of the monotonic clock. With a rig on the
+        same machine a fraction of the rig's period, so that the rig's newest value is there.
+    overrun, overrun_limit
+        What a late tick does: nothing but be counted, hold the last command, or trip (at so many in a row).
+    stale
+        Trip when the measurement is older than so many ticks; 0: never.
+    frozen
+        Trip when all measured values are the same to the bit for so many ticks; 0: never.
+    supervisor
+        Trip without the supervisor's heartbeat for so many seconds; 0: never.
+    retreat
+        Seconds of the way to the safe command; at least that of the test's own interlock.
+    hold
+        After a trip stay in the safe state until reset or stopped.
+    timeout
+        Seconds to wait for the rig, at the beginning and in lock-step.
+    poll
+        Seconds that a tick may busy-poll for a measurement that has not come.
+    slots
+        Samples in the telemetry ring; about 8 s at 1 kHz unless given.
+    parameters
+        Values of the tick's parameters by name, instead of its own.
+    hot
+        Never sleep: to measure what a cycle costs, with ``none://``.
+    bare
+        Sleep through so many periods and do nothing else, the wake-up latencies in ``status().wake``: what
+        the loop's own are to be compared with.
+    """
+
+    link: str = "loopback://"
+    steps: int = 0
+    lock_step: bool = False
+    start: bool = True
+    priority: int = 0
+    cpu: int | None = None
+    lock_memory: bool = True
+    spin: float = 0.0
+    phase: float = 0.0
+    overrun: Literal["count", "hold", "trip"] = "count"
+    overrun_limit: int = 1
+    stale: int = 20
+    frozen: int = 0
+    supervisor: float = 2.0
+    retreat: float = 1.0
+    hold: bool = False
+    timeout: float = 1.0
+    poll: float = 0.0
+    slots: int = 8192
+    parameters: dict[str, float] = field(default_factory=dict)
+    hot: bool = False
+    bare: int = 0
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the executable."""
+        if self.overrun not in ("count", "hold", "trip"):
+            raise InputError(f"overrun must be 'count', 'hold' or 'trip'; found {self.overrun!r}")
+        numbers = {
+            "--steps": self.steps,
+            "--priority": self.priority,
+            "--cpu": -1 if self.cpu is None else self.cpu,
+            "--spin": self.spin,
+            "--phase": self.phase,
+            "--overrun-limit": self.overrun_limit,
+            "--stale": self.stale,
+            "--frozen": self.frozen,
+            "--supervisor": self.supervisor,
+            "--retreat": self.retreat,
+            "--timeout": self.timeout,
+            "--poll": self.poll,
+            "--slots": self.slots,
+            "--bare": self.bare,
+        }
+        for name, value in numbers.items():
+            if not math.isfinite(value) or (value < 0 and name != "--cpu"):
+                raise InputError(f"{name[2:]} must be finite and not negative; found {value}")
+        words = ["--link", self.link, "--overrun", self.overrun]
+        words += [text for name, value in numbers.items() for text in (name, repr(value))]
+        switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
+        words += [f"--{name}" for name, is_on in switches.items() if is_on]
+        words += [] if self.lock_memory else ["--no-lock"]
+        for name, value in self.parameters.items():
+            words += ["--set", f"{name}={value!r}"]
+        return words
+
+
+@dataclass(frozen=True)
+class RigOptions:
+    """How a rig runs.
+
+    Parameters
+    ----------
+    link
+        ``udp://HOST:PORT`` to listen on (port 0: any free one), or ``shm://NAME``.
+    timeout
+        Seconds without a command after which a session is over; in the second half the rig goes to rest.
+    priority, cpu, spin
+        As those of the loop.
+    fault
+        ``"nan@N"``, ``"inf@N"``, ``"frozen@N"``: what the sensors show from the N-th measurement on; ``""``:
+        no fault. For rehearsing what the loop does then.
+    """
+
+    link: str = "shm://rig"
+    timeout: float = 1.0
+    priority: int = 0
+    cpu: int | None = None
+    spin: float = 0.0
+    fault: str = ""
+
+    def arguments(self) -> list[str]:
+        """Return the arguments of the executable."""
+        words = ["--link", self.link, "--timeout", repr(self.timeout), "--priority", str(self.priority)]
+        words += ["--cpu", str(-1 if self.cpu is None else self.cpu), "--spin", repr(self.spin)]
+        return words + (["--fault", self.fault] if self.fault else [])

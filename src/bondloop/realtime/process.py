@@ -1,0 +1,234 @@
+"""The loop and the rig as child processes.
+
+A loop is watched by the process that started it: a thread writes a heartbeat into the telemetry segment, and
+the loop goes to its safe state when that stops. A rig ends after the process that started it, when no
+loop uses it any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.realtime.mailbox import Mailbox
+from bondloop.realtime.options import LoopOptions, RigOptions
+from bondloop.realtime.ring import Ring, Status
+from bondloop.realtime.shared import Segment, fresh_name, need_linux, remove, sweep
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["LoopOptions", "LoopProcess", "RigOptions", "RigProcess"]
+
+_BEATS = 20
+"""Heartbeats of the supervisor in the time after which the loop misses them."""
+
+_PATIENCE = 10.0
+"""Seconds that a child may take to get ready, beyond the link's own timeout."""
+
+
+class _Child:
+    """A child process that says ``ready`` on its standard output."""
+
+    def __init__(self, command: list[str], patience: float) -> None:
+        self._said = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - a pipe that nobody empties would stop the child
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - a program that was built here
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._said, text=True
+            )
+        except OSError as error:
+            self._said.close()
+            raise InputError(f"{command[0]} cannot be started: {error}") from error
+        timer = threading.Timer(patience, self.process.kill)
+        timer.daemon = True
+        timer.start()
+        assert self.process.stdout is not None
+        try:
+            line = self.process.stdout.readline().split()
+        except BaseException:  # Ctrl-C: nothing is left behind
+            self.process.kill()
+            raise
+        finally:
+            timer.cancel()
+        if not line or line[0] != "ready":
+            self.process.wait()
+            said = self.said.strip().splitlines()
+            self._close_files()
+            raise InputError(said[-1] if said else f"{Path(command[0]).name} did not get ready")
+        self.ready = line[1:]
+
+    @property
+    def said(self) -> str:
+        """Lines that the process wrote for people: what was not granted, how it ended."""
+        if self._said.closed:
+            return self._kept
+        number = self._said.fileno()  # read without moving the place at which the child writes on
+        return os.pread(number, os.fstat(number).st_size, 0).decode(errors="replace")
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process has not ended yet."""
+        return self.process.poll() is None
+
+    def send(self, number: int) -> None:
+        """Send a signal."""
+        if self.running:
+            self.process.send_signal(number)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end; return the exit code."""
+        return self.process.wait(timeout)
+
+    def _end(self, patience: float) -> None:
+        self.send(signal.SIGTERM)
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._kept = self.said
+        self._close_files()
+
+    def _close_files(self) -> None:
+        self._kept = self.said
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self._said.close()
+
+
+class RigProcess(_Child):
+    """A rig in a process of its own.
+
+    Parameters
+    ----------
+    program
+        From `bondloop.realtime.build_rig`.
+    options
+        How it runs.
+
+    Attributes
+    ----------
+    link
+        The URL at which a loop finds it.
+    """
+
+    def __init__(self, program: Path, options: RigOptions) -> None:
+        need_linux()
+        super().__init__([str(program), *options.arguments(), "--parent", str(os.getpid())], _PATIENCE)
+        self.link = self.ready[0]
+
+    def close(self) -> None:
+        """End it."""
+        if not self._said.closed:
+            self._end(_PATIENCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class LoopProcess(_Child):
+    """A loop in a process of its own, supervised by this one.
+
+    Parameters
+    ----------
+    program
+        From `bondloop.realtime.build_loop`.
+    options
+        How it runs.
+    table
+        Tabulated signals, one row per tick (one more is allowed) and one column per signal; the last row
+        stays when they end.
+    supervise
+        Write the heartbeat; without it the loop does not expect one until somebody else begins to.
+
+    Attributes
+    ----------
+    name
+        Of the telemetry segment: for `Ring.attach` and `Mailbox.attach` in other processes.
+    ring, mailbox
+        Telemetry from the first sample on, and commands.
+    """
+
+    def __init__(
+        self,
+        program: Path,
+        options: LoopOptions,
+        table: ArrayLike | None = None,
+        *,
+        supervise: bool = True,
+    ) -> None:
+        need_linux()
+        sweep()
+        self.name = fresh_name()
+        self._retreat = options.retreat
+        self._period = options.supervisor / _BEATS if options.supervisor else 0.1
+        command = [str(program), "--telemetry", self.name, *options.arguments()]
+        if not supervise:
+            command += ["--alone"]
+        with contextlib.ExitStack() as stack:
+            if table is not None:
+                file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="bondloop-", suffix=".table"))
+                np.ascontiguousarray(table, dtype="<f8").tofile(file)
+                file.flush()
+                command += ["--table", file.name]  # mapped when the loop is ready: the file can go
+            try:
+                super().__init__(command, _PATIENCE + options.timeout)
+            except InputError:
+                remove(self.name)
+                raise
+        try:
+            self.segment = Segment(self.name, writable=True, hold=True)
+        except InputError:
+            self._end(_PATIENCE)
+            remove(self.name)
+            raise
+        self.ring = Ring(self.segment)
+        self.mailbox = Mailbox(self.segment)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat of {self.name}", daemon=True)
+        if supervise:
+            self._thread.start()
+
+    def _beat(self) -> None:
+        header = self.segment.header
+        while not self._done.wait(self._period):
+            header["supervisor_ns"][0] = time.monotonic_ns()
+
+    def status(self) -> Status:
+        """Return how the loop is doing."""
+        return self.ring.status()
+
+    def close(self) -> None:
+        """End the loop (through its safe state, if it is still running) and remove its telemetry segment."""
+        if self._said.closed:
+            return
+        self._end(_PATIENCE + 2 * self._retreat)
+        self._done.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        remove(self.name)
+        self.ring.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,144 @@
+"""The recorder as a child process, its successors where it dies, and what they wrote as one record."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import BondloopError
+from bondloop.records import Record
+from bondloop.records.hdf5 import read_cycles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Recorders", "merged_files"]
+
+SUCCESSORS = 5
+"""Recorders that are started after the first, at most."""
+PATIENCE = 20.0
+"""Seconds that the recorder may take to begin, and to end."""
+
+
+class Recorders:
+    """The recorder's process, and its successor where it dies.
+
+    Attributes
+    ----------
+    paths
+        Of the files, in the order in which they were begun.
+    troubles
+        What went wrong, in words.
+    """
+
+    def __init__(self, segment: str, path: Path, about: Mapping[str, Any], cpu: int | None) -> None:
+        self.paths: list[Path] = []
+        self.troubles: list[str] = []
+        self._about = json.dumps(about)
+        self._command = [
+            sys.executable,
+            "-m",
+            "bondloop.realtime.recorder",
+            segment,
+            str(path),
+            "--about",
+            "-",
+        ]
+        self._command += [] if cpu is None else ["--not-on", str(cpu)]
+        self._process = self._started()
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    def _started(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(  # noqa: S603 - this package's own module
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C at the terminal is not for it
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(self._about)
+            process.stdin.close()
+        said = process.stdout.readline().split(maxsplit=1)
+        if not said or said[0] != "ready":
+            assert process.stderr is not None
+            why = process.stderr.read().strip().splitlines()
+            self._buried(process)
+            raise BondloopError(why[-1] if why else "the recorder did not start")
+        self.paths.append(Path(said[1].strip()))
+        return process
+
+    def look_after(self) -> None:
+        """Start another recorder if this one was killed; what the ring still has is not lost then."""
+        code = self._process.poll()
+        if code is None or code >= 0 or len(self.troubles) >= SUCCESSORS:
+            return
+        self.troubles.append(f"recorder {len(self.troubles) + 1} died of signal {-code}")
+        self._buried(self._process)
+        with contextlib.suppress(BondloopError):
+            self._process = self._started()
+
+    def finish(self) -> None:
+        """Let it write what is left, and wait for that."""
+        while True:
+            if self._process.poll() is None:
+                self._process.terminate()
+            try:
+                code = self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                break
+            before = len(self.paths)
+            self.look_after()
+            if len(self.paths) == before:
+                if code > 0 and self._process.stderr is not None and not self._process.stderr.closed:
+                    said = self._process.stderr.read().strip().splitlines()
+                    self.troubles.append(said[-1] if said else f"the recorder ended with {code}")
+                break
+        self._buried(self._process)
+
+    def close(self) -> None:
+        """End it."""
+        if self._process.poll() is None:
+            self.finish()
+        self._buried(self._process)
+
+    @staticmethod
+    def _buried(process: subprocess.Popen[str]) -> None:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+
+def merged_files(paths: list[Path]) -> tuple[Record, dict[str, NDArray[Any]]]:
+    """Return what several recorders of one run wrote, as one; what two of them have is taken once."""
+    merged, cycles = Record.load(paths[0]), read_cycles(paths[0])
+    for path in paths[1:]:
+        record, later = Record.load(path), read_cycles(path)
+        new = record.time > (merged.time[-1] if len(merged) else -np.inf)
+        merged = replace(
+            merged,
+            time=np.concatenate([merged.time, record.time[new]]),
+            channels={n: np.concatenate([v, record[n][new]]) for n, v in merged.channels.items()},
+            attributes=record.attributes,
+        )
+        cycles = {n: np.concatenate([v, later[n][new]]) for n, v in cycles.items()}
+    return merged, cycles

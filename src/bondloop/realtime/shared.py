@@ -1,0 +1,133 @@
+"""Segments of POSIX shared memory: attaching to them, and removing those of the dead.
+
+Who removes a segment: the process that started the loop, when it is done with it. If that process dies, the
+loop notices, brings the rig to its safe state and removes the segment itself. If both are killed at once the
+segment stays in ``/dev/shm`` (so that the last samples can still be read) until the next loop on this machine
+starts, which removes all that nobody holds: the loop and its supervisor hold a shared ``flock`` on theirs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import mmap
+import os
+import secrets
+import sys
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.realtime.layout import HEADER, MAGIC, VERSION
+
+__all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "remove", "sweep"]
+
+FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
+PREFIX = "bondloop-"
+
+_YOUNG = 10.0
+"""Seconds during which a segment that nobody holds may be one that is just being made."""
+
+
+def need_linux() -> None:
+    """Refuse systems on which the executive cannot run."""
+    if sys.platform != "linux":
+        raise InputError(
+            f"the real-time loop needs Linux; this is {sys.platform}. Rehearse here, and run it on Linux"
+        )
+    if not (FOLDER.is_dir() and os.access(FOLDER, os.W_OK)):
+        raise InputError(
+            f"{FOLDER} is missing or cannot be written to, so there is no shared memory; mount a tmpfs there "
+            "(in a container: --shm-size)"
+        )
+
+
+def fresh_name() -> str:
+    """Return a name for a segment that no other run has."""
+    return f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def remove(name: str) -> None:
+    """Remove a segment; those who have it open keep it."""
+    with contextlib.suppress(FileNotFoundError):
+        (FOLDER / name).unlink()
+
+
+def sweep() -> list[str]:
+    """Remove the segments that dead processes left behind; return their names."""
+    removed: list[str] = []
+    if not FOLDER.is_dir():
+        return removed
+    for path in sorted(FOLDER.glob(f"{PREFIX}*")):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG:
+                continue
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+            removed.append(path.name)
+    return removed
+
+
+class Segment:
+    """A telemetry segment, attached.
+
+    Parameters
+    ----------
+    name
+        As the loop was given it.
+    writable
+        For the mailbox and the heartbeat; a reader of telemetry needs none.
+    hold
+        Keep the segment from being swept away while it is attached: for the supervisor.
+    """
+
+    def __init__(self, name: str, *, writable: bool = False, hold: bool = False) -> None:
+        self.name = name
+        path = FOLDER / name
+        try:
+            self._file = path.open("r+b" if writable else "rb", buffering=0)
+        except FileNotFoundError:
+            others = FOLDER.glob(f"{PREFIX}*") if FOLDER.is_dir() else ()
+            present = sorted(p.name for p in others if not p.name.startswith(f"{PREFIX}link-"))
+            raise InputError(
+                f"there is no telemetry segment '{name}'; found {', '.join(present) or 'none'}: start the "
+                "loop first"
+            ) from None
+        if hold:
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+        access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+        try:
+            self.memory = mmap.mmap(self._file.fileno(), 0, access=access)
+        except ValueError as error:
+            self._file.close()
+            raise InputError(f"the telemetry segment '{name}' is empty; its loop did not start") from error
+        if len(self.memory) < HEADER.itemsize or self.memory[:8] != MAGIC:
+            self.close()
+            raise InputError(f"'{name}' is no telemetry segment of bondloop, or one that is not ready yet")
+        self.header: Any = np.frombuffer(self.memory, HEADER, 1)
+        found = int(self.header["version"][0])
+        if found != VERSION or int(self.header["header_bytes"][0]) != HEADER.itemsize:
+            self.close()
+            raise InputError(
+                f"the telemetry segment '{name}' has layout {found}; this bondloop reads layout {VERSION}. "
+                "Rebuild the loop with this version"
+            )
+        at, size = int(self.header["metadata_at"][0]), int(self.header["metadata_bytes"][0])
+        self.metadata: dict[str, Any] = json.loads(self.memory[at : at + size])
+
+    def close(self) -> None:
+        """Detach. The segment itself stays."""
+        self.header = None
+        with contextlib.suppress(BufferError):  # an array of a reader still looks into it: freed with that
+            self.memory.close()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,196 @@
+"""The worked example of a driver, examples/drivers/link_comedi.c, against the stub of its library."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from two_halves import make_computer, until
+
+from bondloop.errors import InputError
+from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.safety.causes import Cause
+
+FOLDER = Path(__file__).parents[2] / "examples" / "drivers"
+STRICT = ("-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Werror")
+STEPS = 65535  # of a converter of 16 bits
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(f"drivers_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def built(safe=0.01):
+    tick = make_computer("with_comedi")
+    return example("comedi_loop").build(tick, safe={"command": safe}, stub=True, options=STRICT)
+
+
+@pytest.fixture(scope="module")
+def program():
+    return built()
+
+
+@pytest.fixture
+def board(tmp_path):
+    path = tmp_path / "board"
+    path.touch()
+    return path
+
+
+def written(board):
+    """Return channels, ranges and samples in the order in which the outputs were converted."""
+    return np.loadtxt(board, dtype=int, ndmin=2).T
+
+
+def volts(sample, most=10.0):
+    return -most + 2 * most * sample / STEPS
+
+
+def options(board, wires, steps=50, **more):
+    return LoopOptions(link=f"comedi://{board}?{wires}", steps=steps, retreat=0.02, **more)
+
+
+def test_commands_come_out_as_volts_and_volts_come_in_as_newtons(program, board, table):
+    """20 mm/V with 5 mm at 0 V on output 1; a cable to input 1, which is read as 400 N/V with -3 N at 0 V."""
+    with LoopProcess(program, options(board, "out=1,0.02,0.005&in=1,400,-3"), table) as loop:
+        assert loop.wait(20) == 0, loop.said
+        rows, status = loop.ring.read(), loop.status()
+        command, force = (
+            rows["channels"][:, loop.ring.names.index(n)] for n in ("command", "measured.force")
+        )
+    channel, number, sample = written(board)
+    assert set(channel) == {1}
+    assert set(number) == {0}
+    # First `open` writes the safe command, then come those of the cycles, at last `close` writes the safe one.
+    sent = np.array([0.01, *command, 0.01])
+    assert sample.tolist() == np.rint(STEPS * ((sent - 0.005) / 0.02 + 10) / 20).astype(int).tolist()
+    assert np.ptp(command) > 1e-4  # it did move
+    np.testing.assert_allclose(force, -3 + 400 * volts(sample[: len(force)]), rtol=1e-12)
+    assert command[-1] == 0.01
+    assert status.link["sent"] == status.link["received"] == status.counts["cycles"] == len(rows)
+    assert status.counts["stale"] == 0
+
+
+def test_another_range_has_finer_steps(program, board, table):
+    """Output 0 at +-5 V (range 1), input 2 behind a divider by two, at +-10 V."""
+    with LoopProcess(program, options(board, "out=0,0.02,0,1&in=2,100"), table) as loop:
+        assert loop.wait(20) == 0, loop.said
+        rows = loop.ring.read()
+        command, force = (
+            rows["channels"][:, loop.ring.names.index(n)] for n in ("command", "measured.force")
+        )
+    _, number, sample = written(board)
+    assert set(number) == {1}
+    np.testing.assert_allclose(volts(sample[1:-1], most=5.0), command / 0.02, atol=5 / STEPS)
+    # Half a step of the input, 10 V/65535, and half the error of the output's.
+    np.testing.assert_allclose(force[1:], 100 * 0.5 * command[:-1] / 0.02, atol=100 * 1.3 * 10 / STEPS)
+
+
+@pytest.mark.parametrize("start", [True, False])
+def test_inactive_sends_nothing_but_the_safe_command(program, board, table, start):
+    with LoopProcess(program, options(board, "out=0,0.02&in=3,400", start=False), table) as loop:
+        until(lambda: loop.ring.written > 20)
+        if start:
+            loop.mailbox.start()
+            until(lambda: loop.ring.state == "active")
+        rows = loop.ring.read()
+        inactive = rows["channels"][rows["state"] == 1]
+        # A loose input hangs at 1 V: the sensor is read all the time.
+        shown = inactive[1:, loop.ring.names.index("measured.force")]
+        np.testing.assert_allclose(shown, 400 * volts(round(STEPS * 11 / 20)), rtol=1e-12)
+    safe = round(STEPS * (0.01 / 0.02 + 10) / 20)
+    sample = written(board)[2]
+    assert (set(sample) == {safe}) == (not start)
+    assert sample[0] == sample[-1] == safe
+
+
+@pytest.mark.parametrize(
+    ("wires", "words"),
+    [
+        ("out=2,0.02&in=0,1", "no out=2, but the board has 2 such channels"),
+        ("out=0,0.02&in=4,1", "no in=4, but the board has 4 such channels"),
+        ("out=0,0.02,0,2&in=0,1", "no range 2 of out=0; the board has 2"),
+        ("out=0,0.02", "are 1 and 1, found 1 out= and 0 in="),
+        ("out=0,0.02&out=1,0.02&in=0,1", "found 2 out= and 1 in="),
+        ("out=0,0&in=0,1", "expected out= or in=CHANNEL,SCALE[,OFFSET[,RANGE]]; found out=0,0"),
+        ("out=0&in=0,1", "found out=0"),
+        ("out=-1,0.02&in=0,1", "found out=-1,0.02"),
+        ("out=0.5,0.02&in=0,1", "found out=0.5,0.02"),
+        ("out=0,0.02,0,0,7&in=0,1", "found out=0,0.02,0,0,7"),
+        ("out=0,nan&in=0,1", "found out=0,nan"),
+        ("out=0,0.02&sensor=0,1", "found sensor=0,1"),
+        ("out=0,0.0005&in=0,1", "the safe command is beyond the range of its output"),
+    ],
+)
+def test_refuses_what_the_board_cannot_do(program, board, table, wires, words):
+    """And leaves the outputs alone."""
+    with pytest.raises(InputError, match=re.escape(words)):
+        LoopProcess(program, options(board, wires), table)
+    assert board.read_text() == ""
+
+
+def test_a_board_that_is_not_there(program, tmp_path, table):
+    with pytest.raises(InputError, match="cannot be opened: No such file"):
+        LoopProcess(program, options(tmp_path / "none", "out=0,0.02&in=0,1"), table)
+
+
+def test_a_second_loop_is_refused(program, board, table):
+    wires = "out=0,0.02&in=0,1"
+    with LoopProcess(program, options(board, wires, steps=0), table) as loop:
+        with pytest.raises(InputError, match="another program uses the board"):
+            LoopProcess(program, options(board, wires), table)
+        assert loop.running
+
+
+def test_lock_step_is_no_capability_of_a_board(program, board, table):
+    with pytest.raises(InputError, match="cannot run in lock-step"):
+        LoopProcess(program, options(board, "out=0,0.02&in=0,1", lock_step=True), table)
+
+
+def test_a_board_that_stops_converting(program, board, table, monkeypatch):
+    """After 31 readings (one by `open`, 30 by cycles) the 31st cycle trips; the way to safety is still written."""
+    monkeypatch.setenv("COMEDI_STUB_FAIL", "31")
+    with LoopProcess(program, options(board, "out=0,0.02&in=0,1"), table) as loop:
+        assert loop.wait(20) == 3
+        status, rows = loop.status(), loop.ring.read()
+        assert (status.cause, status.cause_cycle) == (Cause.LINK_LOST, 30)
+        command = rows["channels"][:, loop.ring.names.index("command")]
+    sample = written(board)[2]
+    assert len(sample) == len(rows) + 2
+    assert command[-1] == 0.01
+    assert sample[-1] == round(STEPS * (0.01 / 0.02 + 10) / 20)
+
+
+def test_a_command_beyond_the_range_is_held_and_trips(board, table):
+    """1 mm/V reaches to 10 mm, the mass begins at 50 mm: the first command is refused, the second cycle trips."""
+    with LoopProcess(built(safe=0.0), options(board, "out=0,0.001&in=0,1"), table) as loop:
+        assert loop.wait(20) == 3
+        status, rows = loop.status(), loop.ring.read()
+        assert (status.cause, status.cause_cycle) == (Cause.LINK_LOST, 1)
+        command = rows["channels"][:, loop.ring.names.index("command")]
+    sample = written(board)[2]
+    reached = command[np.abs(command) <= 0.01]
+    assert len(reached) < len(command)
+    expected = np.rint(STEPS * (np.array([0.0, *reached, 0.0]) / 0.001 + 10) / 20)
+    assert np.abs(sample - expected).max() <= 1  # a tie between two steps may go either way
+
+
+def test_a_sensor_at_the_end_of_its_range_trips(program, board, table):
+    """5 mm/V asks for 10 V at 50 mm; an input with a range of 5 V is at its end then, which is no measurement."""
+    with LoopProcess(program, options(board, "out=0,0.00505&in=0,1,0,1"), table) as loop:
+        assert loop.wait(20) == 3
+        assert loop.status().cause == Cause.NOT_A_NUMBER
+        rows = loop.ring.read()
+        assert np.isfinite(rows["channels"]).all()
+    assert written(board)[2][-1] == round(STEPS * (0.01 / 0.00505 + 10) / 20)
+
+
+def test_hot_as_for_measuring_what_the_driver_costs(program, board, table):
+    with LoopProcess(program, options(board, "out=0,0.02&in=0,1", steps=200, hot=True), table) as loop:
+        assert loop.wait(20) == 0
+        assert loop.status().exchange.count == loop.status().counts["cycles"]
+        assert loop.status().exchange.most > 0

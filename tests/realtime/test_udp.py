@@ -1,0 +1,243 @@
+"""UDP packets, against Python's struct and zlib: Python plays the rig, and the loop."""
+
+import math
+import socket
+import threading
+import zlib
+
+import pytest
+from two_halves import PERIOD, make_rig
+from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, REFUSE, pack, unpack
+
+from bondloop.compile import Runner
+from bondloop.errors import InputError
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+
+SIGNATURE = zlib.crc32(b"command\n\nmeasured.force")
+
+
+def a_socket():
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind(("127.0.0.1", 0))
+    made.settimeout(20)
+    return made
+
+
+class PythonRig(threading.Thread):
+    """Answers every command in lock-step with what `answer(packet)` returns: a list of packets."""
+
+    def __init__(self, answer):
+        super().__init__(daemon=True)
+        self.socket, self.answer, self.seen = a_socket(), answer, []
+
+    @property
+    def link(self):
+        return f"udp://127.0.0.1:{self.socket.getsockname()[1]}"
+
+    def run(self):
+        while True:
+            data, peer = self.socket.recvfrom(2048)
+            packet = unpack(data)
+            self.seen.append(packet)
+            if packet["kind"] == BYE:
+                return
+            for reply in self.answer(packet):
+                self.socket.sendto(reply, peer)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.join(20)
+        self.socket.close()
+
+
+def echo_rig(extra=lambda _: []):
+    """A rig whose force is twice the command."""
+
+    def answer(packet):
+        session, sequence = packet["session"], packet["sequence"]
+        if packet["kind"] == HELLO:
+            return [pack(ACCEPT, session, 0, 0, [0.25])]
+        reply = pack(MEASURED, session, sequence, sequence, [2 * packet["values"][0]])
+        return [*extra(packet), reply]
+
+    return PythonRig(answer)
+
+
+def options(link, steps=50, **more):
+    return LoopOptions(link=link, lock_step=True, steps=steps, retreat=0.005, timeout=20.0, **more)
+
+
+def test_a_rig_written_from_the_documented_layout(programs, table):
+    with echo_rig() as rig, LoopProcess(programs.loop, options(rig.link), table) as loop:
+        assert loop.wait(60) == 0
+        rows = loop.ring.read()
+        command, force = (
+            rows["channels"][:50, loop.ring.names.index(n)] for n in ("command", "measured.force")
+        )
+    hello = rig.seen[0]
+    assert hello["kind"] == HELLO
+    assert hello["values"] == [1.0, 1.0, PERIOD, 1.0]
+    assert hello["detail"] == SIGNATURE
+    commands = [p for p in rig.seen if p["kind"] == COMMAND]
+    assert [p["sequence"] for p in commands] == list(range(1, len(commands) + 1))
+    assert {p["session"] for p in rig.seen} == {hello["session"]}
+    assert [p["values"][0] for p in commands[:50]] == command.tolist()
+    assert force.tolist() == [0.25, *(2 * command[:-1]).tolist()]
+    stamps = [p["stamp"] for p in rig.seen]
+    assert stamps == sorted(stamps)
+    assert rig.seen[-1]["kind"] == BYE
+
+
+def test_what_is_wrong_with_packets_is_counted_and_harmless(programs, table):
+    """With every answer come a corrupted packet, one of another session and a copy of the last one."""
+
+    def extra(packet):
+        session, sequence = packet["session"], packet["sequence"]
+        good = pack(MEASURED, session, sequence, sequence, [1e6])
+        flipped = bytearray(good)
+        flipped[HEAD.size + 3] ^= 4
+        before = [pack(MEASURED, session, sequence - 1, sequence - 1, [-1e6])] if sequence > 1 else []
+        return [bytes(flipped), good[:-5], pack(MEASURED, session ^ 1, sequence, sequence, [1e6]), *before]
+
+    with echo_rig(extra) as rig, LoopProcess(programs.loop, options(rig.link), table) as loop:
+        assert loop.wait(60) == 0
+        status = loop.status()
+        rows = loop.ring.read()
+        sent = len([p for p in rig.seen if p["kind"] == COMMAND])
+        assert abs(rows["channels"][:, loop.ring.names.index("measured.force")]).max() < 1.0
+    assert status.link["sent"] == sent
+    assert status.link["corrupted"] == 2 * sent
+    assert status.link["foreign"] == sent
+    assert status.link["duplicated"] == sent - 1
+    assert status.link["lost"] == status.link["reordered"] == 0
+
+
+def test_a_lost_command_is_sent_again(programs, table):
+    """The rig overhears every tenth command once: in lock-step the loop repeats it, and nothing is lost."""
+    heard = set()
+
+    def answer(packet):
+        if packet["kind"] == HELLO:
+            return [pack(ACCEPT, packet["session"], 0, 0, [0.25])]
+        sequence = packet["sequence"]
+        if sequence % 10 == 0 and sequence not in heard:
+            heard.add(sequence)
+            return []
+        return [pack(MEASURED, packet["session"], sequence, sequence, [2 * packet["values"][0]])]
+
+    with PythonRig(answer) as rig, LoopProcess(programs.loop, options(rig.link), table) as loop:
+        assert loop.wait(60) == 0
+        rows = loop.ring.read()
+        command, force = (
+            rows["channels"][:50, loop.ring.names.index(n)] for n in ("command", "measured.force")
+        )
+    assert force[1:].tolist() == (2 * command[:-1]).tolist()
+    assert len(heard) >= 5
+
+
+def test_a_loop_written_from_the_documented_layout(programs):
+    """Python commands the rig: its force is that of the rehearsed rig for the same commands."""
+    commands = [0.01 * math.sin(0.1 * k) for k in range(60)]
+    expected = Runner(make_rig(), backend="c").run(60, [[c] for c in commands]).channels["measured.force"]
+    with (
+        RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0", timeout=20.0)) as rig,
+        a_socket() as own,
+    ):
+        host, port = rig.link.removeprefix("udp://").split(":")
+        own.connect((host, int(port)))
+        own.send(pack(HELLO, 77, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        reply = unpack(own.recv(2048))
+        assert (reply["kind"], reply["session"]) == (ACCEPT, 77)
+        force = [reply["values"][0]]
+        for k, command in enumerate(commands):
+            own.send(pack(COMMAND, 77, k + 1, 0, [command]))
+            own.send(pack(COMMAND, 77, k + 1, 0, [command]))  # a copy advances nothing, and is answered
+            for _ in range(2):
+                reply = unpack(own.recv(2048))
+                assert (reply["kind"], reply["echo"]) == (MEASURED, k + 1)
+            force.append(reply["values"][0])
+        assert force[:60] == expected.tolist()
+        # While this session lasts nobody else gets in, whatever they ask for.
+        own.send(pack(HELLO, 78, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        assert unpack(own.recv(2048))["kind"] == BUSY
+        own.send(pack(BYE, 77, 0, 0, []))
+        own.send(pack(HELLO, 79, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE + 1))
+        reply = unpack(own.recv(2048))
+        assert (reply["kind"], reply["values"]) == (REFUSE, [1.0, 1.0])
+        own.send(pack(HELLO, 80, 0, 0, [1.0, 1.0, 1.5 * PERIOD, 1.0], SIGNATURE))  # no multiple of its period
+        assert unpack(own.recv(2048))["kind"] == REFUSE
+        own.send(pack(HELLO, 81, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        assert unpack(own.recv(2048))["kind"] == ACCEPT
+
+
+def test_without_commands_the_rig_goes_to_rest_and_is_free(programs):
+    """On its clock the rig follows 0.02 m; then the loop falls silent, and says no goodbye."""
+    with (
+        RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0", timeout=0.2)) as rig,
+        a_socket() as own,
+    ):
+        host, port = rig.link.removeprefix("udp://").split(":")
+        own.connect((host, int(port)))
+        own.send(pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE))
+        assert unpack(own.recv(2048))["kind"] == ACCEPT
+        force = []
+        for k in range(60):
+            own.send(pack(COMMAND, 5, k + 1, 0, [0.02]))
+            force.append(unpack(own.recv(2048))["values"][0])
+        held = 30 * 0.02 + 5 * 0.02**2  # the specimen's law
+        assert force[-1] == pytest.approx(held, rel=1e-3)
+        ask = pack(HELLO, 6, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE)
+        own.send(ask)
+        while (reply := unpack(own.recv(2048)))["kind"] != ACCEPT:
+            if reply["kind"] == BUSY:
+                own.send(ask)
+            else:
+                force.append(reply["values"][0])
+        assert abs(force[-1]) < 0.1 * held
+
+
+def test_a_rig_that_falls_silent_in_lock_step(programs, table):
+    """After 20 answers there is none: link lost (cause 10), the command at its safe value at the end."""
+
+    def answer(packet):
+        if packet["kind"] == HELLO:
+            return [pack(ACCEPT, packet["session"], 0, 0, [0.25])]
+        sequence = packet["sequence"]
+        return [pack(MEASURED, packet["session"], sequence, sequence, [0.0])] if sequence <= 20 else []
+
+    with PythonRig(answer) as rig:
+        silent = LoopOptions(link=rig.link, lock_step=True, steps=50, retreat=0.005, timeout=0.2)
+        with LoopProcess(programs.loop, silent, table) as loop:
+            assert loop.wait(60) == 3
+            status, rows = loop.status(), loop.ring.read()
+            command = rows["channels"][:, loop.ring.names.index("command")]
+    assert (status.cause, status.state) == (10, "finalized")
+    assert status.cause_step == 21
+    assert command[20] != 0
+    assert command[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("udp://127.0.0.1:9", "no rig answers"),
+        ("udp://nowhere", "expected udp://HOST:PORT"),
+        ("shm://a/b", "without slashes"),
+        ("shm://none-such", "no rig answers"),
+        ("tape://x", "no driver for the link"),
+        ("udp", "no driver for the link"),
+    ],
+)
+def test_links_that_cannot_be_opened(programs, table, link, words):
+    with pytest.raises(InputError, match=words):
+        LoopProcess(programs.loop, LoopOptions(link=link, timeout=0.05), table)
+
+
+def test_a_port_in_use(programs):
+    with RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0")) as rig:
+        with pytest.raises(InputError, match="another rig plays there"):
+            RigProcess(programs.rig, RigOptions(link=rig.link))
+        assert rig.running

@@ -1,0 +1,154 @@
+"""The example of a rig in plain Python, against the real link; and the packet of the how-to, byte by byte."""
+
+import importlib.util
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from two_halves import make_computer
+
+from bondloop.compile import compiler
+from bondloop.compile.toolchain import build_program
+from bondloop.errors import InputError
+from bondloop.realtime import LoopOptions, LoopProcess, build_loop
+
+ROOT = Path(__file__).parents[2]
+PEER = ROOT / "examples" / "drivers" / "udp_peer.py"
+HOW_TO = ROOT / "docs" / "realtime-driver.md"
+
+
+@pytest.fixture(scope="module")
+def peer():
+    spec = importlib.util.spec_from_file_location("drivers_udp_peer", PEER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def playing(peer):
+    """A peer that answers in a thread; its link, and its rig."""
+    own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    own.bind(("127.0.0.1", 0))
+    rig = peer.Spring()
+
+    def play():
+        try:
+            peer.serve(own, rig)
+        except OSError:  # the socket was closed: the test is over
+            return
+
+    thread = threading.Thread(target=play, daemon=True)
+    thread.start()
+    yield f"udp://127.0.0.1:{own.getsockname()[1]}", rig
+    own.shutdown(socket.SHUT_RDWR) if own.fileno() < 0 else own.close()
+    thread.join(5)
+
+
+def options(link, steps=100, lock_step=True):
+    return LoopOptions(link=link, lock_step=lock_step, steps=steps, retreat=0.005, timeout=20.0, stale=0)
+
+
+def channels(loop, *names):
+    rows = loop.ring.read()
+    return [rows["channels"][:, loop.ring.names.index(n)] for n in names]
+
+
+def test_lock_step(programs, table, playing):
+    """The force is 30 kN/m times the command before it, to the last bit; one session after another."""
+    link, rig = playing
+    for _ in range(2):
+        with LoopProcess(programs.loop, options(link), table) as loop:
+            assert loop.wait(60) == 0, loop.said
+            command, force = channels(loop, "command", "measured.force")
+            counts = loop.status().link
+        assert force[0] == 0
+        assert force[1:100].tolist() == (30e3 * command[:99]).tolist()
+        assert [counts[n] for n in ("lost", "reordered", "corrupted", "foreign", "age")] == [0] * 5
+    assert rig.displacement == 0.0
+
+
+def test_on_the_clock_as_a_program_of_its_own(programs, table):
+    command = [sys.executable, str(PEER), "0", "command", "measured.force"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            link = process.stdout.readline().split()[-1]
+            with LoopProcess(programs.loop, options(link, steps=200, lock_step=False), table) as loop:
+                assert loop.wait(60) == 0, loop.said
+                sent, force = channels(loop, "command", "measured.force")
+                counts = loop.status().link
+        finally:
+            process.kill()
+    assert set(force) <= {0.0, *(30e3 * sent)}
+    assert counts["received"] > 0
+    assert counts["corrupted"] == counts["foreign"] == counts["duplicated"] == 0
+
+
+def test_who_is_refused(programs, table, playing):
+    link, _ = playing
+    other = make_computer("other_names")
+    renamed = tuple(
+        type(c)("command[0]" if c.name == "command" else c.name, c.value, c.unit) for c in other.channels
+    )
+    stranger = build_loop(make_computer("other_names", channels=renamed))
+    with pytest.raises(InputError, match="other signals or another rate"):
+        LoopProcess(stranger, options(link), table)
+    with LoopProcess(programs.loop, options(link, steps=0, lock_step=False), table) as loop:
+        with pytest.raises(InputError, match="in use by another loop"):
+            LoopProcess(programs.loop, options(link), table)
+        assert loop.running
+
+
+def test_what_is_no_packet(peer):
+    good = peer.pack(peer.COMMAND, 7, 3, 0, [0.5, -1.0])
+    assert peer.unpack(good) == (peer.COMMAND, 7, 3, 0, (0.5, -1.0))
+    for bad in (b"", good[:-1], good + b"\0", b"x" + good[1:], good[:50] + b"\x01" + good[51:]):
+        assert peer.unpack(bad) is None
+
+
+MAIN = """
+#include <stdio.h>
+#include "packet.h"
+int main(void)
+{
+    const bl_packet packet = {.kind = BL_COMMAND, .session = 0x1122334455667788, .sequence = 1, .echo = 0,
+        .time_ns = 1500000000, .count = 1, .detail = 0, .values = {0.005}};
+    unsigned char bytes[BL_PACKET_BYTES];
+    bl_packet_prepare();
+    const size_t count = bl_packet_write(bytes, &packet);
+    for (size_t i = 0; i < count; ++i)
+        printf("%02x", bytes[i]);
+    return 0;
+}
+"""
+
+
+def test_the_dump_in_the_how_to_is_what_the_c_code_writes():
+    folder = resources.files("bondloop.realtime") / "c"
+    files = {n: (folder / n).read_text() for n in ("packet.c", "packet.h", "link.h")}
+    program = build_program({**files, "main.c": MAIN}, "dump", compiler())
+    written = bytes.fromhex(subprocess.check_output([program], text=True))
+    lines = re.findall(r"^(\d{4})  ((?:[0-9a-f]{2} )*[0-9a-f]{2})  ", HOW_TO.read_text(), re.MULTILINE)
+    shown = b""
+    for offset, text in lines:
+        assert int(offset) == len(shown)
+        shown += bytes.fromhex(text)
+    assert shown == written
+    assert struct.unpack_from("<d", shown, 48) == (0.005,)
+
+
+def test_the_table_in_the_how_to_has_the_offsets_of_the_layout(peer):
+    """Offset and size of every field, against struct's own reading of the head."""
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| `(\w+)` \|", HOW_TO.read_text(), re.MULTILINE)
+    at = 0
+    for (offset, size, _), letter in zip(rows, peer.HEAD.format[1:].replace("4s", "s"), strict=True):
+        assert int(offset) == at
+        at += {"s": 4, "H": 2, "I": 4, "Q": 8, "q": 8}[letter]
+        assert int(size) == at - int(offset)
+    assert at == peer.HEAD.size == 48
