@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.control.base import Controller, Design
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
     from bondloop.program.signals import Signal
@@ -279,6 +280,20 @@ class HybridTest(Rehearsable):
         from bondloop.hybrid.check import check
 
         return check(self)
+
+    def realtime(self, seconds: float, **options: Any) -> Run:
+        """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.
+
+        Parameters
+        ----------
+        seconds
+            Length of the run.
+        **options
+            As of `bondloop.realtime.run_realtime`: ``link="udp://127.0.0.1:5005"``, ``priority=80``, ...
+        """
+        import bondloop
+
+        return bondloop.realtime.run_realtime(self, seconds, **options)
 
     def describe(self) -> dict[str, Any]:
         """Describe the test for run files: everything that makes it what it is."""
