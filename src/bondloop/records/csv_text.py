@@ -41,6 +41,19 @@ def read_csv(path: str | os.PathLike[str]) -> Record:
     """
     from bondloop.records.record import Record
 
+    names, units, table = read_table(path)
+    try:
+        factor = quantity(f"1 {units[0]}") if units[0] else 1.0
+        time = table[0] if factor == 1.0 else table[0] * factor
+        channels = dict(zip(names[1:], table[1:], strict=True))
+        given = dict(zip(names[1:], units[1:], strict=True))
+        return Record(time, channels, given, attributes={"source": str(path)})
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def read_table(path: str | os.PathLike[str]) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """Return names, units and numbers of a table with a header, one row of the array a column of the file."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -55,15 +68,7 @@ def read_csv(path: str | os.PathLike[str]) -> Record:
     header = lines[0][1]
     delimiter = max(",;\t", key=re.sub(r'"[^"]*"', "", header).count)
     names, units = _header(next(csv.reader([header], delimiter=delimiter)), str(path))
-    table = _table(lines[1:], delimiter, len(names), str(path))
-    try:
-        factor = quantity(f"1 {units[0]}") if units[0] else 1.0
-        time = table[0] if factor == 1.0 else table[0] * factor
-        channels = dict(zip(names[1:], table[1:], strict=True))
-        given = dict(zip(names[1:], units[1:], strict=True))
-        return Record(time, channels, given, attributes={"source": str(path)})
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return names, units, _table(lines[1:], delimiter, len(names), str(path))
 
 
 def _heading(name: str, unit: str) -> str:

@@ -1,0 +1,118 @@
+"""How well a fit knows its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.identify.residuals import autocovariance, autoregression, effective_samples
+from bondloop.transfer.thin_products import dot, gram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Estimate", "covariance", "estimates"]
+
+Z95 = 1.959963984540054
+"""95 % of a normal distribution lies within so many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A fitted parameter: value, standard deviation, 95 % confidence interval and unit."""
+
+    value: float
+    deviation: float
+    low: float
+    high: float
+    unit: str = ""
+    at_bound: bool = False
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        held = " (held by its bound)" if self.at_bound else ""
+        return f"{self.value:.6g}{unit} (95 %: {self.low:.6g} to {self.high:.6g}){held}"
+
+
+def covariance(J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | None = None) -> Array:
+    """Return the covariance of least-squares parameters.
+
+    With white residuals it is s^2 (J'J)^-1. With coloured ones it is (J'J)^-1 J' R J (J'J)^-1, where R is the
+    covariance of the residuals: the spread that the least-squares estimate has under that noise, although it
+    was not weighted for it. R belongs to the spectrum of an autoregression of the residuals times that of
+    what it leaves over, under a Parzen window (Andrews and Monahan 1992, doi:10.2307/2951574). The count of
+    samples from which the parameters are taken off is then what the coloured samples are worth.
+
+    Parameters
+    ----------
+    J, e
+        Derivatives of the residuals, shape (p, n), and residuals.
+    white
+        Whether the residuals are taken to be white.
+    free
+        Which parameters moved freely; those held by a bound count as known.
+
+    Examples
+    --------
+    The mean of n values has the variance s^2/n:
+
+    >>> e = np.tile([1.0, -1.0], 50)
+    >>> float(covariance(np.ones((1, 100)), e, white=True)[0, 0].round(6))
+    0.010101
+    """
+    p, n = J.shape
+    chosen = np.arange(p) if free is None else np.flatnonzero(free)
+    result = np.zeros((p, p))
+    if not chosen.size:
+        return result
+    J = J[chosen]
+    size = np.sqrt(np.einsum("in,in->i", J, J))
+    size[size == 0] = 1.0
+    Q = J / size[:, None]
+    # What the data do not determine at all gets an enormous spread, not none as from a pseudo-inverse.
+    values, vectors = np.linalg.eigh(gram(Q, Q))
+    inverse = vectors / np.maximum(values, 1e-14 * values[-1]) @ vectors.T
+    if white:
+        inner = inverse * dot(e, e) / max(1, n - chosen.size)
+    else:
+        worth = effective_samples(e)
+        inner = inverse @ _coloured(Q, e) @ inverse * worth / max(1.0, worth - chosen.size)
+    result[np.ix_(chosen, chosen)] = inner / np.outer(size, size)
+    return result
+
+
+def _coloured(J: Array, e: Array) -> Array:
+    """Return J' R J with R from the residuals' spectrum, by the fast Fourier transform."""
+    n = J.shape[1]
+    e = e - e.mean()
+    a = autoregression(e)
+    left = np.convolve(e, a)[a.size - 1 : n]
+    lags = min(n // 4, max(20, int(2 * np.sqrt(n))))
+    r = autocovariance(left, lags)
+    x = np.arange(lags + 1) / (lags + 1)
+    parzen = np.where(x <= 0.5, 1 - 6 * x**2 + 6 * x**3, 2 * (1 - x) ** 3)
+    length = 1 << (2 * n).bit_length()
+    column = np.zeros(length)
+    column[: lags + 1] = r * parzen
+    column[-lags:] += column[lags:0:-1]
+    spectrum = np.maximum(np.fft.rfft(column).real, 0.0) / np.abs(np.fft.rfft(a, length)) ** 2
+    once = np.fft.irfft(np.fft.rfft(J, length, axis=1) * spectrum, length, axis=1)[:, :n]
+    inner = gram(J, once)
+    return np.asarray((inner + inner.T) / 2)
+
+
+def estimates(
+    values: dict[str, float], units: dict[str, str], spread: Array, held: NDArray[np.bool_] | None = None
+) -> dict[str, Estimate]:
+    """Return values with the intervals that their covariance gives."""
+    found = {}
+    for i, (name, value) in enumerate(values.items()):
+        deviation = float(np.sqrt(max(0.0, spread[i, i])))
+        reach = Z95 * deviation
+        stuck = bool(held is not None and held[i])
+        found[name] = Estimate(value, deviation, value - reach, value + reach, units.get(name, ""), stuck)
+    return found

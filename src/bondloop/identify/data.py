@@ -1,0 +1,249 @@
+"""Measured signals: named channels and one sample period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.identify.input_output import InputOutput, doubts, sound_part
+from bondloop.identify.time_grid import find_grid
+from bondloop.program.described import number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.records import Record
+
+__all__ = ["Data"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Data:
+    """Named channels, sampled together at one rate.
+
+    Make one with `read_data`, `Data.from_arrays` or `Data.from_record`, which look at the time stamps.
+
+    Parameters
+    ----------
+    channels
+        Signals by name, each of shape (n,); NaN where a value is missing.
+    sample_period
+        Seconds between samples.
+    units
+        Unit of each channel as text; a channel without one is dimensionless.
+    start
+        Time of the first sample [s].
+    source
+        Where the data come from, for messages.
+    warnings
+        What is doubtful about the data, in sentences.
+
+    Examples
+    --------
+    >>> t = np.arange(1000) * 1e-3
+    >>> data = Data.from_arrays({"command": np.sin(30 * t), "position": np.sin(30 * t - 0.2)}, rate="1 kHz")
+    >>> data
+    <Data: 1000 samples at 1000 Hz: command, position>
+    >>> pair = data.select(input="command", output="position")
+    >>> pair.output[:2].round(3).tolist(), pair.warnings
+    ([-0.199, -0.169], ())
+    >>> data.select(input="comand", output="position")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: unknown input channel 'comand' of the data; did you mean 'command'? ...
+    """
+
+    channels: Mapping[str, NDArray[np.float64]]
+    sample_period: float
+    units: Mapping[str, str] = field(default_factory=dict)
+    start: float = 0.0
+    source: str = "the data"
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        period = number(self.sample_period, "Data(sample_period)")
+        if period <= 0:
+            raise InputError(f"{self.source}: the sample period must be positive; found {period:g} s")
+        if not self.channels:
+            raise InputError(f"{self.source}: no channels; at least an input and an output are needed")
+        channels = {name: _row(name, values, self.source) for name, values in self.channels.items()}
+        _refuse_lengths(channels, self.source)
+        for name in self.units:
+            if name not in channels:
+                raise InputError(unknown_name("channel", name, channels, where="units"))
+        object.__setattr__(self, "sample_period", period)
+        object.__setattr__(self, "channels", channels)
+        object.__setattr__(self, "units", dict.fromkeys(channels, "") | dict(self.units))
+        object.__setattr__(self, "warnings", tuple(self.warnings))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        channels: Mapping[str, ArrayLike],
+        *,
+        time: ArrayLike | None = None,
+        rate: float | str | None = None,
+        sample_period: float | str | None = None,
+        units: Mapping[str, str] | None = None,
+        source: str = "the data",
+    ) -> Data:
+        """Return data from arrays and either their times [s], their rate [Hz] or their sample period [s].
+
+        Time stamps are looked at: gaps, jitter, changing rates; see `time_grid.find_grid`. A rate or period
+        that is given besides them takes their place, and a warning says when the two disagree.
+        """
+        rows = {name: _row(name, values, source) for name, values in channels.items()}
+        given = _given_period(rate, sample_period, source)
+        if time is None:
+            if given is None:
+                raise InputError(
+                    f"{source}: give the times of the samples, their rate or their sample period"
+                )
+            return cls(rows, given, units or {}, source=source)
+        stamps = _row("time", time, source)
+        _refuse_lengths({"time": stamps} | rows, source)
+        if given is not None:
+            warnings = _disagreement(stamps, given)
+            start = float(stamps[0]) if stamps.size and np.isfinite(stamps[0]) else 0.0
+            return cls(rows, given, units or {}, start, source, warnings)
+        try:
+            grid = find_grid(stamps)
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from None
+        rows = {name: values[grid.kept] for name, values in rows.items()}
+        if grid.resample:
+            even = grid.start + grid.sample_period * np.arange(float(stamps[grid.kept].size))
+            rows = {name: _onto(even, stamps[grid.kept], values) for name, values in rows.items()}
+        return cls(rows, grid.sample_period, units or {}, grid.start, source, grid.warnings)
+
+    @classmethod
+    def from_record(cls, record: Record) -> Data:
+        """Return the channels of a record, or of a run's record, as data."""
+        source = str(record.attributes.get("source", "the record"))
+        return cls.from_arrays(record.channels, time=record.time, units=record.units, source=source)
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        return self.channels[self._known(name, "channel")]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.channels
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.channels)
+
+    def __len__(self) -> int:
+        return next(iter(self.channels.values())).size
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self.channels)[:6]) + (", ..." if len(self.channels) > 6 else "")
+        return f"<Data: {len(self)} samples at {self.rate:g} Hz: {names}>"
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz]."""
+        return float(f"{1 / self.sample_period:.12g}")
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Times of the samples [s]."""
+        return self.start + self.sample_period * np.arange(float(len(self)))
+
+    def between(self, start: float, end: float) -> Data:
+        """Return the part with start <= time <= end [s]; the arrays are views."""
+        slack = 1e-6 * self.sample_period
+        first, last = np.searchsorted(self.time, [start - slack, end + slack])
+        channels = {name: values[first:last] for name, values in self.channels.items()}
+        return replace(self, channels=channels, start=self.start + self.sample_period * int(first))
+
+    def select(self, input: str, output: str) -> InputOutput:  # noqa: A002 - the word of the interface
+        """Return one input and one output, fit for identification.
+
+        Both are looked at: samples that are missing, signals that rest, are clipped, or are held over
+        several samples. What makes identification impossible is refused; what makes it doubtful is among the
+        ``warnings`` of the result.
+        """
+        names = {
+            "input": self._known(input, "input channel"),
+            "output": self._known(output, "output channel"),
+        }
+        if input == output:
+            known = ", ".join(self.channels)
+            raise InputError(f"'{input}' is both input and output; name two channels of {known}")
+        signals = {role: self.channels[name] for role, name in names.items()}
+        first, last, warnings = sound_part(signals, names, self.sample_period, self.start)
+        for role, name in names.items():
+            warnings += doubts(role, name, self.units[name], signals[role][first:last])
+        return InputOutput(
+            signals["input"][first:last], signals["output"][first:last], self.sample_period,
+            input, output, self.units[input], self.units[output],
+            self.start + self.sample_period * first, (*self.warnings, *warnings),
+        )  # fmt: skip
+
+    def _known(self, name: str, kind: str) -> str:
+        if name not in self.channels:
+            raise InputError(unknown_name(kind, str(name), self.channels, where=self.source))
+        return name
+
+
+def _row(name: str, values: ArrayLike, source: str) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{source}: channel '{name}' is no array of real numbers ({error})") from None
+    if array.ndim == 2 and 1 in array.shape:
+        array = array.reshape(-1)
+    if array.ndim != 1:
+        raise InputError(f"{source}: channel '{name}' has shape {array.shape}; one dimension is needed")
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _refuse_lengths(channels: Mapping[str, NDArray[np.float64]], source: str) -> None:
+    sizes = {name: values.size for name, values in channels.items()}
+    if len(set(sizes.values())) > 1:
+        found = ", ".join(f"{name} {size}" for name, size in list(sizes.items())[:12])
+        raise InputError(
+            f"{source}: channels of different lengths: {found} samples; were they recorded at different "
+            "rates? record all of them with one clock at one rate"
+        )
+
+
+def _given_period(rate: float | str | None, period: float | str | None, source: str) -> float | None:
+    if rate is not None and period is not None:
+        raise InputError(f"{source}: give the rate or the sample period, not both")
+    if rate is None and period is None:
+        return None
+    value = number(rate if rate is not None else period, "rate" if rate is not None else "sample_period")
+    if value <= 0:
+        raise InputError(f"{source}: the sample rate must be positive; found {value:g}")
+    return 1 / value if rate is not None else value
+
+
+def _disagreement(stamps: NDArray[np.float64], period: float) -> tuple[str, ...]:
+    steps = np.diff(stamps)
+    typical = float(np.median(steps)) if steps.size and np.isfinite(stamps).all() else period
+    if abs(typical - period) <= 0.01 * period:
+        return ()
+    return (
+        (
+            f"the rate given is {1 / period:g} Hz, but the time stamps are {typical:g} s apart; the rate "
+            "given is used: make sure that it is the recorder's"
+        ),
+    )
+
+
+def _onto(
+    even: NDArray[np.float64], stamps: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a channel interpolated onto the even grid; holes stay holes."""
+    from scipy.interpolate import CubicSpline
+
+    sound = np.isfinite(values)
+    if sound.sum() < 4:
+        return values
+    smooth = np.asarray(CubicSpline(stamps[sound], values[sound])(even), dtype=np.float64)
+    return np.where(sound, smooth, np.nan)

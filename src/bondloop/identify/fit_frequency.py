@@ -1,0 +1,209 @@
+"""Process models fitted in the frequency domain, to a measured frequency response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError, SolveError
+from bondloop.identify.least_squares import Minimum, minimise
+from bondloop.identify.process_fit import ProcessFit, process_fit
+from bondloop.identify.starting_values import Lines, rational_starts
+from bondloop.identify.structure import Structure, structure
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+    Complex = NDArray[np.complex128]
+
+__all__ = ["coherence_weight", "fit_frequency"]
+
+
+def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
+    """Return weights 1/sigma, up to a constant, of a frequency response estimated with this coherence.
+
+    The variance of H1 is proportional to (1 - C)/C |H|^2 (Bendat and Piersol); coherences are kept a little
+    below 1, so that no line rules alone.
+    """
+    C = np.clip(np.asarray(coherence, dtype=float), 1e-6, 0.9999)
+    size = np.maximum(np.abs(np.asarray(response)), 1e-300)
+    weight = np.sqrt(C / (1 - C)) / size
+    return np.asarray(weight / np.sqrt(np.mean(weight**2)))
+
+
+def fit_frequency(
+    frequency: ArrayLike,
+    response: ArrayLike,
+    model: Structure | str,
+    *,
+    coherence: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    held_period: float = 0.0,
+    max_delay: float | None = None,
+) -> ProcessFit:
+    """Fit a process model to a frequency response; the weighted complex error is least.
+
+    Parameters
+    ----------
+    frequency
+        In Hz, positive, shape (n,).
+    response
+        Output over input at these frequencies, complex, shape (n,).
+    model
+        ``"G2D"`` or the like; see `fit_time`.
+    coherence
+        Ordinary coherence at each frequency: what is uncertain weighs less (`coherence_weight`).
+    weight
+        Weights instead, proportional to one over the standard deviation; all alike unless given.
+    held_period
+        Sample period in seconds of a command that was held between samples, as a converter does; its
+        factor (1 - e^(-sT))/(sT), nearly a delay of half a period, is then no part of the model.
+    max_delay
+        Longest delay in seconds; unless given, what the phase at the highest frequency allows.
+
+    Examples
+    --------
+    >>> from bondloop.transfer.process import first_order
+    >>> f = np.linspace(1, 50, 40)
+    >>> fit = fit_frequency(f, first_order(0.9, 0.01, 0.004).response(f), "G1D")
+    >>> {name: round(e.value, 6) for name, e in fit.parameters.items()}
+    {'gain': 0.9, 'time_constant': 0.01, 'delay': 0.004}
+    """
+    wanted = structure(model)
+    f, H = np.asarray(frequency, dtype=float), np.asarray(response, dtype=complex)
+    w = _checked(f, H, coherence, weight)
+    order = np.argsort(f)
+    f, H, w = f[order], H[order], w[order]
+    if 2 * f.size < 2 * wanted.size:
+        raise InputError(
+            f"too few frequencies: {f.size}, but {wanted.name} has {wanted.size} parameters; measure at "
+            "least as many frequencies, better three times as many"
+        )
+    s = 2j * np.pi * f
+    held = np.asarray(np.sinc(f * held_period) * np.exp(-0.5 * s * held_period), dtype=complex)
+    longest = _longest(f, H / held, max_delay) if wanted.delay else 0.0
+    low, high = _bounds(wanted, f, longest)
+
+    def evaluate(theta: Array) -> tuple[Array, Array]:
+        G, dG = _response(wanted, theta, s)
+        e, J = w * (held * G - H), (w * held)[:, None] * dG
+        return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T.copy()
+
+    lines = Lines(f, held, H, w, ends=False)
+    delays = np.linspace(0.0, longest, 25) if wanted.delay else np.zeros(1)
+    best: Minimum | None = None
+    starts = [theta for _, theta in rational_starts(lines, wanted, delays, 4)]
+    tried = [_rescaled(evaluate, t, H * w) for t in [*starts, *_plain_starts(wanted, f, longest)]]
+    for _, theta in sorted(tried, key=lambda pair: pair[0])[:3]:
+        found = minimise(evaluate, theta, low, high, most=200)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    if best is None:
+        raise SolveError(f"{wanted.name} could not be fitted: no model of this kind follows the response")
+    return process_fit(
+        wanted,
+        best,
+        domain="frequency",
+        measured=H,
+        predicted=held * _response(wanted, best.theta, s)[0],
+        nuisance=0,
+        tests=None,
+        warnings=_narrow(wanted, best.theta, f),
+    )
+
+
+def _checked(f: Array, H: Complex, coherence: ArrayLike | None, weight: ArrayLike | None) -> Array:
+    """Return the weights, or say what is wrong with the data."""
+    if f.ndim != 1 or f.shape != H.shape:
+        raise InputError(f"expected one response for each frequency; found {f.shape} and {H.shape}")
+    if not (np.all(np.isfinite(f)) and np.all(f > 0) and np.all(np.isfinite(H))):
+        raise InputError("frequencies must be positive and responses finite; leave the other lines out")
+    if not H.any():
+        raise InputError("the response is zero at every frequency; is the sensor connected?")
+    if coherence is not None and weight is not None:
+        raise InputError("give the coherence or the weights, not both")
+    if coherence is not None:
+        w = coherence_weight(coherence, H)
+    else:
+        w = np.ones(f.size) if weight is None else np.asarray(weight, dtype=float)
+    if w.shape != f.shape or not (np.all(np.isfinite(w)) and np.all(w >= 0) and w.any()):
+        raise InputError("expected one finite weight of at least 0 for each frequency, not all of them zero")
+    return w
+
+
+def _longest(f: Array, H: Complex, given: float | None) -> float:
+    """Return the upper bound of the delay: all of the phase at the highest frequency."""
+    if given is not None:
+        if not 0 <= given < np.inf:
+            raise InputError(f"max_delay must not be negative; found {given} s")
+        return float(given)
+    phase = np.unwrap(np.angle(H))
+    phase -= 2 * np.pi * np.round(phase[0] / (2 * np.pi))
+    return float(1.5 * np.max(np.abs(phase) / (2 * np.pi * f)) + 0.05 / f[-1])
+
+
+def _plain_starts(wanted: Structure, f: Array, longest: float) -> list[Array]:
+    """Return models without zeros, all poles alike, of different speeds: a beginning that always exists."""
+    found = []
+    for speed in 2 * np.pi * np.geomspace(max(f[0], f[-1] / 30), 2 * f[-1], 4):
+        poly = np.ones(1)
+        for _ in range(wanted.poles):
+            poly = np.convolve(poly, [1.0, 1 / speed])
+        found.append(wanted.coordinates(np.ones(1), poly, longest / 2))
+    return found
+
+
+def _rescaled(
+    evaluate: Callable[[Array], tuple[Array, Array]], theta: Array, H: Complex
+) -> tuple[float, Array]:
+    """Return the cost with the best gain, and the coordinates with it."""
+    y = np.concatenate([H.real, H.imag])
+    x = evaluate(theta)[0] + y
+    power = float(x @ x)
+    factor = float(x @ y) / power if power > 0 else 1.0
+    theta = theta.copy()
+    theta[0] *= factor or 1.0
+    return float(np.sum((factor * x - y) ** 2)), theta
+
+
+def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
+    """Warn of a resonance narrower than the spacing of the frequencies: it follows single points."""
+    words = []
+    for p in wanted.process(theta).poles():
+        centre, half = abs(p.imag) / (2 * np.pi), abs(p.real) / (2 * np.pi)
+        if p.imag > 0 and f[0] <= centre <= f[-1]:
+            at = int(np.clip(np.searchsorted(f, centre), 1, f.size - 1))
+            if 2 * half < f[at] - f[at - 1]:
+                words.append(
+                    f"{wanted.name}: the resonance at {centre:.4g} Hz is narrower than the spacing of "
+                    "the frequencies there and may follow a single point; measure more finely around it, or "
+                    "take a simpler model"
+                )
+    return words
+
+
+def _bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
+    low, high = np.full(wanted.size, -np.inf), np.full(wanted.size, np.inf)
+    fast, slow = 1e-4 / f[-1], 1e3 / f[0]
+    low[wanted.positive], high[wanted.positive] = fast, slow
+    for place in wanted.squares:
+        low[place], high[place] = fast**2, slow**2
+    if wanted.delay:
+        low[-1], high[-1] = 0.0, longest
+    return low, high
+
+
+def _response(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Complex]:
+    """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
+    b, a, delay = wanted.polynomials(theta)
+    powers = s[:, None] ** np.arange(wanted.poles + 1)
+    above, below, late = powers[:, : b.size] @ b, powers @ a, np.exp(-s * delay)
+    G = above / below * late
+    db, da = wanted.derivatives(theta)
+    dG = (late / below)[:, None] * (powers[:, : b.size] @ db) - (G / below)[:, None] * (powers @ da)
+    if wanted.delay:
+        dG[:, -1] = -s * G
+    return G, dG

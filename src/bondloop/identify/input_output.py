@@ -1,0 +1,130 @@
+"""One input and one output, fit for identification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.identify.channel_faults import clipping, constant, describe_constant, held, slow_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["InputOutput", "doubts", "sound_part"]
+
+FEWEST = 32
+"""Samples under which nothing is identified."""
+FEW = 200
+"""Samples under which a warning is given."""
+
+
+@dataclass(frozen=True, eq=False)
+class InputOutput:
+    """One input and one output of a system, sampled together, without holes.
+
+    Attributes
+    ----------
+    input, output
+        The signals, shape (n,).
+    sample_period
+        Seconds between samples.
+    input_name, output_name, input_unit, output_unit
+        What they are called, and their units as text.
+    start
+        Time of the first sample [s].
+    warnings
+        What is doubtful about them, in sentences.
+    """
+
+    input: NDArray[np.float64]
+    output: NDArray[np.float64]
+    sample_period: float
+    input_name: str = "input"
+    output_name: str = "output"
+    input_unit: str = ""
+    output_unit: str = ""
+    start: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.input.size
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Times of the samples [s]."""
+        return self.start + self.sample_period * np.arange(float(len(self)))
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz]."""
+        return float(f"{1 / self.sample_period:.12g}")
+
+
+def sound_part(
+    signals: Mapping[str, NDArray[np.float64]], names: Mapping[str, str], period: float, start: float
+) -> tuple[int, int, list[str]]:
+    """Return first and one past the last sample of the longest part that both signals have.
+
+    An error where that part cannot be used: too short, or one of the signals rests.
+    """
+    for role, values in signals.items():
+        stride = slow_rows(values)
+        if stride:
+            raise InputError(
+                f"{role} '{names[role]}' has a value in one of {stride} samples only: mixed sample rates; "
+                f"record both channels with one clock at one rate, or keep one row of {stride} of the file"
+            )
+    missing = ~np.logical_and.reduce([np.isfinite(values) for values in signals.values()])
+    edges = np.concatenate(([-1], np.flatnonzero(missing), [missing.size]))
+    best = int(np.argmax(np.diff(edges)))
+    first, last = int(edges[best]) + 1, int(edges[best + 1])
+    count = last - first
+    blamed = " and ".join(f"'{names[role]}'" for role, v in signals.items() if not np.isfinite(v).all())
+    warnings = []
+    if blamed:
+        warnings.append(
+            f"{int(missing.sum())} samples of {blamed} are missing or not finite; only the longest stretch "
+            f"without holes is used, {start + first * period:g} to {start + (last - 1) * period:g} s, "
+            f"{count} of {missing.size} samples: record again without drop-outs"
+        )
+    if count < FEWEST:
+        raise InputError(
+            f"only {count} samples ({count * period:g} s) in a row have both '{names['input']}' and "
+            f"'{names['output']}'; record at least {FEW}, and ten times as long as the rig takes to settle"
+        )
+    for role, values in signals.items():
+        if constant(values[first:last]):
+            raise describe_constant(role, names[role], float(values[first]))
+    if count < FEW:
+        warnings.append(
+            f"there are only {count} samples ({count * period:g} s); estimates will be uncertain: record ten "
+            "times as long as the rig takes to settle"
+        )
+    return first, last, warnings
+
+
+def doubts(role: str, name: str, unit: str, values: NDArray[np.float64]) -> list[str]:
+    """Return what is doubtful about one of the signals, in sentences."""
+    found = []
+    clipped = clipping(values)
+    if clipped:
+        extreme, run, part = clipped
+        advice = (
+            "reduce the amplitude" if role == "input" else "reduce the amplitude or widen the sensor's range"
+        )
+        found.append(
+            f"{role} '{name}' stays at {extreme:g}{' ' + unit if unit else ''} for up to {run} samples in a "
+            f"row ({100 * part:.2g} % of all): it looks clipped, and a clipped signal gives a wrong gain; "
+            f"{advice}"
+        )
+    hold = held(values)
+    if hold > 1:
+        found.append(
+            f"{role} '{name}' changes only every {hold} samples: it was recorded {hold} times slower and "
+            "held, which adds a delay; record it at the full rate"
+        )
+    return found

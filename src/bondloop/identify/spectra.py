@@ -1,0 +1,269 @@
+"""Spectra of long records: frequency response with coherence, power spectral density."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.assess.samples import positive, same_length
+from bondloop.errors import InputError
+from bondloop.identify.stepped_sine import FrequencyResponse
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "PowerSpectrum", "Spectral", "SpectralSurface", "power_spectrum", "spectral_response", "spectral_surface",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Spectral:
+    """A frequency response estimated from averaged spectra.
+
+    Attributes
+    ----------
+    frequency
+        Where [Hz], shape (n,); without zero, which the removed mean has emptied.
+    h1
+        Cross spectrum over input spectrum: unbiased by noise on the output.
+    h2
+        Output spectrum over conjugate cross spectrum: unbiased by noise on the input.
+    coherence
+        γ² = H1/H2, from 0 to 1: the part of the output that the input explains linearly.
+    averages
+        Independent averages that the overlapping segments are worth.
+    sample_period
+        Seconds between samples.
+    """
+
+    frequency: NDArray[np.float64]
+    h1: NDArray[np.complex128]
+    h2: NDArray[np.complex128]
+    coherence: NDArray[np.float64]
+    averages: float
+    sample_period: float
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        """Standard deviation of the real and of the imaginary part of H1: |H1| √((1 − γ²)/(2 γ² n))."""
+        g = np.maximum(self.coherence, 1e-12)
+        return np.abs(self.h1) * np.sqrt((1 - g) / (2 * g * self.averages))
+
+    @property
+    def noise_to_signal(self) -> NDArray[np.float64]:
+        """Power of what the input does not explain over that of what it does: (1 − γ²)/γ²."""
+        g = np.maximum(self.coherence, 1e-12)
+        return (1 - g) / g
+
+    def response(self, least_coherence: float = 0.5) -> FrequencyResponse:
+        """Return H1 where the coherence is at least so high, with its deviation."""
+        good = self.coherence >= least_coherence
+        if not good.any():
+            raise InputError(
+                f"the coherence reaches {self.coherence.max():.2g} at most; {least_coherence:g} is wanted: "
+                "excite more, record longer, or check that the output belongs to the input"
+            )
+        return FrequencyResponse(self.frequency[good], self.h1[good], self.deviation[good])
+
+
+def spectral_response(
+    input: ArrayLike,  # noqa: A002 - the word of the interface
+    output: ArrayLike,
+    sample_period: float,
+    *,
+    segments: int = 8,
+    window: str = "hann",
+    overlap: float = 0.5,
+) -> Spectral:
+    """Return H1, H2 and coherence by Welch's averaged periodograms.
+
+    Parameters
+    ----------
+    input, output
+        Signals, shape (n,).
+    sample_period
+        Seconds between samples.
+    segments
+        Into how many the record is cut. More of them: less scatter, coarser frequencies. Each must be several
+        times as long as the system's memory (settling time, delay), or gain and coherence come out too low.
+    window
+        As ``scipy.signal.get_window`` names them.
+    overlap
+        Part of a segment that the next one shares.
+
+    References
+    ----------
+    Welch (1967), IEEE Trans. Audio Electroacoust. 15(2); Bendat and Piersol (2010), Random Data, chapter 9.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> u = rng.normal(size=20000)
+    >>> found = spectral_response(u, 2 * u + rng.normal(size=20000), 1e-3, segments=32)
+    >>> round(float(found.coherence.mean()), 1)  # 1/(1 + 1/4)
+    0.8
+    """
+    from scipy.signal import csd, welch
+
+    h = positive("sample_period", sample_period)
+    u, y = same_length(input=input, output=output)
+    length, shared = _segment(u.size, segments, overlap)
+    if segments < 2:
+        raise InputError(
+            "one segment has the coherence 1 whatever the data; take at least 2, better 8 or more"
+        )
+    frequency, uu = welch(u, 1 / h, window, length, shared)
+    _, yy = welch(y, 1 / h, window, length, shared)
+    _, uy = csd(u, y, 1 / h, window, length, shared)
+    if uu.max() == 0:
+        raise InputError("the input does not vary; excite it with a sweep, a multisine or noise")
+    frequency, uu, yy, uy = frequency[1:], uu[1:], yy[1:], uy[1:]
+    # Lines without any input say nothing, and lines without output cannot be divided by.
+    heard = uu > 1e-20 * uu.max()
+    joined = heard & (np.abs(uy) > 0)
+    h1 = np.divide(uy, uu, out=np.zeros_like(uy), where=heard)
+    h2 = np.divide(yy, np.conj(uy), out=np.zeros_like(uy), where=joined)
+    g = np.divide(np.abs(uy) ** 2, uu * yy, out=np.zeros_like(uu), where=joined & (yy > 0))
+    averages = _averages(window, length, shared, 1 + (u.size - length) // (length - shared))
+    return Spectral(frequency, h1, h2, np.clip(g, 0.0, 1.0), averages, h)
+
+
+@dataclass(frozen=True, eq=False)
+class PowerSpectrum:
+    """A one-sided power spectral density.
+
+    Attributes
+    ----------
+    frequency
+        Where [Hz], shape (n,).
+    density
+        Power per hertz, unit² / Hz, shape (n,); its integral is the variance.
+    """
+
+    frequency: NDArray[np.float64]
+    density: NDArray[np.float64]
+
+
+def power_spectrum(
+    signal: ArrayLike,
+    sample_period: float,
+    *,
+    segments: int = 8,
+    window: str = "hamming",
+    overlap: float = 0.0,
+) -> PowerSpectrum:
+    """Return the power spectral density, by default from 8 segments with a Hamming window.
+
+    That is what du Bois 2010 (section 2.2, Figure 5) uses; whether their segments overlap is not said.
+
+    Examples
+    --------
+    >>> t = np.arange(8000) * 1e-3
+    >>> found = power_spectrum(np.sqrt(2) * np.sin(2 * np.pi * 50 * t), 1e-3)
+    >>> (
+    ...     float(found.frequency[found.density.argmax()]),
+    ...     round(float(found.density.sum() * found.frequency[1]), 6),
+    ... )
+    (50.0, 1.0)
+    """
+    (x,) = same_length(signal=signal)
+    length, shared = _segment(x.size, segments, overlap)
+    return _welch(x, positive("sample_period", sample_period), length, shared, window)
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralSurface:
+    """Power spectral densities of the responses to many excitation frequencies.
+
+    Attributes
+    ----------
+    excitation
+        Frequency of each excitation [Hz], increasing, shape (m,).
+    frequency
+        Of the response [Hz], shape (n,).
+    density
+        Power per hertz, unit² / Hz, shape (m, n).
+    """
+
+    excitation: NDArray[np.float64]
+    frequency: NDArray[np.float64]
+    density: NDArray[np.float64]
+
+
+def spectral_surface(
+    responses: Sequence[ArrayLike],
+    excitations: Sequence[float],
+    sample_period: float,
+    *,
+    segments: int = 8,
+    window: str = "hamming",
+    overlap: float = 0.0,
+) -> SpectralSurface:
+    """Return the power spectral density of each measured response over the excitation frequencies.
+
+    The shortest record is cut into `segments`; longer ones into more segments of the same length, so that all
+    rows share one frequency axis (du Bois 2010, Figure 5).
+
+    Parameters
+    ----------
+    responses
+        Measured output of each excitation, settled.
+    excitations
+        Their frequencies [Hz].
+    sample_period
+        Seconds between samples.
+    segments, window, overlap
+        As in `power_spectrum`.
+    """
+    rows = [np.asarray(response, dtype=np.float64) for response in responses]
+    if not rows or len(rows) != len(excitations):
+        raise InputError(
+            f"{len(rows)} responses and {len(excitations)} excitation frequencies; give one for each"
+        )
+    h = positive("sample_period", sample_period)
+    length, shared = _segment(min(row.size for row in rows), segments, overlap)
+    order = np.argsort(excitations)
+    found = [_welch(rows[i], h, length, shared, window) for i in order]
+    density = np.array([spectrum.density for spectrum in found])
+    return SpectralSurface(np.asarray(excitations, dtype=np.float64)[order], found[0].frequency, density)
+
+
+def _welch(x: NDArray[np.float64], h: float, length: int, shared: int, window: str) -> PowerSpectrum:
+    from scipy.signal import welch
+
+    if not np.isfinite(x).all():
+        raise InputError("the signal has values that are not finite; measure it again, or cut them out")
+    frequency, density = welch(x, 1 / h, window, length, shared)
+    return PowerSpectrum(frequency, density)
+
+
+def _segment(count: int, segments: int, overlap: float) -> tuple[int, int]:
+    """Return length and overlap, in samples, of so many segments of a record."""
+    if segments < 1 or not 0 <= overlap < 1:
+        raise InputError(
+            f"segments must be at least 1 and overlap in [0, 1); found {segments} and {overlap:g}"
+        )
+    length = int(count / (1 + (segments - 1) * (1 - overlap)))
+    if length < 16:
+        raise InputError(
+            f"{count} samples make {segments} segments of {length}; a spectrum needs 16 or more in each: "
+            "record longer, or take fewer segments"
+        )
+    return length, int(overlap * length)
+
+
+def _averages(window: str, length: int, shared: int, count: int) -> float:
+    """Return how many independent segments the overlapping ones are worth (Welch 1967)."""
+    from scipy.signal import get_window
+
+    w = get_window(window, length)
+    step, total = length - shared, float((w**2).sum())
+    worth = 1.0
+    for j in range(1, min(count - 1, (length - 1) // step) + 1):
+        alike = float((w[j * step :] * w[: length - j * step]).sum()) / total
+        worth += 2 * (1 - j / count) * alike**2
+    return count / worth
