@@ -17,8 +17,8 @@ STRICT = ("-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Werror")
 STEPS = 65535  # of a converter of 16 bits
 
 
-def example(name):
-    spec = importlib.util.spec_from_file_location(f"drivers_{name}", FOLDER / f"{name}.py")
+def example(path):
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -26,7 +26,7 @@ def example(name):
 
 def built(safe=0.01):
     tick = make_computer("with_comedi")
-    return example("comedi_loop").build(tick, safe={"command": safe}, stub=True, options=STRICT)
+    return example(FOLDER / "comedi_loop.py").build(tick, {"command": safe}, stub=True, options=STRICT)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_commands_come_out_as_volts_and_volts_come_in_as_newtons(program, board,
     channel, number, sample = written(board)
     assert set(channel) == {1}
     assert set(number) == {0}
-    # First `open` writes the safe command, then come those of the cycles, at last `close` writes the safe one.
+    # First `open` writes the safe command, then come those of the cycles, and `close` ends with the safe one.
     sent = np.array([0.01, *command, 0.01])
     assert sample.tolist() == np.rint(STEPS * ((sent - 0.005) / 0.02 + 10) / 20).astype(int).tolist()
     assert np.ptp(command) > 1e-4  # it did move
@@ -152,7 +152,7 @@ def test_lock_step_is_no_capability_of_a_board(program, board, table):
 
 
 def test_a_board_that_stops_converting(program, board, table, monkeypatch):
-    """After 31 readings (one by `open`, 30 by cycles) the 31st cycle trips; the way to safety is still written."""
+    """After 31 readings, one by `open`, the 31st cycle trips; the way to safety is still written."""
     monkeypatch.setenv("COMEDI_STUB_FAIL", "31")
     with LoopProcess(program, options(board, "out=0,0.02&in=0,1"), table) as loop:
         assert loop.wait(20) == 3
@@ -166,7 +166,7 @@ def test_a_board_that_stops_converting(program, board, table, monkeypatch):
 
 
 def test_a_command_beyond_the_range_is_held_and_trips(board, table):
-    """1 mm/V reaches to 10 mm, the mass begins at 50 mm: the first command is refused, the second cycle trips."""
+    """1 mm/V reaches to 10 mm, the mass begins at 50 mm: the second cycle hears of the first command."""
     with LoopProcess(built(safe=0.0), options(board, "out=0,0.001&in=0,1"), table) as loop:
         assert loop.wait(20) == 3
         status, rows = loop.status(), loop.ring.read()
@@ -180,7 +180,7 @@ def test_a_command_beyond_the_range_is_held_and_trips(board, table):
 
 
 def test_a_sensor_at_the_end_of_its_range_trips(program, board, table):
-    """5 mm/V asks for 10 V at 50 mm; an input with a range of 5 V is at its end then, which is no measurement."""
+    """5 mm/V asks for 10 V at 50 mm; an input with a range of 5 V is at its end, which is no measurement."""
     with LoopProcess(program, options(board, "out=0,0.00505&in=0,1,0,1"), table) as loop:
         assert loop.wait(20) == 3
         assert loop.status().cause == Cause.NOT_A_NUMBER
@@ -194,3 +194,28 @@ def test_hot_as_for_measuring_what_the_driver_costs(program, board, table):
         assert loop.wait(20) == 0
         assert loop.status().exchange.count == loop.status().counts["cycles"]
         assert loop.status().exchange.most > 0
+
+
+def test_a_whole_test_with_its_record(board, tmp_path):
+    """The displacement is measured at the output's cable, a sample late; force and velocity are at rest."""
+    test = example(FOLDER.parent / "first_hybrid_test.py").test(noise=0.0)
+    link = f"comedi://{board}?out=0,0.005&in=3,1e-6&in=0,0.005&in=1,1e-6"
+    run = example(FOLDER / "comedi_loop.py").run(
+        test, 0.25, link, tmp_path / "run.h5", stub=True, retreat=0.01
+    )
+    assert run.completed, run.verdict
+    command, found = run["command"], run["actual.displacement"]
+    assert len(command) == 1001  # 4 kHz
+    step = 0.005 * 20 / STEPS
+    np.testing.assert_allclose(found[1:], command[:-1], atol=0.51 * step)
+    assert np.ptp(command) > 20 * step
+    assert link in str(run.record.description["realtime"]["link"])  # the calibration is on record
+
+
+def test_watching_what_is_measured_without_starting(board):
+    test = example(FOLDER.parent / "first_hybrid_test.py").test()
+    link = f"comedi://{board}?out=0,0.005&in=3,200&in=0,0.005&in=1,1"
+    watching = example(FOLDER / "comedi_loop.py").watch(test, link, stub=True)
+    until(lambda: next(watching) == {"measured.force": pytest.approx(200 * volts(round(STEPS * 11 / 20)))})
+    watching.close()
+    assert set(written(board)[2]) == {32768}  # 0 V, or as near as 16 bits come

@@ -1,0 +1,111 @@
+"""Run a test on a board: link_comedi.c with comedilib, or with the stub of it.
+
+Run: python examples/drivers/comedi_loop.py examples/first_hybrid_test.py 10 \
+         'comedi:///dev/comedi0?out=0,0.005&in=0,200&in=1,0.005&in=2,0.25'
+With --inactive it starts nothing and prints what is measured, until Ctrl-C; with --stub, and the name of an
+empty file instead of /dev/comedi0, it needs no board.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bondloop.compile import compiler
+from bondloop.compile.toolchain import build_program
+from bondloop.errors import CompileError
+from bondloop.realtime import LoopProcess, loop_sources
+from bondloop.realtime.interface import command_names
+from bondloop.realtime.programs import safe_position
+from bondloop.realtime.session import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from bondloop.hybrid import HybridTest, Run
+    from bondloop.program.tick import Tick
+    from bondloop.realtime.session import Prepared
+
+HERE = Path(__file__).parent
+LIBRARY = ("-Wl,--no-as-needed", "-lcomedi")
+
+
+def build(
+    tick: Tick, safe: Mapping[str, float] | None = None, *, stub: bool = False, options: Sequence[str] = ()
+) -> Path:
+    """Build the loop with the driver, or take it from the cache; return the executable.
+
+    Parameters
+    ----------
+    tick
+        The computer's tick, `HybridTest.computer_tick`.
+    safe
+        Commands in the safe state, by name.
+    stub
+        Use a board that does not exist instead of the library, which Debian has as libcomedi-dev.
+    options
+        Further options of the compiler.
+    """
+    files = loop_sources(tick, safe=safe, drivers=[HERE / "link_comedi.c"])
+    if stub:
+        for path in sorted((HERE / "stub").glob("comedi*.[ch]")):
+            files[path.name] = path.read_text(encoding="utf-8")
+    using = compiler()
+    if using is None:
+        raise CompileError("no C compiler found; 'pip install ziglang' brings one")
+    return build_program(files, f"{tick.name}-loop", using, extra=(*options, *(() if stub else LIBRARY)))
+
+
+def run(
+    test: HybridTest,
+    seconds: float,
+    link: str,
+    record: Path | None = None,
+    *,
+    stub: bool = False,
+    **options: Any,
+) -> Run:
+    """Check the test, build it with the driver, run it; options as in `bondloop.realtime.LoopOptions`."""
+    made = with_driver(test, seconds, link, stub=stub, **options)
+    return made.run(record=record)
+
+
+def with_driver(
+    test: HybridTest, seconds: float, link: str, *, stub: bool = False, **options: Any
+) -> Prepared:
+    """Check the test and build it with the driver; start nothing."""
+    made = prepare(test, seconds, link=link, options=options)
+    safe = dict.fromkeys(command_names(test.computer_tick), safe_position(test))
+    return replace(made, loop=build(test.computer_tick, safe, stub=stub))
+
+
+def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[str, float]]:
+    """Open the link and stay inactive; yield what is measured and recorded under that name.
+
+    The rig is given the safe commands.
+    """
+    made = with_driver(test, 1.0, link, stub=stub)
+    with LoopProcess(made.loop, replace(made.options, start=False), made.table) as loop:
+        names = loop.ring.metadata["measured"]
+        while loop.running:
+            values = loop.ring.read()["channels"]
+            if len(values):
+                shown = dict(zip(loop.ring.names, values[-1], strict=True))
+                yield {name: float(shown[name]) for name in names if name in shown}
+
+
+if __name__ == "__main__":
+    from bondloop.cli.tests import find_test
+
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    found, is_stub = find_test(words[0], [])[0], "--stub" in sys.argv
+    if "--inactive" in sys.argv:
+        for measured in watch(found, words[2], stub=is_stub):
+            print(*(f"{name} {value:.6g}" for name, value in measured.items()), sep="   ", flush=True)
+            time.sleep(0.5)
+    else:
+        done = run(found, float(words[1]), words[2], Path("run.h5"), stub=is_stub)
+        print(*done.record.attributes["notes"], done.verdict, sep="\n")

@@ -1,0 +1,214 @@
+/* A link to a data acquisition board through comedilib: the worked example of docs/realtime-driver.md.
+ *
+ *   comedi:///dev/comedi0?out=CHANNEL,SCALE[,OFFSET[,RANGE]]&in=CHANNEL,SCALE[,OFFSET[,RANGE]]
+ *
+ * One `out` for each command and one `in` for each measured value, in the order of the test's signals.
+ * SCALE is in SI units per volt, OFFSET the value at 0 V, RANGE the board's number of the voltage range:
+ *
+ *   volts = (command - OFFSET)/SCALE          measured = OFFSET + SCALE*volts
+ *
+ * What is in the address is kept in the run file: the calibration of a test is on record with it.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comedilib.h"
+#include "link.h"
+
+#define MOST 64 /* channels each way */
+
+typedef struct {
+    unsigned channel, range;
+    double scale, offset;
+    lsampl_t steps;     /* largest number that the converter takes or gives */
+    comedi_range *volts;
+} wire;
+
+static comedi_t *board;
+static const bl_link_config *loop;
+static int outputs, inputs; /* numbers of the subdevices; -1: none */
+static wire out[MOST], in[MOST];
+static long out_count, in_count;
+static int write_failed; /* told to the executive at the next reading */
+
+/* ------------------------------------------------------------------ open: all that may fail, block or allocate */
+
+static int refuse(bl_link_config *config, const char *what, const char *found)
+{
+    snprintf(config->message, sizeof config->message, "comedi://%.80s: %s%.100s", config->address, what, found);
+    return BL_LINK_FAILED;
+}
+
+/* Reads "CHANNEL,SCALE,OFFSET,RANGE", the last two optional; 0, or -1 if it is something else. */
+static int read_wire(char *text, wire *made)
+{
+    double number[4] = {0.0, 0.0, 0.0, 0.0};
+    int count = 0;
+    for (char *rest = text; count < 4; ++count, ++rest) {
+        char *end;
+        number[count] = strtod(rest, &end);
+        if (end == rest || !isfinite(number[count]))
+            return -1;
+        rest = end;
+        if (*rest == '\0')
+            break;
+        if (*rest != ',')
+            return -1;
+    }
+    if (count < 1 || count > 3 || number[1] == 0.0 || number[0] != floor(number[0])
+        || number[3] != floor(number[3]) || fabs(number[0] - 500) > 500 || fabs(number[3] - 500) > 500)
+        return -1;
+    *made = (wire){.channel = (unsigned)number[0], .scale = number[1], .offset = number[2],
+        .range = (unsigned)number[3]};
+    return 0;
+}
+
+/* Splits the address (which it changes) at ? and &; 0, or an error. */
+static int read_address(bl_link_config *config, char *address)
+{
+    out_count = in_count = 0;
+    char *rest = strchr(address, '?');
+    if (rest != NULL)
+        *rest++ = '\0';
+    for (char *word = rest; word != NULL; word = rest) {
+        rest = strchr(word, '&');
+        if (rest != NULL)
+            *rest++ = '\0';
+        const int is_out = strncmp(word, "out=", 4) == 0, is_in = strncmp(word, "in=", 3) == 0;
+        if ((!is_out && !is_in) || (is_out ? out_count : in_count) == MOST
+            || read_wire(word + (is_out ? 4 : 3), is_out ? &out[out_count] : &in[in_count]))
+            return refuse(config, "expected out= or in=CHANNEL,SCALE[,OFFSET[,RANGE]]; found ", word);
+        out_count += is_out;
+        in_count += is_in;
+    }
+    if (out_count == config->commands && in_count == config->measured)
+        return 0;
+    char found[96];
+    snprintf(found, sizeof found, "%ld and %ld, found %ld out= and %ld in=", config->commands, config->measured,
+        out_count, in_count);
+    return refuse(config, "the test's commands and measured values are ", found);
+}
+
+/* Asks the board for what a channel can do; 0, or an error. */
+static int know_channels(bl_link_config *config, int part, const char *word, wire *wires, long count)
+{
+    char found[96];
+    for (long i = 0; i < count; ++i) {
+        wire *w = &wires[i];
+        const int channels = part < 0 ? 0 : comedi_get_n_channels(board, (unsigned)part);
+        snprintf(found, sizeof found, "%s=%u, but the board has %d such channels", word, w->channel, channels);
+        if (channels <= 0 || w->channel >= (unsigned)channels)
+            return refuse(config, "there is no ", found);
+        const int ranges = comedi_get_n_ranges(board, (unsigned)part, w->channel);
+        snprintf(found, sizeof found, "range %u of %s=%u; the board has %d", w->range, word, w->channel, ranges);
+        if (ranges <= 0 || w->range >= (unsigned)ranges)
+            return refuse(config, "there is no ", found);
+        w->volts = comedi_get_range(board, (unsigned)part, w->channel, w->range);
+        w->steps = comedi_get_maxdata(board, (unsigned)part, w->channel);
+        if (w->volts == NULL || w->volts->unit != UNIT_volt || w->steps == 0)
+            return refuse(config, "no voltage converter: ", found);
+    }
+    return 0;
+}
+
+static int is_within(double volts, const wire *w)
+{
+    return volts >= w->volts->min && volts <= w->volts->max; /* not so for NaN */
+}
+
+static int read_all(double *measured)
+{
+    for (long i = 0; i < in_count; ++i) {
+        const wire *w = &in[i];
+        lsampl_t sample;
+        if (comedi_data_read(board, (unsigned)inputs, w->channel, w->range, AREF_GROUND, &sample) < 0)
+            return -1;
+        /* At either end of its range comedilib gives NaN: a sensor there is broken or out of its range, and
+           the executive trips. */
+        measured[i] = w->offset + w->scale*comedi_to_phys(sample, w->volts, w->steps);
+    }
+    return 0;
+}
+
+/* Goes on where a channel fails: that must not keep the others from their safe value. */
+static int write_all(const double *commands)
+{
+    int wrong = 0;
+    for (long i = 0; i < out_count; ++i) {
+        const wire *w = &out[i];
+        const double volts = (commands[i] - w->offset)/w->scale;
+        if (!is_within(volts, w)) {
+            wrong = -1; /* the board would clip it in silence: rather hold, and trip */
+            continue;
+        }
+        const lsampl_t sample = comedi_from_phys(volts, w->volts, w->steps);
+        if (comedi_data_write(board, (unsigned)outputs, w->channel, w->range, AREF_GROUND, sample) < 0)
+            wrong = -1;
+    }
+    return wrong;
+}
+
+static int link_open(bl_link_config *config, double *measured)
+{
+    char address[1024];
+    if ((size_t)snprintf(address, sizeof address, "%s", config->address) >= sizeof address)
+        return refuse(config, "the address is too long", "");
+    if (read_address(config, address))
+        return BL_LINK_FAILED;
+    board = comedi_open(address);
+    if (board == NULL)
+        return refuse(config, "cannot be opened: ", comedi_strerror(comedi_errno()));
+    outputs = comedi_find_subdevice_by_type(board, COMEDI_SUBD_AO, 0);
+    inputs = comedi_find_subdevice_by_type(board, COMEDI_SUBD_AI, 0);
+    if (know_channels(config, outputs, "out", out, out_count) || know_channels(config, inputs, "in", in, in_count))
+        return BL_LINK_FAILED;
+    if (comedi_lock(board, (unsigned)outputs) < 0 || (in_count > 0 && comedi_lock(board, (unsigned)inputs) < 0)) {
+        refuse(config, "another program uses the board; end it first", "");
+        return BL_LINK_BUSY;
+    }
+    for (long i = 0; i < out_count; ++i) {
+        if (!is_within((config->safe[i] - out[i].offset)/out[i].scale, &out[i]))
+            return refuse(config, "the safe command is beyond the range of its output", "");
+    }
+    /* From here on `close` leaves the safe voltages behind; before, it touches nothing. */
+    loop = config;
+    write_failed = 0;
+    if (write_all(config->safe) || read_all(measured))
+        return refuse(config, "does not convert: ", comedi_strerror(comedi_errno()));
+    return BL_LINK_FRESH;
+}
+
+/* ------------------------------------------------------------------------------ exchange and close: every tick */
+
+static int link_exchange(const double *commands, double *measured, bl_link_counts *counts)
+{
+    if (commands != NULL) {
+        counts->sent += 1;
+        if (write_all(commands))
+            write_failed = 1; /* nobody looks at what this call returns */
+    }
+    if (measured == NULL)
+        return BL_LINK_OLD;
+    if (read_all(measured) || write_failed) {
+        write_failed = 0;
+        return BL_LINK_LOST;
+    }
+    counts->received += 1;
+    return BL_LINK_FRESH;
+}
+
+static void link_close(void)
+{
+    if (board == NULL)
+        return; /* also called after an `open` that failed */
+    if (loop != NULL)
+        (void)write_all(loop->safe);
+    comedi_close(board); /* gives up the locks, too */
+    board = NULL;
+    loop = NULL;
+}
+
+const bl_link bl_link_comedi = {"comedi", BL_LINK_REAL_TIME | BL_LINK_EXCLUSIVE, link_open, link_exchange, link_close};
