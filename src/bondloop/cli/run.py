@@ -44,6 +44,7 @@ def run(
     """
     folder = out or Path("out") / short_name(source)
     found: dict[str, float] = {}
+    said: list[str] = []
     own_figures: Callable[[Run, Path], list[Path]] | None = None
     if source.endswith((".h5", ".hdf5")):
         from bondloop.hybrid import rerun
@@ -61,17 +62,21 @@ def run(
         findings = getattr(module, "findings", None)
         if findings is not None and len(made.time) > 1:
             found = findings(made)
+            words = getattr(module, "words", None)
+            said = [] if words is None else words(made)
     folder.mkdir(parents=True, exist_ok=True)
     files = [
         made.save(folder / "run.h5"),
         *(_figures(made, folder, own_figures) if figures and len(made.time) > 3 else []),
     ]
-    _answer(source, made, found, files, as_json)
+    _answer(source, made, found, said, files, as_json)
     if not made.completed:
         raise typer.Exit(1)
 
 
-def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], as_json: bool) -> None:
+def _answer(
+    source: str, made: Run, found: dict[str, float], said: list[str], files: list[Path], as_json: bool
+) -> None:
     attributes = made.record.attributes
     if as_json:
         print_json(
@@ -81,6 +86,7 @@ def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], 
                 "message": attributes["message"],
                 "verdict": made.verdict,
                 "findings": found,
+                **({"words": said} if said else {}),
                 "metrics": [m.to_dict() for m in made.metrics] if len(made.time) > 3 else [],
                 "backend": attributes["backend"],
                 "wall_seconds": attributes["wall_seconds"],
@@ -100,6 +106,8 @@ def _answer(source: str, made: Run, found: dict[str, float], files: list[Path], 
         print(m)
     for name, value in found.items():
         print(f"{name.replace('_', ' ')}: {value:.4g}")
+    for sentence in said:
+        print(f"- {sentence}")
     print(made.verdict)
     for f in files:
         print(f"wrote {f}")

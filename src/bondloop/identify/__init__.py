@@ -9,12 +9,19 @@
 (0.5, 1.0)
 """
 
+from bondloop.identify.bond_graph_fit import BondGraphFit, fit_bond_graph
+from bondloop.identify.confidence import Estimate
 from bondloop.identify.data import Data
 from bondloop.identify.distortion import Nonlinearity, harmonic_distortion, nonlinearity
 from bondloop.identify.excitation import PlannedPoint, SteppedSinePlan, multisine, stepped_sine_plan
+from bondloop.identify.fit_frequency import fit_frequency
+from bondloop.identify.fit_time import fit_time
 from bondloop.identify.fourier import FourierPoint, fourier_point
 from bondloop.identify.input_output import InputOutput
+from bondloop.identify.process_fit import ProcessFit
+from bondloop.identify.ranking import Ranking, rank, rank_frequency, rank_time
 from bondloop.identify.reading import read_data
+from bondloop.identify.residuals import ResidualTests, check_residuals
 from bondloop.identify.spectra import (
     PowerSpectrum,
     Spectral,
@@ -25,10 +32,13 @@ from bondloop.identify.spectra import (
 )
 from bondloop.identify.step_response import StepResponse, step_response
 from bondloop.identify.stepped_sine import FrequencyResponse, SteppedSine, stepped_sine
+from bondloop.identify.structure import Structure
 
 __all__ = [
-    "Data", "FourierPoint", "FrequencyResponse", "InputOutput", "Nonlinearity", "PlannedPoint",
-    "PowerSpectrum", "Spectral", "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan",
-    "fourier_point", "harmonic_distortion", "multisine", "nonlinearity", "power_spectrum", "read_data",
+    "BondGraphFit", "Data", "Estimate", "FourierPoint", "FrequencyResponse", "InputOutput", "Nonlinearity",
+    "PlannedPoint", "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests", "Spectral",
+    "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "check_residuals",
+    "fit_bond_graph", "fit_frequency", "fit_time", "fourier_point", "harmonic_distortion", "multisine",
+    "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_time", "read_data",
     "spectral_response", "spectral_surface", "step_response", "stepped_sine", "stepped_sine_plan",
 ]  # fmt: skip

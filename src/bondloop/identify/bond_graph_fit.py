@@ -15,7 +15,7 @@ import numpy as np
 
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.identify.confidence import Estimate, covariance, estimates
+from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
 from bondloop.identify.fit_time import checked
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.residuals import ResidualTests, check_residuals
@@ -157,8 +157,11 @@ def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     residual = -best.residual.reshape(len(names), -1) / weight[:, None]
     tests = {n: check_residuals(r, next(iter(u.values()))) for n, r in zip(names, residual, strict=True)}
     white = all(t.white for t in tests.values())
-    spread = covariance(best.jacobian, best.residual, white=white, free=~best.at_bound)
-    parameters = estimates(dict(zip(paths, best.theta.tolist(), strict=True)), {}, spread, best.at_bound)
+    besides = len(names) if offset else 0
+    spread = covariance(best.jacobian, best.residual, white=white, free=~best.at_bound, besides=besides)
+    left = freedom(best.residual, len(paths) + besides, white=white)
+    values = dict(zip(paths, best.theta.tolist(), strict=True))
+    parameters = estimates(values, {}, spread, left, best.at_bound)
     return BondGraphFit(
         parameters=parameters,
         covariance=spread,

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Estimate", "covariance", "estimates"]
+__all__ = ["Estimate", "covariance", "estimates", "freedom"]
 
-Z95 = 1.959963984540054
-"""95 % of a normal distribution lies within so many standard deviations."""
+LEVEL = 0.95
+"""Confidence of the intervals."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,14 @@ class Estimate:
         return f"{self.value:.6g}{unit} (95 %: {self.low:.6g} to {self.high:.6g}){held}"
 
 
-def covariance(J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | None = None) -> Array:
+def freedom(e: Array, taken: int, *, white: bool) -> float:
+    """Return the degrees of freedom of residuals: what they are worth, less the parameters taken off."""
+    return max(1.0, (e.size if white else effective_samples(e)) - taken)
+
+
+def covariance(
+    J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | None = None, besides: int = 0
+) -> Array:
     """Return the covariance of least-squares parameters.
 
     With white residuals it is s^2 (J'J)^-1. With coloured ones it is (J'J)^-1 J' R J (J'J)^-1, where R is the
@@ -55,6 +62,8 @@ def covariance(J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | Non
         Whether the residuals are taken to be white.
     free
         Which parameters moved freely; those held by a bound count as known.
+    besides
+        How many more were fitted along, such as an offset, and projected out of ``J`` and ``e``.
 
     Examples
     --------
@@ -64,7 +73,7 @@ def covariance(J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | Non
     >>> float(covariance(np.ones((1, 100)), e, white=True)[0, 0].round(6))
     0.010101
     """
-    p, n = J.shape
+    p = J.shape[0]
     chosen = np.arange(p) if free is None else np.flatnonzero(free)
     result = np.zeros((p, p))
     if not chosen.size:
@@ -76,12 +85,10 @@ def covariance(J: Array, e: Array, *, white: bool, free: NDArray[np.bool_] | Non
     # What the data do not determine at all gets an enormous spread, not none as from a pseudo-inverse.
     values, vectors = np.linalg.eigh(gram(Q, Q))
     inverse = vectors / np.maximum(values, 1e-14 * values[-1]) @ vectors.T
-    if white:
-        inner = inverse * dot(e, e) / max(1, n - chosen.size)
-    else:
-        worth = effective_samples(e)
-        inner = inverse @ _coloured(Q, e) @ inverse * worth / max(1.0, worth - chosen.size)
-    result[np.ix_(chosen, chosen)] = inner / np.outer(size, size)
+    taken = chosen.size + besides
+    left = freedom(e, taken, white=white)
+    whole = inverse * dot(e, e) / left if white else inverse @ _coloured(Q, e) @ inverse * (1 + taken / left)
+    result[np.ix_(chosen, chosen)] = whole / np.outer(size, size)
     return result
 
 
@@ -106,13 +113,15 @@ def _coloured(J: Array, e: Array) -> Array:
 
 
 def estimates(
-    values: dict[str, float], units: dict[str, str], spread: Array, held: NDArray[np.bool_] | None = None
+    values: dict[str, float], units: dict[str, str], spread: Array, left: float, held: NDArray[np.bool_]
 ) -> dict[str, Estimate]:
-    """Return values with the intervals that their covariance gives."""
-    found = {}
+    """Return values with the intervals that their covariance gives, by Student's distribution."""
+    from scipy.stats import t
+
+    found, factor = {}, float(t.ppf(0.5 + LEVEL / 2, left))
     for i, (name, value) in enumerate(values.items()):
         deviation = float(np.sqrt(max(0.0, spread[i, i])))
-        reach = Z95 * deviation
-        stuck = bool(held is not None and held[i])
-        found[name] = Estimate(value, deviation, value - reach, value + reach, units.get(name, ""), stuck)
+        reach = factor * deviation
+        low, high = value - reach, value + reach
+        found[name] = Estimate(value, deviation, low, high, units.get(name, ""), bool(held[i]))
     return found

@@ -13,7 +13,7 @@ from bondloop.control.base import Measured
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
 from bondloop.program.block import Context
-from bondloop.program.expr import Var
+from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.rig_tick import MEASURED, RigBlock
@@ -52,9 +52,17 @@ class Experiment:
 
     Examples
     --------
-    >>> from bondloop.bondgraph import C, Model, Port
-    >>> from bondloop.rigs import Emulated
-    >>> from bondloop.rigs.specimen import Specimen  # doctest: +SKIP
+    An empty rig whose actuator is a process model: it answers a step with that model's lag and latency.
+
+    >>> from bondloop.program.signals import Step
+    >>> from bondloop.rigs import Emulated, nothing_mounted
+    >>> from bondloop.transfer import first_order
+    >>> rig = Emulated(nothing_mounted(), first_order(0.98, 0.01).actuator(), latency=0.004)
+    >>> data = Experiment(rig, 1000.0).run(Step(1e-3, at=0.0), 0.1)
+    >>> data
+    <Data: 101 samples at 1000 Hz: demand, command, force, displacement, velocity>
+    >>> (1e3 * data["displacement"][[4, 14, 100]]).round(4).tolist()  # mm: 0.98 (1 - e^-1) after a lag
+    [0.0, 0.6195, 0.9799]
     """
 
     rig: Emulated
@@ -137,10 +145,13 @@ class Experiment:
     def tick(self) -> Tick:
         """Return one sample of the experiment; its input is what the compensator is given."""
         time, count, demand, command = Var("t"), Var("k"), Var("given"), Var("command")
+        value: Expr
         period = 1 / self.rate
         block = RigBlock(self.rig, self.rig.system(), count, period)
         steps = block.measure()
-        value, states, parameters = demand, {}, {}
+        value = demand
+        states: dict[Var, float] = {}
+        parameters: dict[Var, float] = {}
         channels: list[Channel] = [Channel("command", command, "m")]
         for word, unit in MEASURED.items():
             channels.append(Channel(word, block.measured[word][0], unit))

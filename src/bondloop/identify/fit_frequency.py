@@ -96,7 +96,8 @@ def fit_frequency(
     delays = np.linspace(0.0, longest, 25) if wanted.delay else np.zeros(1)
     best: Minimum | None = None
     starts = [theta for _, theta in rational_starts(lines, wanted, delays, 4)]
-    tried = [_rescaled(evaluate, t, H * w) for t in [*starts, *_plain_starts(wanted, f, longest)]]
+    weighed = np.asarray(H * w, dtype=complex)
+    tried = [_rescaled(evaluate, t, weighed) for t in [*starts, *_plain_starts(wanted, f, longest)]]
     for _, theta in sorted(tried, key=lambda pair: pair[0])[:3]:
         found = minimise(evaluate, theta, low, high, most=200)
         if found is not None and (best is None or found.cost < best.cost):

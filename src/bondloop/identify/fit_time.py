@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["fit_time"]
 
 STARTS = ("free", "rest")
-STRETCH = 8192
-"""Samples of a long record with which the starts are compared."""
+ENOUGH = 10_000
+"""Samples with which starts are compared, in a longer record."""
 
 
 def fit_time(
@@ -171,16 +171,19 @@ class _Record:
         """How many samples take part."""
         return self.y.size - self.first
 
-    def stretch(self) -> _Record:
-        """Return the liveliest part of a long record, for a quick look; a short record as it is."""
-        if self.used < 3 * STRETCH:
+    def coarse(self) -> _Record:
+        """Return a long record with fewer samples, for a quick look; a short or a fast one as it is.
+
+        The input is averaged over the samples that are left out, which keeps what it does to slow dynamics.
+        """
+        power = np.cumsum(np.abs(np.fft.rfft(self.y - self.y.mean())) ** 2)
+        fastest = float(np.searchsorted(power, 0.99 * power[-1]) + 1) / self.y.size
+        every = min(self.y.size // ENOUGH, int(0.3 / fastest))
+        if every < 2:
             return self
-        length = STRETCH + self.first
-        moves = np.concatenate([[0.0], np.cumsum(np.diff(self.u) ** 2)])
-        lively = int(np.argmax(moves[length:] - moves[:-length]))
-        part = slice(lively, lively + length)
-        # A part begins in the middle of things, however the record began.
-        return replace(self, u=self.u[part], y=self.y[part], start="free")
+        count = self.y.size // every
+        u = self.u[: count * every].reshape(count, every).mean(axis=1)
+        return replace(self, u=u, y=self.y[: count * every : every], period=every * self.period)
 
     def nuisance(self, poles: int) -> int:
         """How many parameters are projected out."""
@@ -310,15 +313,17 @@ def _best(record: _Record, wanted: Structure, furthest: float) -> Minimum | None
             starts += rational_starts(lines, wanted, delays, 3)
     starts += [(np.inf, theta) for theta in _plain_starts(record, wanted, furthest)]
     low, high = record.bounds(wanted)
-    short = record.stretch()
+    short = record.coarse()
     tried = sorted(
         (short.rescaled(wanted, np.clip(t, low, high)) for _, t in starts), key=lambda pair: pair[0]
     )
     best: Minimum | None = None
     if short is record:
         ready = [theta for _, theta in _distinct(tried)]
-    else:  # the stretch settles which start is good, and brings it near; the whole record has the last word
-        fitted = [minimise(lambda t: short.evaluate(wanted, t), t, low, high) for _, t in _distinct(tried)]
+    else:  # fewer samples tell which start is good, and bring it near; the whole record has the last word
+        fitted = [
+            minimise(lambda t: short.evaluate(wanted, t), t, low, high, most=25) for _, t in _distinct(tried)
+        ]
         near = [tried[0][1], *(found.theta for found in fitted if found is not None)]
         ready = [min((record.rescaled(wanted, theta) for theta in near), key=lambda pair: pair[0])[1]]
     for theta in ready:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.identify.confidence import covariance, estimates
+from bondloop.identify.confidence import covariance, estimates, freedom
 from bondloop.transfer.thin_products import dot
 
 if TYPE_CHECKING:
@@ -142,12 +142,14 @@ def process_fit(
     """Return the fit that an optimum means."""
     white = tests is None or tests.white
     values, units, slopes = structure.reported(found.theta)
-    inner = covariance(found.jacobian, found.residual, white=white, free=~found.at_bound)
+    free = ~found.at_bound
+    inner = covariance(found.jacobian, found.residual, white=white, free=free, besides=nuisance)
+    left = freedom(found.residual, int(free.sum()) + nuisance, white=white)
     spread = slopes @ inner @ slopes.T
     held = (np.abs(slopes) > 0) @ found.at_bound
     residual = measured - predicted
     about = _size(measured - (measured.mean() if domain == "time" else 0.0))
-    parameters = estimates(values, units, spread, held)
+    parameters = estimates(values, units, spread, left, held)
     stuck = [name for name, e in parameters.items() if e.at_bound and not (name == "delay" and e.value == 0)]
     if stuck:
         warnings.append(

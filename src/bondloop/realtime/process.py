@@ -44,7 +44,14 @@ class _Child:
         self._said = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - a pipe that nobody empties would stop the child
         try:
             self.process = subprocess.Popen(  # noqa: S603 - a program that was built here
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._said, text=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                text=True,
+                # Ctrl-C at the terminal is for the supervisor alone, who stops the loop while the rig still
+                # plays; a terminal that closes ends the supervisor, and the loop misses its heartbeat.
+                start_new_session=True,
             )
         except OSError as error:
             self._said.close()

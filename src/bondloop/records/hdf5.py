@@ -8,6 +8,12 @@ Layout, schema 1::
     /description            JSON text: the full description of the test
     /attributes             JSON text: status, message, seeds, versions, created, backend, wall_seconds
 
+A run that was recorded while it ran (`bondloop.records.growing`) has more::
+
+    /committed              int64: rows that are complete; rows beyond them are not read
+    /loop/<word>            integers (n,): what the executive says of each cycle; see realtime/c/segment.h
+    /retreat                time, channels, committed, loop of the cycles on the way to the safe state
+
 MATLAB reads it with ``h5read("run.h5", "/channels/m3.v.flow")``.
 """
 
@@ -15,6 +21,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +69,41 @@ def _put(group: Any, name: str, values: NDArray[np.float64], unit: str) -> None:
     dataset.attrs["unit"] = unit
 
 
-def read_run(path: str | os.PathLike[str], channels: list[str] | None = None) -> Record:
-    """Read a run file; every fault of a bad one is in the one error."""
+def read_run(path: str | os.PathLike[str], channels: list[str] | None = None, part: str = "/") -> Record:
+    """Read a run file; every fault of a bad one is in the one error.
+
+    A file that is still being written, or whose writer was killed, is read as far as it is complete.
+
+    Parameters
+    ----------
+    path
+        The file.
+    channels
+        Only these; all if not given.
+    part
+        ``"/retreat"``: the cycles in which the executive, not the test's tick, commanded the rig.
+    """
+    with _opened(path) as file:
+        return _read(file, str(path), channels, part)
+
+
+def read_cycles(path: str | os.PathLike[str], part: str = "/") -> dict[str, NDArray[Any]]:
+    """Read what the executive of a real-time run says of each cycle; empty where there was none.
+
+    ``time_ns`` is when the cycle began by the monotonic clock, ``wake_ns`` how much later than planned that
+    was, ``busy_ns`` how long until the command was sent, ``exchange_ns`` how much of that in the link.
+    """
+    with _opened(path) as file:
+        base = file.get(part)
+        group = None if base is None else base.get("loop")
+        if group is None:
+            return {}
+        rows = _committed(base)
+        return {name: dataset[:rows] for name, dataset in group.items()}
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     import h5py
 
     if not Path(path).is_file():
@@ -70,13 +111,24 @@ def read_run(path: str | os.PathLike[str], channels: list[str] | None = None) ->
     if not h5py.is_hdf5(path):
         raise InputError(f"{path} is not an HDF5 file, as run files are (Record.from_csv reads a table)")
     try:
-        with h5py.File(path, "r") as file:
-            return _read(file, str(path), channels)
+        try:
+            file = h5py.File(path, "r")
+        except OSError:
+            # Marked as open for writing: by a recorder at work, or by one that was killed.
+            file = h5py.File(path, "r", swmr=True)
+        with file:
+            yield file
     except (OSError, RuntimeError) as error:
         raise InputError(f"{path} is damaged, perhaps cut short while it was copied: {error}") from error
 
 
-def _read(file: Any, path: str, wanted: list[str] | None) -> Record:
+def _committed(group: Any) -> int | None:
+    """Return how many rows of a part are complete; None where all are."""
+    dataset = group.get("committed")
+    return None if dataset is None else int(dataset[()])
+
+
+def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
     import h5py
 
     from bondloop.records.record import Record
@@ -91,11 +143,15 @@ def _read(file: Any, path: str, wanted: list[str] | None) -> Record:
             f"{path} was written by a newer bondloop (schema {schema}; this one reads up to {SCHEMA}); "
             "upgrade bondloop"
         )
+    base = file.get(part)
+    if base is None:
+        raise InputError(f"{path} has no part '{part}'; only runs in real time have")
+    rows = _committed(base)
     faults: list[str] = []
-    time = _numbers(file, "time", None, faults)
+    time = _numbers(base, "time", rows, None, faults)
     size = None if time is None else time.size
     description, attributes = _json(file, "description", faults), _json(file, "attributes", faults)
-    group = file.get("channels")
+    group = base.get("channels")
     arrays: dict[str, NDArray[np.float64]] = {}
     units: dict[str, str] = {}
     if not isinstance(group, h5py.Group):
@@ -105,7 +161,7 @@ def _read(file: Any, path: str, wanted: list[str] | None) -> Record:
         if name not in group:
             faults.append(unknown_name("channel", name, group))
             continue
-        values = _numbers(group, name, size, faults)
+        values = _numbers(group, name, rows, size, faults)
         unit = _text(group[name].attrs.get("unit"))
         if unit is None:
             faults.append(f"channel '{name}' has no attribute 'unit'")
@@ -120,24 +176,29 @@ def _read(file: Any, path: str, wanted: list[str] | None) -> Record:
         raise InputError(f"{path}: {error}") from error
 
 
-def _numbers(group: Any, name: str, size: int | None, faults: list[str]) -> NDArray[np.float64] | None:
+def _numbers(
+    group: Any, name: str, rows: int | None, size: int | None, faults: list[str]
+) -> NDArray[np.float64] | None:
     import h5py
 
     dataset = group.get(name)
     if not isinstance(dataset, h5py.Dataset):
         faults.append(f"no dataset '{name}'")
-    elif dataset.ndim != 1 or dataset.dtype.kind not in "fiu":
+        return None
+    if dataset.ndim != 1 or dataset.dtype.kind not in "fiu":
         faults.append(
             f"dataset '{name}' is {dataset.dtype} of shape {dataset.shape}; a row of numbers is needed"
         )
-    elif size is not None and dataset.shape[0] != size:
-        faults.append(f"dataset '{name}' has {dataset.shape[0]} samples; time has {size}")
-    else:
-        try:
-            return np.asarray(dataset[...], dtype=np.float64)
-        except OSError as error:
-            faults.append(f"dataset '{name}' cannot be read ({error})")
-    return None
+        return None
+    try:
+        values = np.asarray(dataset[:rows], dtype=np.float64)
+    except OSError as error:
+        faults.append(f"dataset '{name}' cannot be read ({error})")
+        return None
+    if size is not None and values.size != size:
+        faults.append(f"dataset '{name}' has {values.size} samples; time has {size}")
+        return None
+    return values
 
 
 def _json(file: Any, name: str, faults: list[str]) -> dict[str, Any]:

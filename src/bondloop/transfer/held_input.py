@@ -154,4 +154,6 @@ def linear_recursion(transition: Array, gains: Array, forcing: Array, initial: A
                 right += T[i, j] * z[j, :-1]
         z[i, 0] = z0[i]
         z[i, 1:], _ = lfilter([1.0], [1.0, -T[i, i]], right, zi=[T[i, i] * z0[i]])
-    return mix(np.hstack([outward.real, -outward.imag]), np.vstack([z.real, z.imag]))
+    y = mix(outward.real, z.real)
+    y -= mix(outward.imag, z.imag)
+    return y

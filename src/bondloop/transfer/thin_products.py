@@ -1,8 +1,9 @@
 """Products of a few long rows.
 
 BLAS spreads even a dot product of 60,000 numbers over all cores. On a machine that has other work its threads
-then wait for each other, actively, and a product takes a hundred times as long as with one thread; einsum
-never spreads anything and costs the same as one thread of BLAS.
+then wait for each other, actively, and a product takes a hundred times as long as with one thread. Here
+single rows go through einsum, which never spreads anything, and several rows through BLAS in pieces too small
+to share.
 """
 
 from __future__ import annotations
@@ -31,14 +32,26 @@ def times(rows: Array, b: Array) -> Array:
 
 def gram(a: Array, b: Array) -> Array:
     """Sum over n of a[i, n] b[j, n]."""
-    return np.asarray(np.einsum("in,jn->ij", a, b))
+    total = np.zeros((a.shape[0], b.shape[0]))
+    for piece in _pieces(total.size, a.shape[1]):
+        total += a[:, piece] @ b[:, piece].T
+    return total
 
 
 def mix(weights: Array, rows: Array) -> Array:
     """Sum over j of weights[i, j] rows[j, n]; or, with weights[j], one row."""
     if weights.ndim == 1:
         return np.asarray(np.einsum("j,jn->n", weights, rows))
-    return np.asarray(np.einsum("ij,jn->in", weights, rows))
+    result = np.empty((weights.shape[0], rows.shape[1]))
+    for piece in _pieces(weights.size, rows.shape[1]):
+        result[:, piece] = weights @ rows[:, piece]
+    return result
+
+
+def _pieces(work: int, length: int) -> list[slice]:
+    """Return stretches in each of which BLAS has fewer multiplications to do than it shares (262,144)."""
+    step = max(16, 100_000 // max(1, work))
+    return [slice(k, k + step) for k in range(0, length, step)]
 
 
 def orthonormal(rows: Array) -> Array:

@@ -1,0 +1,139 @@
+"""`bondloop identify`: from measured data to a model of the transfer system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.identify.input_output import InputOutput
+    from bondloop.identify.process_fit import ProcessFit
+    from bondloop.identify.ranking import Ranking
+
+__all__ = ["identify"]
+
+
+def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
+    file: Annotated[Path, typer.Argument(help="Measured data: .csv, .mat, .h5 or .npz.", metavar="FILE")],
+    command: Annotated[str, typer.Option("--input", "-u", help="The channel of the command.")],
+    output: Annotated[str, typer.Option("--output", "-y", help="The channel of the measured motion.")],
+    model: Annotated[
+        str, typer.Option("--model", "-m", help='G1, G2, G1D, G2D, "3 poles, 1 zero, delay", or auto.')
+    ] = "auto",
+    start: Annotated[
+        str, typer.Option("--start", help="free: the record begins anyhow; rest: everything was zero before.")
+    ] = "free",
+    hold: Annotated[
+        str, typer.Option("--hold", help="The input between samples: zero (held) or first (straight).")
+    ] = "zero",
+    max_delay: Annotated[
+        float | None, typer.Option("--max-delay", help="Longest delay to look for, in seconds.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Samples a second, for a file without time stamps.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file (.json).")] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw Bode plot, time overlay and residuals to this file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
+    from bondloop.identify import read_data
+    from bondloop.identify.ranking import USUAL, rank_time
+
+    for path in (save, figure):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+    pair = read_data(file, rate=rate).select(command, output)
+    models: list[Any] = list(USUAL) if model.strip().lower() == "auto" else [model]
+    ranking = rank_time(
+        pair.input, pair.output, pair.sample_period, models, start=start, hold=hold, max_delay=max_delay
+    )
+    chosen = ranking.recommended
+    warnings = [*pair.warnings, *chosen.warnings]
+    wrote = _write(ranking, pair, file, save, figure, hold)
+    if as_json:
+        print_json(
+            {
+                "file": str(file), "input": command, "output": output, "samples": len(pair.input),
+                "sample_period": pair.sample_period, **ranking.to_dict(), "warnings": warnings,
+                "wrote": [str(path) for path in wrote],
+            }
+        )  # fmt: skip
+        return
+    if len(ranking.fits) > 1:
+        print(ranking, end="\n\n")
+    print(chosen if not chosen.warnings else _without_warnings(chosen))
+    for name, reason in ranking.failed.items():
+        print(f"{name} was left out: {reason}")
+    for path in wrote:
+        print(f"wrote {path}")
+    for sentence in warnings:
+        print(f"bondloop: warning: {sentence}", file=sys.stderr)
+
+
+def _without_warnings(fit: ProcessFit) -> str:
+    return "\n".join(line for line in str(fit).splitlines() if not line.startswith("warning: "))
+
+
+def _write(
+    ranking: Ranking, pair: InputOutput, file: Path, save: Path | None, figure: Path | None, hold: str
+) -> list[Path]:
+    """Write the model file and the figure, where they are wanted."""
+    chosen = ranking.recommended
+    if save is not None:
+        about = {
+            "source": file.name, "input": pair.input_name, "output": pair.output_name,
+            "input_unit": pair.input_unit, "output_unit": pair.output_unit,
+            "sample_period": pair.sample_period,
+            **{key: value for key, value in chosen.to_dict().items() if key != "process"},
+        }  # fmt: skip
+        chosen.process.save(save, about)
+    if figure is not None:
+        _draw(ranking, pair, figure, hold)
+    return [path for path in (save, figure) if path is not None]
+
+
+def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> None:
+    import numpy as np
+
+    from bondloop.identify import spectral_response
+    from bondloop.plots.process_fit import process_models
+
+    chosen = ranking.recommended
+    segments = int(np.clip(len(pair.input) // 1024, 2, 32))
+    spectral = spectral_response(pair.input, pair.output, pair.sample_period, segments=segments)
+    sure = spectral.coherence >= 0.8
+    if sure.sum() < 8:
+        sure = spectral.coherence >= np.sort(spectral.coherence)[-min(8, spectral.coherence.size)]
+    frequency, response = spectral.frequency[sure], spectral.h1[sure]
+    if hold == "zero":  # the converter's hold is in the measured response and not in the models
+        x = frequency * pair.sample_period
+        response = response / (np.sinc(x) * np.exp(-1j * np.pi * x))
+    # Those of du Bois besides the one to take: the others would mostly cover it.
+    shown = [chosen, *(f for f in ranking.fits if f is not chosen and f.name in ("G1", "G2", "G1D", "G2D"))]
+    used = chosen.measured.size
+    time = pair.time[-used:]
+    moving = np.abs(np.diff(pair.input[-used:], prepend=pair.input[-used]))
+    window = min(used, 1000)
+    first = int(np.argmax(np.convolve(moving, np.ones(window), "valid")))
+    part = slice(first, first + window)
+    tests = chosen.tests
+    process_models(
+        frequency,
+        response,
+        {f.name: f.process for f in shown},
+        time[part],
+        chosen.measured[part],
+        {chosen.name: chosen.predicted[part]},
+        (tests.autocorrelation, tests.cross_correlation, tests.band) if tests is not None else None,
+        unit=pair.output_unit,
+        path=path,
+    )

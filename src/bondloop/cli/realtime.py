@@ -1,0 +1,206 @@
+"""`bondloop realtime`: run a test on the clock; live line, summary, run file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.source import short_name
+from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import Run
+    from bondloop.realtime.live_line import Live
+    from bondloop.realtime.session import Prepared
+
+__all__ = ["realtime"]
+
+
+def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
+    source: TestSource,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Samples a second; the test's own if left out.")
+    ] = None,
+    link: Annotated[
+        str | None,
+        typer.Option(
+            "--link",
+            help="Where the rig is: udp://HOST:PORT, shm://NAME or loopback:// (in the same process). Left "
+            "out: an emulated rig in a process of its own, over shared memory.",
+        ),
+    ] = None,
+    rig: Annotated[
+        bool | None,
+        typer.Option("--rig/--no-rig", help="Play the emulated rig at the other end of the link."),
+    ] = None,
+    lock_step: Annotated[
+        bool, typer.Option("--lock-step", help="Loop and rig wait for each other, without a clock.")
+    ] = False,
+    priority: Annotated[
+        int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
+    ] = 0,
+    cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the loop keeps to.")] = None,
+    spin: Annotated[float, typer.Option("--spin", help="Microseconds to stay awake before each tick.")] = 0.0,
+    overrun: Annotated[
+        str, typer.Option("--overrun", help="What a late tick does: count, hold or trip.")
+    ] = "count",
+    retreat: Annotated[
+        float | None,
+        typer.Option(
+            "--retreat",
+            help="Seconds of the way to the safe position; the interlock's if left out, 1 if there is none.",
+        ),
+    ] = None,
+    settings: Setting = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Run file; out/NAME/realtime.h5 if left out.")
+    ] = None,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
+    dry: Annotated[bool, typer.Option("--dry", help="Check and build everything; start nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run a test in real time, after its check has passed.
+
+    Ctrl-C brings the rig to its safe state and ends the test; what was recorded is kept. Exits with 1 when
+    the run had to be stopped, or its record is not complete.
+    """
+    from bondloop.realtime.session import prepare
+
+    name = short_name(source)
+    test, module = find_test(source, settings or [])
+    own_rig = link is None if rig is None else rig
+    made = prepare(
+        test,
+        seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0)),
+        link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
+        rate=rate,
+        lock_step=lock_step,
+        start_rig=own_rig,
+        force=force,
+        options={
+            "priority": priority,
+            "cpu": cpu,
+            "spin": 1e-6 * spin,
+            "overrun": overrun,
+            **({} if retreat is None else {"retreat": retreat}),
+        },
+    )
+    if dry:
+        _tell_dry(name, made, as_json)
+        return
+    path = out or Path("out") / name / "realtime.h5"
+    if path.suffix not in (".h5", ".hdf5"):
+        raise InputError(f"--out names the run file, which ends in .h5; found {path}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    show = _live_line(as_json)
+    run = made.run(record=path, live=show)
+    if show is not None:
+        print(file=sys.stderr)
+    files = [Path(f) for f in run.record.attributes["files"]]
+    files += _figures(run, files) if figures and len(run.time) > 3 else []
+    _answer(name, run, files, as_json)
+    if not run.completed or run.record.attributes["samples_missing"]:
+        raise typer.Exit(1)
+
+
+def _live_line(quiet: bool) -> Callable[[Live], None] | None:
+    """Return a function that rewrites a line on stderr; None where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        return None
+
+    def show(live: Live) -> None:
+        print(f"\r\x1b[K{live}", end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _figures(run: Run, files: list[Path]) -> list[Path]:
+    from bondloop.plots.realtime import latencies
+    from bondloop.realtime.recorder_process import merged_files
+
+    drawn = []
+    base = files[0]
+    if run.pairs:
+        drawn.append(base.with_name(f"{base.stem}-overview.png"))
+        run.plot.overview(path=drawn[-1])
+    if not run.record.attributes["lock_step"]:
+        _, cycles = merged_files(files)
+        drawn.append(base.with_name(f"{base.stem}-latency.png"))
+        period = run.record.sample_period
+        latencies(1e-9 * cycles["wake_ns"], 1e-9 * cycles["busy_ns"], period, path=drawn[-1])
+    return drawn
+
+
+def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
+    from bondloop.realtime.summary import summary_lines
+
+    attributes = run.record.attributes
+    measures = run.metrics if len(run.time) > 3 else []
+    if as_json:
+        keys = (
+            *("message", "steps", "cause", "cause_words", "cause_step", "timing", "counts", "link_counts"),
+            *("samples_missing", "recording", "notes", "wall_seconds"),
+        )
+        print_json(
+            {
+                "test": name,
+                "completed": run.completed,
+                "verdict": run.verdict,
+                **{k: attributes.get(k) for k in keys},
+                "metrics": [m.to_dict() for m in measures],
+                "files": [str(f) for f in files],
+            }
+        )
+        return
+    described: dict[str, Any] = run.record.description["realtime"]
+    simulated = float(run.time[-1]) if len(run.time) else 0.0
+    print(f"{simulated:g} s at {1 / _period(run):,.6g} Hz over {described['link']}")
+    for line in (*attributes["notes"], *summary_lines(attributes)):
+        print(line)
+    if attributes["recording"]:
+        print(attributes["recording"])
+    if attributes["samples_missing"]:
+        print(f"{attributes['samples_missing']:,} of {attributes['steps']:,} ticks are missing in the record")
+    for m in measures:
+        print(m)
+    print(run.verdict)
+    for f in files:
+        print(f"wrote {f}")
+
+
+def _period(run: Run) -> float:
+    return 1.0 / float(run.record.description["rate"])
+
+
+def _tell_dry(name: str, made: Prepared, as_json: bool) -> None:
+    options = made.options
+    if as_json:
+        print_json(
+            {
+                "test": name,
+                "passed": made.passed,
+                "steps": made.steps,
+                "rate": made.test.rate,
+                "link": options.link,
+                "loop": str(made.loop),
+                "rig": None if made.rig is None else str(made.rig),
+                "arguments": options.arguments(),
+            }
+        )
+        return
+    print("the check has passed" if made.passed else "the check has NOT passed")
+    print(f"{made.steps:,} ticks at {made.test.rate:,.6g} Hz over {options.link}; built, nothing started")
+    print(f"loop {made.loop}")
+    if made.rig is not None:
+        print(f"rig  {made.rig}")

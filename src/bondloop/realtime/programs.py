@@ -1,0 +1,86 @@
+"""What a test gives to its loop and its rig: a program, signals, a safe position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.realtime.build import build_loop, build_rig
+from bondloop.realtime.interface import command_names, computer_ends, measured_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.hybrid import HybridTest
+
+__all__ = ["loop_program", "rig_program", "safe_position", "signal_table"]
+
+
+def loop_program(test: HybridTest, *, loopback: bool) -> Path:
+    """Build the program of a test's loop.
+
+    Parameters
+    ----------
+    test
+        The test.
+    loopback
+        With its emulated rig inside. That takes the rehearsal's steps, so that the numbers are the same.
+    """
+    computer = test.computer_tick
+    safe = dict.fromkeys(command_names(computer), safe_position(test))
+    return build_loop(computer, rig=test.rig_tick() if loopback else None, safe=safe)
+
+
+def rig_program(test: HybridTest, *, lock_step: bool = False, rate: float | None = None) -> Path:
+    """Build the program of a test's emulated rig.
+
+    Parameters
+    ----------
+    test
+        The test.
+    lock_step
+        Step as the rehearsal does: once in a sample, with its sub-steps inside.
+    rate
+        The rig's own steps a second; a whole multiple of the test's. Its sub-steps make it if not given.
+    """
+    ends = computer_ends(test.computer_tick)
+    if rate is not None:
+        ratio = rate / test.rate
+        if abs(ratio - round(ratio)) > 1e-6 * ratio or round(ratio) < 1:
+            raise InputError(
+                f"the rig's rate must be a whole multiple of the test's {test.rate:g} Hz; found {rate:g} Hz"
+            )
+    own = test.period / test.rig.substeps if rate is None else 1.0 / rate
+    return build_rig(
+        test.rig_tick() if lock_step else test.rig_tick(own), commands=ends.commands, measured=ends.measured
+    )
+
+
+def safe_position(test: HybridTest) -> float:
+    """Return where a test's commands go when something is wrong: the interlock's safe position, or 0."""
+    return 0.0 if test.interlock is None else float(test.interlock.safe_position)
+
+
+def signal_table(test: HybridTest, steps: int) -> NDArray[np.float64] | None:
+    """Return the tabulated signals, now and next of each, as the rehearsal has them; None if there are none.
+
+    Parameters
+    ----------
+    test
+        The test.
+    steps
+        Ticks, a row each.
+    """
+    computer = test.computer_tick
+    inputs = [v.name for v in computer.inputs][: len(computer.inputs) - len(measured_names(computer))]
+    if not inputs:
+        return None
+    times = np.arange(steps + 1) * computer.period
+    columns = []
+    for name in inputs[::2]:
+        values = np.asarray(test.tables[name.removesuffix(".now")].sampled(times), dtype=float)
+        columns += [values[:-1], values[1:]]
+    return np.column_stack(columns)

@@ -1,0 +1,254 @@
+"""The recorder: a process of its own that writes every sample of a loop's telemetry into a run file.
+
+``python -m bondloop.realtime.recorder SEGMENT FILE`` attaches to a running loop and records until that ends.
+It only reads the ring, so it cannot hold the loop up; what it could not keep up with is counted in the file's
+attributes. It never overwrites: where FILE exists, FILE-2 is written, so that after one recorder was killed
+another can be started with the same words. It begins with the oldest sample that is still in the ring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import BondloopError
+from bondloop.realtime.layout import STATES
+from bondloop.realtime.ring import Ring
+from bondloop.realtime.summary import outcome, timing
+from bondloop.records.growing import GrowingRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["CYCLE", "Recorder", "free_path", "main"]
+
+CYCLE = {
+    "cycle": "<i8", "step": "<i8", "time_ns": "<i8", "wake_ns": "<i4", "busy_ns": "<i4", "exchange_ns": "<i4",
+    "age": "<i4", "state": "<i4", "cause": "<i4", "flags": "<u4", "status": "<u4",
+}  # fmt: skip
+"""What is kept of each cycle beside the channels."""
+
+INTERVAL = 0.25
+"""Seconds between writes: what is lost at most, twice over, when everything is killed."""
+BLOCK = 4000
+"""Most rows written at once."""
+RESERVE = 4 << 20
+"""Bytes left free on the disk: the file's own end must still fit."""
+IDLE = 0.02
+"""Seconds between looks while the loop is not active yet, or about to end."""
+
+EXIT_DONE, EXIT_REFUSED, EXIT_DISK = 0, 1, 4
+
+
+class DiskFullError(BondloopError):
+    """There is no room for more samples."""
+
+
+class Recorder:
+    """Writes a ring into a run file.
+
+    Parameters
+    ----------
+    ring
+        Attached; it is read from its oldest sample on.
+    path
+        Of a file that does not exist yet.
+    about
+        ``description`` and ``attributes`` for the record, and ``steps``: how many ticks are wanted.
+    """
+
+    def __init__(self, ring: Ring, path: Path, about: Mapping[str, Any] | None = None) -> None:
+        about = about or {}
+        self.ring, self.path = ring, path
+        self.period = float(ring.metadata.get("period", ring.period))
+        self.wanted = int(about.get("steps", 0))
+        self.about = {
+            "segment": ring.segment.name,
+            "realtime_offset_ns": ring.realtime_offset_ns,
+            **about.get("attributes", {}),
+        }
+        self.lost = self.before = 0
+        self.trouble = ""
+        self._origin: int | None = None
+        self._first: int | None = None
+        message = "the recorder is still at work, or was killed before the run ended"
+        self.file = GrowingRun(
+            path,
+            dict(zip(ring.names, ring.units, strict=True)),
+            CYCLE,
+            rate=1.0 / self.period,
+            description=about.get("description", {}),
+            attributes={**self.about, "status": "recording", "message": message},
+        )
+        self._row_bytes = 8 * len(ring.names) + sum(np.dtype(t).itemsize for t in CYCLE.values()) + 8
+
+    def catch_up(self) -> int:
+        """Write what has come since the last time, and commit it; return how many samples that were."""
+        count = 0
+        there = self.ring.written  # what comes meanwhile waits: a few rows cost as much as a thousand
+        while self.ring.cursor < there:
+            block = self.ring.read(BLOCK)
+            if len(block):
+                self._need_room(len(block))
+                self._write(block)
+            count += len(block)
+        self.file.commit()
+        return count
+
+    def _need_room(self, rows: int) -> None:
+        # A disk that fills up in the middle of a write leaves HDF5 unable to close the file; so ask first.
+        free = shutil.disk_usage(self.path.parent).free
+        if free < RESERVE + 2 * rows * self._row_bytes:
+            raise DiskFullError(f"the disk is full: {free:,} bytes left in {self.path.parent}")
+
+    def _write(self, block: NDArray[Any]) -> None:
+        number = block["sequence"].astype(np.int64) - 1
+        if self._first is None:
+            self._first = self.before = int(number[0])
+        ticked = block["step"] >= 0
+        if self._origin is None and ticked.any():
+            # Time counts from the first tick, also for a recorder that came later.
+            at = int(np.argmax(ticked))
+            self._origin = int(number[at] - block["step"][at])
+        time = (number - (self._origin or 0)).astype(np.float64) * self.period
+        retreating = ~ticked & (block["state"] >= STATES.index("retreat"))
+        for part, chosen in (("/", ticked), ("/retreat", retreating)):
+            if not chosen.any():
+                continue
+            rows, times = (block, time) if chosen.all() else (block[chosen], time[chosen])
+            self.file.append(times, rows["channels"], {name: rows[name] for name in CYCLE}, part)
+
+    def finish(self) -> dict[str, Any]:
+        """Write what became of the run and close the file; return the attributes."""
+        attributes = self._attributes()
+        self.file.close(attributes)
+        return attributes
+
+    def _attributes(self) -> dict[str, Any]:
+        # What the ring had overwritten before this recorder came is not lost by it: `before` tells it.
+        self.lost = max(0, self.ring.lost - self.before)
+        loop = outcome(self.ring.status(), self.period, self.wanted, alive=_alive(self.ring))
+        return {
+            **self.about,
+            **loop,
+            "timing": timing(self.file.cycles(), self.period),
+            "samples_lost": self.lost,
+            "samples_before": self.before,
+            "recording": self.trouble,
+            **({"status": "stopped", "message": self.trouble} if self.trouble else {}),
+        }
+
+    @property
+    def over(self) -> bool:
+        """Whether the loop has ended, one way or another."""
+        return self.ring.state == "finalized" or not _alive(self.ring)
+
+    def run(self, stop: threading.Event) -> int:
+        """Record until the loop ends or somebody asks to stop; return the exit code."""
+        interval = min(INTERVAL, 0.25 * self.ring.slots * self.period)
+        code = EXIT_DONE
+        try:
+            while True:
+                over = self.over or stop.is_set()  # asked before reading, so that nothing comes after it
+                came = self.catch_up()
+                if over and not came:
+                    break
+                stop.wait(IDLE if over or not came else interval)
+        except DiskFullError as error:
+            self.file.commit()
+            self._tell(error)
+            code = EXIT_DISK
+        except (OSError, RuntimeError) as error:
+            self._tell(error)
+            self.file.abandon()
+            return EXIT_DISK
+        self.finish()
+        return code
+
+    def _tell(self, error: Exception) -> None:
+        self.trouble = f"recording ended after {self.file.committed} samples: {_reason(error)}"
+        sys.stderr.write(f"recorder: {self.trouble}; the loop runs on\n")
+        sys.stderr.flush()
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+        if f"errno = {number}" in text or getattr(error, "errno", None) == number:
+            return os.strerror(number).lower()
+    return text
+
+
+def _alive(ring: Ring) -> bool:
+    """Whether the loop's process is running; one that is dead but not yet buried is not."""
+    pid = int(ring.segment.header["loop_pid"][0])
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+def free_path(path: Path) -> Path:
+    """Return the path, or the first of FILE-2, FILE-3, ... that does not exist.
+
+    >>> free_path(Path("no/such/run.h5")).as_posix()
+    'no/such/run.h5'
+    """
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return free
+
+
+def main(words: list[str] | None = None) -> int:
+    """Record a loop's telemetry; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="recorder", description="Record a loop's telemetry into a run file."
+    )
+    parser.add_argument("segment", help="name of the telemetry segment, as in /dev/shm")
+    parser.add_argument("file", type=Path, help="run file to write; FILE-2 if it exists")
+    parser.add_argument("--about", help="JSON file with description and attributes; - for standard input")
+    parser.add_argument("--not-on", type=int, help="processor to keep off: that of the loop")
+    given = parser.parse_args(words)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the test, and the recorder with it, not before
+    if given.not_on is not None:
+        others = os.sched_getaffinity(0) - {given.not_on}
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, others)
+    try:
+        about = {}
+        if given.about:
+            text = sys.stdin.read() if given.about == "-" else Path(given.about).read_text(encoding="utf-8")
+            about = json.loads(text)
+        with Ring.attach(given.segment) as ring:
+            recorder = Recorder(ring, free_path(given.file), about)
+            sys.stdout.write(f"ready {recorder.path}\n")
+            sys.stdout.flush()
+            return recorder.run(stop)
+    except BondloopError as error:
+        sys.stderr.write(f"recorder: {error}\n")
+        return EXIT_REFUSED
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # HDF5 would try to write what a full disk refused once more, and abort: leave it no chance.
+    os._exit(code)

@@ -1,0 +1,284 @@
+"""A hybrid test in real time, from the check to the record: who starts whom, and who waits for what."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import platform
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.run import Run
+from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.live_line import Live, Watcher
+from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.programs import loop_program, rig_program, signal_table
+from bondloop.realtime.recorder_process import Recorders, merged_files
+from bondloop.realtime.summary import outcome, timing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.hybrid import HybridTest
+
+__all__ = ["Prepared", "prepare", "run_realtime"]
+
+LOOK = 0.1
+"""Seconds between looks at the loop."""
+RING_SECONDS = 4.0
+"""How long the recorder may be held up before samples are lost."""
+RING_BYTES = 1 << 28
+"""Most memory for the ring, where a run in lock-step would need more."""
+
+
+def run_realtime(  # noqa: PLR0913 - each is one decision
+    test: HybridTest,
+    seconds: float,
+    *,
+    link: str = "loopback://",
+    rate: float | None = None,
+    lock_step: bool = False,
+    start_rig: bool = False,
+    record: str | Path | None = None,
+    force: bool = False,
+    live: Callable[[Live], None] | None = None,
+    **options: Any,
+) -> Run:
+    """Run a test in real time.
+
+    Nothing is started before the test's check has passed. Ctrl-C brings the rig to its safe state and ends
+    the run, which is returned as far as it went.
+
+    Parameters
+    ----------
+    test
+        The test; its coupling must be sampled.
+    seconds
+        Length of the run.
+    link
+        Where the rig is: ``udp://HOST:PORT``, ``shm://NAME``, or ``loopback://``, the emulated rig in the
+        same process.
+    rate
+        Samples a second, if not the test's own.
+    lock_step
+        Loop and rig wait for each other instead of following the clock; then the run equals the rehearsal.
+    start_rig
+        Play the emulated rig in a process of its own, at the other end of `link`.
+    record
+        Run file to write; with a number added to its name if it exists. Nothing is kept if not given.
+    force
+        Run although the check did not pass.
+    live
+        Called ten times a second with how the loop is doing.
+    **options
+        Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`).
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_two_actuators
+    >>> run = run_realtime(gawthrop_two_actuators.test(), 0.1, lock_step=True)
+    >>> run.completed, len(run.time)
+    (True, 101)
+    """
+    made = prepare(
+        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, force=force,
+        options=options,
+    )  # fmt: skip
+    return made.run(record=record, live=live)
+
+
+def prepare(
+    test: HybridTest,
+    seconds: float,
+    *,
+    link: str = "loopback://",
+    rate: float | None = None,
+    lock_step: bool = False,
+    start_rig: bool = False,
+    force: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Prepared:
+    """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`."""
+    if not 0 < seconds < np.inf:
+        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
+    if not hasattr(test, "computer_tick"):
+        raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
+    if rate is not None and rate != test.rate:
+        test = test.replaced(rate=rate)
+    check = test.check()
+    if not check.passed and not force:
+        raise InputError(
+            f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "
+            "`bondloop check` tells more, force=True (--force) runs it all the same"
+        )
+    scheme = link.partition("://")[0]
+    if start_rig and scheme not in ("udp", "shm"):
+        raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
+    steps = round(seconds / test.period) + 1
+    more = dict(options or {})
+    if scheme in ("udp", "shm") and not lock_step:
+        # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
+        # and the command is there before it needs one, as in the rehearsal.
+        more.setdefault("phase", 0.5 * test.period / test.rig.substeps)
+    given = _options(test, steps, link, lock_step, more)
+    loop = loop_program(test, loopback=scheme == "loopback")
+    rig = rig_program(test, lock_step=lock_step) if start_rig else None
+    return Prepared(test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A test that is checked and built, ready to be started.
+
+    Attributes
+    ----------
+    test, seconds, steps
+        What runs, how long, and in how many ticks.
+    options
+        Of the loop.
+    loop, rig
+        The executables; None where no rig is started.
+    table
+        Tabulated signals, one row a tick; None if there are none.
+    passed
+        Whether the check has passed.
+    """
+
+    test: HybridTest
+    seconds: float
+    steps: int
+    options: LoopOptions
+    loop: Path
+    rig: Path | None
+    table: NDArray[np.float64] | None
+    passed: bool
+
+    def run(self, record: str | Path | None = None, live: Callable[[Live], None] | None = None) -> Run:
+        """Start everything, wait, and return what was recorded; arguments as in `run_realtime`."""
+        with contextlib.ExitStack() as stack:
+            if record is None:
+                path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bondloop-"))) / "run.h5"
+            else:
+                path = Path(record)
+                if not path.parent.is_dir():
+                    raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+            link = self.options.link
+            if self.rig is not None:
+                rig = RigProcess(self.rig, self._rig_options(link))
+                stack.callback(rig.close)
+                link = rig.link
+            loop = LoopProcess(self.loop, replace(self.options, link=link), self.table)
+            stack.callback(loop.close)
+            recorders = Recorders(loop.name, path, self._about(link), self.options.cpu)
+            stack.callback(recorders.close)
+            return self._watched(loop, recorders, live, keep=record is not None)
+
+    def _rig_options(self, link: str) -> RigOptions:
+        # It waits longer for the loop than the loop for it: the loop's own stop comes first.
+        given = self.options
+        paced = 0 if given.lock_step else given.priority
+        return RigOptions(link=link, timeout=2 * given.timeout, priority=paced)
+
+    def _watched(
+        self, loop: LoopProcess, recorders: Recorders, live: Callable[[Live], None] | None, *, keep: bool
+    ) -> Run:
+        watcher = Watcher(loop.ring)
+        began = time.monotonic()
+        with interrupts() as asked:
+            if not self.options.start:
+                loop.mailbox.start()
+            told = 0
+            while loop.running:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    loop.wait(LOOK)
+                recorders.look_after()
+                if live is not None:
+                    live(watcher.look())
+                if len(asked) > told:
+                    if told:
+                        loop.send(signal.SIGTERM)
+                    else:
+                        loop.mailbox.stop()
+                    told = len(asked)
+        wall = time.monotonic() - began
+        recorders.finish()
+        known = outcome(loop.status(), self.test.period, self.steps, alive=False)
+        if asked and not known["cause"] and known["status"] != "completed":
+            known["message"] = f"the operator stopped it after {known['steps']} of {self.steps} ticks"
+        merged, cycles = merged_files(recorders.paths)
+        attributes = {
+            **merged.attributes,
+            **known,
+            "timing": timing(cycles, self.test.period),
+            "wall_seconds": wall,
+            "notes": [line for line in loop.said.splitlines() if line.strip()],
+            "recording": "; ".join(recorders.troubles),
+            "samples_missing": known["steps"] - len(merged),
+            "files": [str(p) for p in recorders.paths] if keep else [],
+        }
+        return Run(replace(merged, attributes=attributes))
+
+    def _about(self, link: str) -> dict[str, Any]:
+        """Return what the recorder writes into the file beside the samples."""
+        import bondloop
+
+        options = self.options
+        return {
+            "steps": self.steps,
+            "description": {
+                **self.test.describe(),
+                "seconds": self.seconds,
+                "every": 1,
+                "realtime": {
+                    "link": link,
+                    "lock_step": options.lock_step,
+                    "own_rig": self.rig is not None,
+                    "priority": options.priority,
+                    "cpu": options.cpu,
+                    "spin": options.spin,
+                    "overrun": options.overrun,
+                },
+            },
+            "attributes": {
+                "backend": "c",
+                "backend_message": "",
+                "lock_step": options.lock_step,
+                "check_passed": self.passed,
+                "seed": self.test.seed,
+                "versions": {
+                    "bondloop": bondloop.__version__,
+                    "numpy": np.__version__,
+                    "python": platform.python_version(),
+                },
+                "machine": f"{platform.node()} {platform.release()} {platform.machine()}",
+                "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+            },
+        }
+
+
+def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:
+    known = set(LoopOptions.__dataclass_fields__)
+    own = {"link", "steps", "lock_step", "start", "slots"}
+    for name in given:
+        if name not in known - own:
+            raise InputError(unknown_name("option", name, sorted(known - own), where="the loop"))
+    if test.interlock is not None:
+        given.setdefault("retreat", float(test.interlock.retreat))
+    made = LoopOptions(link=link, steps=steps, lock_step=lock_step, **given)
+    row_bytes = 64 + 8 * len(test.computer_tick.channels) + 63
+    if lock_step:
+        # Faster than any recorder, so the ring takes it all. The loop starts at once: before the start it
+        # would move the rig on, and the two would no longer be in step with the rehearsal.
+        rows = steps + int(made.retreat * test.rate) + 64
+        return replace(made, start=True, slots=max(8192, min(rows, RING_BYTES // row_bytes)))
+    rows = int(RING_SECONDS * test.rate)
+    return replace(made, start=False, slots=max(8192, min(rows, RING_BYTES // row_bytes)))

@@ -1,0 +1,226 @@
+"""A run file that grows while the run goes on, in the layout of every run file.
+
+It is written in HDF5's single-writer, multiple-reader mode: others may read it meanwhile, and when the writer
+is killed the file still opens. Rows count once they are committed: the number of complete rows reaches the
+file after the rows themselves, and a reader looks at no others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.records.hdf5 import FORMAT, SCHEMA
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["GrowingRun"]
+
+ROOM = 65536
+"""Bytes for the attributes, which are written again at the end: nothing can be added to the file then."""
+SHORTEST, LONGEST = 128, 4096
+"""Rows in a chunk."""
+
+
+class GrowingRun:
+    """A run file that is being written.
+
+    Parameters
+    ----------
+    path
+        Of a file that must not exist yet.
+    units
+        Unit of each channel by name.
+    cycle
+        Integer types of what is kept of each cycle beside the channels, by name.
+    rate
+        Samples a second, for the size of the chunks.
+    description, attributes
+        As in `Record`; the attributes can be replaced later.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bondloop.records import Record
+    >>> path = Path(tempfile.mkdtemp()) / "run.h5"
+    >>> file = GrowingRun(path, {"x": "m"}, {"step": "<i8"}, rate=1000)
+    >>> file.append(np.array([0.0, 0.001]), np.array([[1.0], [2.0]]), {"step": np.array([0, 1])})
+    >>> file.commit()
+    >>> len(Record.load(path))
+    2
+    >>> file.close({"status": "completed"})
+    >>> Record.load(path)
+    <Record: 2 samples, 1 channel, 0 to 0.001 s, completed>
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        units: Mapping[str, str],
+        cycle: Mapping[str, str],
+        *,
+        rate: float,
+        description: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        import h5py
+
+        self.path = os.fspath(path)
+        given = dict(attributes or {})
+        try:
+            # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
+            self._file = h5py.File(path, "x", libver=("v110", "v110"), track_order=True)
+        except OSError as error:
+            exists = os.path.exists(path)  # noqa: PTH110 - a path of any kind
+            why = "it exists already, and is not overwritten" if exists else error.strerror or str(error)
+            raise InputError(f"cannot write {path}: {why}") from error
+        file = self._file
+        file.attrs["format"] = FORMAT
+        file.attrs["schema"] = SCHEMA
+        file.attrs["status"] = _status(given)
+        chunk = int(np.clip(0.5 * rate, SHORTEST, LONGEST))
+        self._parts = {
+            name: _Part(file if name == "/" else file.create_group(name), units, cycle, chunk)
+            for name in ("/", "/retreat")
+        }
+        file["description"] = json.dumps(dict(description or {}))
+        text = json.dumps(given).encode()
+        self._room = max(ROOM, 2 * len(text))
+        self._attributes = file.create_dataset("attributes", data=np.array(text, dtype=f"S{self._room}"))
+        file.swmr_mode = True
+
+    @property
+    def rows(self) -> int:
+        """Rows of the run so far."""
+        return self._parts["/"].rows
+
+    @property
+    def committed(self) -> int:
+        """Rows of the run that the file holds for certain."""
+        return self._parts["/"].rows_committed
+
+    def append(
+        self,
+        time: NDArray[np.float64],
+        values: NDArray[np.float64],
+        cycle: Mapping[str, NDArray[Any]],
+        part: str = "/",
+    ) -> None:
+        """Append rows; they count from the next `commit` on.
+
+        Parameters
+        ----------
+        time
+            Seconds, shape (n,).
+        values
+            Of all channels, shape (n, channels).
+        cycle
+            What is kept of each cycle, by name.
+        part
+            ``"/"``, or ``"/retreat"`` for cycles in which no tick was executed.
+        """
+        if len(time):
+            self._parts[part].append(time, values, cycle)
+
+    def cycles(self) -> dict[str, NDArray[Any]]:
+        """Return what was kept of each cycle so far."""
+        return self._parts["/"].cycles()
+
+    def commit(self) -> None:
+        """Let the file hold all rows so far, whatever becomes of this process."""
+        if any(part.pending for part in self._parts.values()):
+            self._file.flush()
+            for part in self._parts.values():
+                part.commit()
+
+    def close(self, attributes: Mapping[str, Any]) -> None:
+        """Commit, replace the attributes, and close the file."""
+        self.commit()
+        text = json.dumps(dict(attributes)).encode()
+        if len(text) > self._room:
+            text = json.dumps({"status": attributes.get("status", ""), "message": "too long"}).encode()
+        self._attributes[()] = np.array(text, dtype=f"S{self._room}")
+        self._attributes.flush()
+        self._file.attrs.modify("status", _status(attributes))
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Leave the file as it is on the disk, after a write has failed: what was committed can be read.
+
+        HDF5 cannot close a file whose end it could not write; it would try again, and crash. So nothing is
+        closed, and the process should end with ``os._exit``.
+        """
+        _ABANDONED.append(self)
+
+
+_ABANDONED: list[GrowingRun] = []
+"""Kept, since to forget a file would close it."""
+
+
+class _Part:
+    """Time, channels and cycles of one part of the file."""
+
+    def __init__(self, group: Any, units: Mapping[str, str], cycle: Mapping[str, str], chunk: int) -> None:
+        def column(where: Any, name: str, kind: str) -> Any:
+            fill = np.nan if kind == "<f8" else 0
+            return where.create_dataset(
+                name, shape=(0,), maxshape=(None,), chunks=(chunk,), dtype=kind, fillvalue=fill
+            )
+
+        self._time = column(group, "time", "<f8")
+        self._time.attrs["unit"] = "s"
+        channels = group.create_group("channels", track_order=True)
+        self._channels: Sequence[Any] = [column(channels, name, "<f8") for name in units]
+        for dataset, unit in zip(self._channels, units.values(), strict=True):
+            dataset.attrs["unit"] = unit
+        loop = group.create_group("loop", track_order=True)
+        self._cycle = {name: column(loop, name, kind) for name, kind in cycle.items()}
+        self._committed = group.create_dataset("committed", data=np.int64(0))
+        self.rows = self.rows_committed = 0
+
+    @property
+    def pending(self) -> bool:
+        return self.rows > self.rows_committed
+
+    def append(
+        self, time: NDArray[np.float64], values: NDArray[np.float64], cycle: Mapping[str, NDArray[Any]]
+    ) -> None:
+        from h5py import h5s
+
+        begin, count = self.rows, len(time)
+        end = begin + count
+        # Below h5py's comfort, which costs three times what the writing itself does.
+        here, there = h5s.create_simple((count,)), h5s.create_simple((end,))
+        there.select_hyperslab((begin,), (count,))
+
+        def put(dataset: Any, column: NDArray[Any]) -> None:
+            dataset.id.set_extent((end,))
+            dataset.id.write(here, there, column)
+
+        put(self._time, np.ascontiguousarray(time, dtype="<f8"))
+        columns = np.ascontiguousarray(values.T, dtype="<f8")
+        for dataset, column in zip(self._channels, columns, strict=True):
+            put(dataset, column)
+        for name, dataset in self._cycle.items():
+            put(dataset, np.ascontiguousarray(cycle[name]))
+        self.rows = end
+
+    def cycles(self) -> dict[str, NDArray[Any]]:
+        return {name: dataset[: self.rows] for name, dataset in self._cycle.items()}
+
+    def commit(self) -> None:
+        if self.pending:
+            self._committed[()] = self.rows
+            self._committed.flush()
+            self.rows_committed = self.rows
+
+
+def _status(attributes: Mapping[str, Any]) -> Any:
+    return np.array(str(attributes.get("status", "")).encode(), dtype="S32")

@@ -1,0 +1,91 @@
+"""`bondloop identify`: table, model file, figure; and words where it cannot."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bondloop.transfer.process import Process, second_order
+
+TRUE = second_order(0.97, 24.0, 0.55, delay=0.0052)
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A CSV file of 3 s at 1 kHz of a rig with known dynamics, 40 dB of noise."""
+    rng = np.random.default_rng(3)
+    t = np.arange(3000) * 1e-3
+    u = 2e-3 * rng.normal(size=3000)
+    y = TRUE.simulate(u, 1e-3)
+    y += 0.01 * y.std() * rng.normal(size=3000)
+    path = tmp_path / "rig.csv"
+    head = "time [s],command [m],position [m]"
+    np.savetxt(path, np.column_stack([t, u, y]), delimiter=",", header=head, comments="", fmt="%.9g")
+    return path
+
+
+def test_one_model_with_file_and_figure(bondloop, recorded, tmp_path):
+    model, figure = tmp_path / "m.json", tmp_path / "m.png"
+    words = (
+        "--input",
+        "command",
+        "--output",
+        "position",
+        "--model",
+        "G2D",
+        "--save",
+        model,
+        "--figure",
+        figure,
+    )
+    result = bondloop("identify", recorded, *words)
+    assert result.exit_code == 0, result.stderr
+    assert "G2D: (0.9" in result.stdout
+    assert "residuals are white" in result.stdout
+    G = Process.load(model)
+    assert G.delay == pytest.approx(TRUE.delay, abs=1e-4)
+    assert G.response([10.0, 30.0]) == pytest.approx(TRUE.response([10.0, 30.0]), rel=0.01)
+    about = json.loads(model.read_text())["about"]
+    assert (about["model"], about["source"], about["output_unit"]) == ("G2D", "rig.csv", "m")
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_auto_ranks_and_recommends(bondloop, recorded):
+    result = bondloop("identify", recorded, "-u", "command", "-y", "position", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["recommended"] == "G2D"
+    assert len(found["models"]) == 9
+    assert found["sample_period"] == pytest.approx(1e-3)
+    best = next(m for m in found["models"] if m["model"] == "G2D")
+    delay = best["parameters"]["delay"]
+    assert delay["low"] < 0.0052 < delay["high"]
+
+
+def test_a_phrase_names_the_model(bondloop, recorded):
+    result = bondloop("identify", recorded, "-u", "command", "-y", "position", "-m", "2 poles, 1 zero, delay")
+    assert result.exit_code == 0
+    assert "2 poles, 1 zero, delay: (" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-u", "comand", "-y", "position"), "did you mean 'command'"),
+        (("-u", "command", "-y", "position", "-m", "G9X"), "cannot tell which model"),
+        (("-u", "command", "-y", "position", "-m", "2 poles, 3 zeros"), "improper"),
+        (("-u", "command", "-y", "position", "-m", "G2D", "--max-delay", "30"), "longer than the record"),
+        (("-u", "command", "-y", "position", "--save", "nowhere/m.json"), "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(bondloop, recorded, words, message):
+    result = bondloop("identify", recorded, *words)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_missing_file(bondloop, tmp_path):
+    result = bondloop("identify", tmp_path / "none.csv", "-u", "a", "-y", "b")
+    assert result.exit_code == 1
+    assert "there is no file" in result.stderr

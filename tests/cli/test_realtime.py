@@ -1,0 +1,150 @@
+"""`bondloop realtime`, `bondloop rig`, `bondloop export c`: what they print, write and return."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.hybrid import Run
+from bondloop.papers import gawthrop_two_actuators
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the executive runs on Linux")
+
+TEST = "gawthrop-two-actuators"
+QUICK = ("--retreat", 0.02)
+BONDLOOP = [sys.executable, "-c", "from bondloop.cli.main import app; app()"]
+
+
+@contextlib.contextmanager
+def started(*words):
+    """Start the command in a group of its own, as a terminal does."""
+    child = subprocess.Popen(
+        [*BONDLOOP, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+
+
+def test_a_short_run_ends_with_a_summary_and_files(bondloop, tmp_path):
+    path = tmp_path / "new" / "run.h5"
+    result = bondloop("realtime", TEST, "--seconds", 0.1, "--out", path, "--link", "loopback://", *QUICK)
+    assert result.exit_code == 0
+    assert "0.1 s at 1,000 Hz over loopback://" in result.stdout
+    assert "101 ticks: " in result.stdout
+    assert "wake-up latency" in result.stdout
+    assert "Transfer system 1 followed" in result.stdout
+    for name in ("run.h5", "run-overview.png", "run-latency.png"):
+        assert f"wrote {path.parent / name}" in result.stdout
+        assert (path.parent / name).stat().st_size > 1000
+    assert len(Run.load(path).time) == 101
+
+
+def test_lock_step_with_a_rig_of_its_own_as_json(bondloop, tmp_path):
+    words = ("--seconds", 0.1, "--lock-step", "-o", tmp_path / "run.h5", "--json", *QUICK)
+    result = bondloop("realtime", TEST, *words, "--rate", 500, "--no-figures")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["test"] == TEST
+    assert found["completed"] is True
+    assert found["steps"] == 51
+    assert (found["cause"], found["cause_words"], found["samples_missing"]) == (0, "no trip", 0)
+    assert found["files"] == [str(tmp_path / "run.h5")]
+    rehearsal = gawthrop_two_actuators.test().replaced(rate=500.0).run(0.1)
+    assert (Run.load(tmp_path / "run.h5")["command[0]"] == rehearsal["command[0]"]).all()
+
+
+def test_a_dry_run_builds_and_starts_nothing(bondloop, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = bondloop("realtime", TEST, "--seconds", 1, "--dry")
+    assert result.exit_code == 0
+    assert "the check has passed" in result.stdout
+    assert "1,001 ticks at 1,000 Hz" in result.stdout
+    assert "nothing started" in result.stdout
+    found = json.loads(bondloop("realtime", TEST, "--dry", "--link", "udp://10.0.0.7:5005", "--json").stdout)
+    assert found["link"] == "udp://10.0.0.7:5005"
+    assert found["rig"] is None, "a link that is named has its rig already"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_test_that_fails_its_check_is_not_started(bondloop, tmp_path):
+    result = bondloop("realtime", TEST, "--set", "controller=direct", "-o", tmp_path / "run.h5")
+    assert result.exit_code == 1
+    assert "the check has not passed, so nothing was started" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_run_file_has_its_ending(bondloop, tmp_path):
+    result = bondloop("realtime", TEST, "--seconds", 0.1, "-o", tmp_path / "run")
+    assert result.exit_code == 1
+    assert "ends in .h5" in result.stderr
+
+
+def test_ctrl_c_still_gives_the_summary_and_the_file(tmp_path):
+    path = tmp_path / "run.h5"
+    words = ("--seconds", 60, "-o", path, "--link", "loopback://", "--no-figures", *QUICK)
+    with started("realtime", TEST, *words) as child:
+        pause = threading.Event()
+        while not (path.exists() and _rows(path) > 20):
+            assert child.poll() is None, child.stderr.read()
+            pause.wait(0.02)
+        os.killpg(child.pid, signal.SIGINT)  # to everybody in the terminal, as the keyboard does
+        said, trouble = child.communicate()
+    assert child.returncode == 1, trouble
+    assert "Traceback" not in trouble
+    assert "operator" in said
+    assert f"wrote {path}" in said
+    assert 20 < len(Run.load(path).time) < 60_001
+
+
+def _rows(path):
+    with contextlib.suppress(InputError):
+        return len(Run.load(path).time)
+    return 0
+
+
+def test_a_rig_of_ones_own_and_a_loop_that_finds_it(bondloop, tmp_path):
+    with started("rig", TEST, "--link", "udp://127.0.0.1:0", "--json") as rig:
+        first = json.loads(rig.stdout.readline())
+        assert (first["test"], first["event"]) == (TEST, "listening")
+        words = ("--seconds", 0.1, "--link", first["link"], "--lock-step", "--no-figures", "--json", *QUICK)
+        result = bondloop("realtime", TEST, *words, "-o", tmp_path / "run.h5")
+        assert json.loads(result.stdout)["completed"] is True
+        rig.send_signal(signal.SIGINT)
+        said, trouble = rig.communicate()
+    assert rig.returncode == 0, trouble
+    events = [json.loads(line)["event"] for line in said.splitlines()]
+    assert ["a loop came" in events[0], "the loop has gone" in events[1]] == [True, True]
+    # At its own, finer steps the rig moves as in the rehearsal, but for rounding.
+    rehearsal = gawthrop_two_actuators.test().run(0.1)
+    largest = abs(rehearsal["command[0]"]).max()
+    assert abs(Run.load(tmp_path / "run.h5")["command[0]"] - rehearsal["command[0]"]).max() < 1e-9 * largest
+
+
+def test_a_rig_that_does_not_fit_is_refused(bondloop):
+    result = bondloop("rig", TEST, "--rate", 1234)
+    assert result.exit_code == 1
+    assert "a whole multiple of the test's 1000 Hz" in result.stderr
+
+
+def test_export_says_how_to_build_it(bondloop, tmp_path):
+    result = bondloop("export", "c", TEST, tmp_path / "c")
+    assert result.exit_code == 0
+    assert f"make -C {tmp_path / 'c'}" in result.stdout
+    shutil.rmtree(tmp_path / "c")
+    found = json.loads(bondloop("export", "c", TEST, tmp_path / "c", "--json").stdout)
+    assert str(tmp_path / "c" / "Makefile") in found["files"]

@@ -1,0 +1,242 @@
+"""A test in real time, from the check to the record; without a clock, the numbers of the rehearsal."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.hybrid import Run
+from bondloop.papers import gawthrop_two_actuators
+from bondloop.program.signals import table
+from bondloop.realtime import session
+from bondloop.realtime.programs import rig_program, signal_table
+from bondloop.realtime.recorder_process import merged_files
+from bondloop.realtime.session import prepare, run_realtime
+from bondloop.realtime.shared import FOLDER, PREFIX
+from bondloop.records import Record
+from bondloop.records.hdf5 import read_cycles, read_run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the executive runs on Linux")
+
+SECONDS = 0.2
+RETREAT = 0.02
+SHM = f"shm://test-session-{os.getpid()}"
+LINKS = [pytest.param(url, id=url.partition(":")[0]) for url in ("loopback://", SHM, "udp://127.0.0.1:0")]
+
+
+@pytest.fixture(scope="module")
+def test():
+    return gawthrop_two_actuators.test()
+
+
+@pytest.fixture(scope="module")
+def rehearsal(test):
+    return test.run(SECONDS)
+
+
+def has_rig(link):
+    return not link.startswith("loopback")
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_lock_step_is_the_rehearsal_to_the_last_bit(test, rehearsal, link):
+    run = run_realtime(test, SECONDS, link=link, lock_step=True, start_rig=has_rig(link), retreat=RETREAT)
+    assert run.completed
+    np.testing.assert_array_equal(run.time, rehearsal.time)
+    shared = [name for name in run.record if name in rehearsal.record]
+    assert {"command[0]", "desired.displacement[0]", "actual.displacement[1]", "force[1]"} <= set(shared)
+    for name in shared:
+        np.testing.assert_array_equal(run[name], rehearsal[name], err_msg=name)
+        assert run.record.units[name] == rehearsal.record.units[name]
+    assert run.verdict == rehearsal.verdict
+
+
+def test_a_table_of_signals_is_the_rehearsals():
+    """A ground motion, say, is no formula: the loop reads it row by row."""
+    t = np.linspace(0.0, 1.0, 37)
+    test = gawthrop_two_actuators.test()
+    name = next(iter(test.excitation))
+    test = test.replaced(excitation={**test.excitation, name: _tabulated(t, 1e-3 * np.sin(20 * t))})
+    assert signal_table(test, 11).shape == (11, 2 * len(test.tables))
+    run = run_realtime(test, SECONDS, lock_step=True, retreat=RETREAT)
+    rehearsal = test.run(SECONDS)
+    for channel in ("command[0]", "command[1]", name):
+        np.testing.assert_array_equal(run[channel], rehearsal[channel])
+
+
+def _tabulated(t, values):
+    return table.Table(t, values)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_on_the_clock_every_tick_is_recorded(test, link, tmp_path):
+    """How well the clock is kept is the machine's business; that every tick is in the file is ours."""
+    path, seen = tmp_path / "run.h5", []
+    run = run_realtime(
+        test,
+        SECONDS,
+        link=link,
+        start_rig=has_rig(link),
+        record=path,
+        live=seen.append,
+        retreat=RETREAT,
+        stale=0,
+    )
+    assert run.completed
+    attributes = run.record.attributes
+    assert attributes["files"] == [str(path)]
+    assert attributes["samples_lost"] == 0
+    assert attributes["steps"] == len(run.time) == 201
+    cycles = read_cycles(path)
+    np.testing.assert_array_equal(cycles["step"], np.arange(201))
+    assert (np.diff(cycles["time_ns"]) > 0).all()
+    assert seen[-1].state == "finalized"
+    assert seen[-1].time == pytest.approx(SECONDS)
+    retreat = read_run(path, part="/retreat")
+    assert retreat["command[0]"][-1] == 0.0, "the rig is left at its safe command"
+    assert retreat.time[0] == pytest.approx(run.time[-1] + test.period)
+    loaded = Run.load(path)
+    assert loaded.completed
+    np.testing.assert_array_equal(loaded["command[0]"], run["command[0]"])
+    assert loaded.record.description["realtime"]["lock_step"] is False
+    # With the rig in the same process nothing depends on the clock.
+    if not has_rig(link):
+        np.testing.assert_array_equal(run["command[0]"], test.run(SECONDS)["command[0]"])
+
+
+def test_nothing_is_left_in_shared_memory(test):
+    before = set(FOLDER.glob(f"{PREFIX}*"))
+    run_realtime(test, 0.05, link=SHM, lock_step=True, start_rig=True, retreat=RETREAT)
+    assert set(FOLDER.glob(f"{PREFIX}{os.getpid()}*")) <= before
+
+
+class Killed:
+    """Kills processes once the file holds some samples, looking whenever the session looks at the loop."""
+
+    def __init__(self, monkeypatch, path, victims):
+        self.path, self.victims, self.rows_then = path, victims, None
+        self.processes = {}
+        for word in ("LoopProcess", "RigProcess", "Recorders"):
+            monkeypatch.setattr(session, word, self._remembering(word, getattr(session, word)))
+
+    def _remembering(self, word, kind):
+        def made(*given, **named):
+            self.processes[word] = process = kind(*given, **named)
+            return process
+
+        return made
+
+    def __call__(self, live):
+        if self.rows_then is None and self.path.exists():
+            rows = len(Record.load(self.path))
+            if rows > 50:
+                self.time_then = live.time
+                self.rows_then = rows
+                for word in self.victims:
+                    os.kill(self.processes[word].pid, signal.SIGKILL)
+
+
+def test_after_kill_9_of_everything_the_file_holds_all_but_the_last_second(test, tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    killed = Killed(monkeypatch, path, ["LoopProcess", "RigProcess", "Recorders"])
+    run = run_realtime(test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=0)
+    assert not run.completed
+    assert run.record.attributes["message"].startswith("the loop's process died after")
+    found = Record.load(path)
+    assert found.attributes["status"] == "recording"
+    assert len(found) >= killed.rows_then
+    assert found.time[-1] > killed.time_then - 1.0
+    np.testing.assert_allclose(np.diff(found.time), test.period, rtol=1e-9)
+    assert np.isfinite(found["command[0]"]).all()
+    # The session lived, and had the rest from the ring.
+    assert run.record.attributes["steps"] == len(run.time) >= len(found)
+
+
+def test_a_killed_recorder_has_a_successor_and_the_loop_runs_on(test, tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    killed = Killed(monkeypatch, path, ["Recorders"])
+    # Long enough for a second recorder to start; with the rig in the same process the numbers are known.
+    run = run_realtime(test, 2.0, record=path, live=killed, stale=0, retreat=RETREAT)
+    assert killed.rows_then is not None
+    assert run.completed
+    assert run.record.attributes["files"] == [str(path), str(tmp_path / "run-2.h5")]
+    assert run.record.attributes["recording"] == "recorder 1 died of signal 9"
+    whole = test.run(2.0)
+    np.testing.assert_array_equal(run.time, whole.time)
+    np.testing.assert_array_equal(run["command[1]"], whole["command[1]"])
+    merged, cycles = merged_files([path, tmp_path / "run-2.h5"])
+    assert len(merged) == len(cycles["step"]) == len(whole.time)
+
+
+def test_a_killed_rig_ends_in_the_safe_state(test, tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    killed = Killed(monkeypatch, path, ["RigProcess"])
+    run = run_realtime(
+        test, 60.0, link=SHM, start_rig=True, record=path, live=killed, retreat=RETREAT, stale=100
+    )
+    assert not run.completed
+    assert run.record.attributes["cause_words"] == "the link to the rig was lost"
+    assert run.verdict.startswith("The run was stopped: the link to the rig was lost at t = ")
+    assert read_run(path, part="/retreat")["command[0]"][-1] == 0.0
+
+
+def test_ctrl_c_stops_safely_and_keeps_the_record(test, tmp_path):
+    path = tmp_path / "run.h5"
+
+    def interrupt(live):
+        if live.time > 0.02:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    handler = signal.getsignal(signal.SIGINT)
+    run = run_realtime(test, 60.0, record=path, live=interrupt, retreat=RETREAT)
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert not run.completed
+    assert "operator" in run.record.attributes["message"]
+    assert 20 < len(run.time) < 60_001
+    assert read_run(path, part="/retreat")["command[0]"][-1] == 0.0
+    assert len(Run.load(path).time) == len(run.time)
+
+
+def test_nothing_moves_before_the_check_passes(monkeypatch):
+    test = gawthrop_two_actuators.test(controller="direct")
+    monkeypatch.setattr(session, "LoopProcess", None)
+    with pytest.raises(InputError, match="the check has not passed, so nothing was started: the loop is"):
+        run_realtime(test, SECONDS)
+    assert not prepare(test, SECONDS, force=True).passed
+
+
+def test_what_cannot_be(test, tmp_path):
+    with pytest.raises(InputError, match=r"reached by udp:// or shm://; found loopback://"):
+        prepare(test, SECONDS, start_rig=True)
+    with pytest.raises(InputError, match="positive and finite; found -1"):
+        prepare(test, -1.0)
+    with pytest.raises(InputError, match="unknown option 'prioritty' of the loop; did you mean 'priority'"):
+        prepare(test, SECONDS, options={"prioritty": 3})
+    with pytest.raises(InputError, match="a whole multiple of the test's 1000 Hz; found 1500 Hz"):
+        rig_program(test, rate=1500.0)
+    with pytest.raises(InputError, match="there is no folder"):
+        prepare(test, SECONDS).run(record=tmp_path / "none" / "run.h5")
+    with pytest.raises(InputError, match="no rig"):
+        run_realtime(test, SECONDS, link=f"shm://nobody-{time.monotonic_ns()}", timeout=0.05)
+
+
+def test_another_rate_is_another_test(test):
+    made = prepare(test, SECONDS, rate=500.0)
+    assert made.steps == 101
+    assert made.test.period == 2e-3
+
+
+def test_it_runs_in_a_thread_too(test):
+    """Signals go to the main thread only; elsewhere there is nothing to catch."""
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(run_realtime(test, 0.05, lock_step=True, retreat=RETREAT))
+    )
+    thread.start()
+    thread.join()
+    assert found[0].completed
