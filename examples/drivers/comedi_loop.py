@@ -30,13 +30,10 @@ if TYPE_CHECKING:
     from bondloop.realtime.session import Prepared
 
 HERE = Path(__file__).parent
-LIBRARY = ("-Wl,--no-as-needed", "-lcomedi")
 
 
-def build(
-    tick: Tick, safe: Mapping[str, float] | None = None, *, stub: bool = False, options: Sequence[str] = ()
-) -> Path:
-    """Build the loop with the driver, or take it from the cache; return the executable.
+def build(tick: Tick, safe: Mapping[str, float] | None = None, options: Sequence[str] = ()) -> Path:
+    """Build the loop with the driver and the stub, a board that does not exist; return the executable.
 
     Parameters
     ----------
@@ -44,19 +41,16 @@ def build(
         The computer's tick, `HybridTest.computer_tick`.
     safe
         Commands in the safe state, by name.
-    stub
-        Use a board that does not exist instead of the library, which Debian has as libcomedi-dev.
     options
         Further options of the compiler.
     """
     files = loop_sources(tick, safe=safe, drivers=[HERE / "link_comedi.c"])
-    if stub:
-        for path in sorted((HERE / "stub").glob("comedi*.[ch]")):
-            files[path.name] = path.read_text(encoding="utf-8")
+    for path in sorted((HERE / "stub").glob("comedi*.[ch]")):
+        files[path.name] = path.read_text(encoding="utf-8")
     using = compiler()
     if using is None:
         raise CompileError("no C compiler found; 'pip install ziglang' brings one")
-    return build_program(files, f"{tick.name}-loop", using, extra=(*options, *(() if stub else LIBRARY)))
+    return build_program(files, f"{tick.name}-loop", using, extra=options)
 
 
 def run(
@@ -77,9 +71,13 @@ def with_driver(
     test: HybridTest, seconds: float, link: str, *, stub: bool = False, **options: Any
 ) -> Prepared:
     """Check the test and build it with the driver; start nothing."""
+    if not stub:
+        return prepare(
+            test, seconds, link=link, drivers=[HERE / "link_comedi.c"], libraries=["comedi"], options=options
+        )
     made = prepare(test, seconds, link=link, options=options)
     safe = dict.fromkeys(command_names(test.computer_tick), safe_position(test))
-    return replace(made, loop=build(test.computer_tick, safe, stub=stub))
+    return replace(made, loop=build(test.computer_tick, safe))
 
 
 def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[str, float]]:

@@ -26,7 +26,7 @@ def example(path):
 
 def built(safe=0.01):
     tick = make_computer("with_comedi")
-    return example(FOLDER / "comedi_loop.py").build(tick, {"command": safe}, stub=True, options=STRICT)
+    return example(FOLDER / "comedi_loop.py").build(tick, {"command": safe}, options=STRICT)
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +216,10 @@ def test_watching_what_is_measured_without_starting(board):
     test = example(FOLDER.parent / "first_hybrid_test.py").test()
     link = f"comedi://{board}?out=0,0.005&in=3,200&in=0,0.005&in=1,1"
     watching = example(FOLDER / "comedi_loop.py").watch(test, link, stub=True)
-    until(lambda: next(watching) == {"measured.force": pytest.approx(200 * volts(round(STEPS * 11 / 20)))})
-    watching.close()
+    force = pytest.approx(200 * volts(round(STEPS * 11 / 20)))
+    try:
+        until(lambda: next(watching)["measured.force"] == force)
+        assert set(next(watching)) == {"measured.force", "measured.displacement", "measured.velocity"}
+    finally:
+        watching.close()
     assert set(written(board)[2]) == {32768}  # 0 V, or as near as 16 bits come

@@ -61,6 +61,15 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
             help="Seconds of the way to the safe position; the interlock's if left out, 1 if there is none.",
         ),
     ] = None,
+    driver: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--driver", help="C file of a link of your own, link_NAME.c for NAME://...; repeatable."
+        ),
+    ] = None,
+    library: Annotated[
+        list[str] | None, typer.Option("--library", help="Library that a driver needs, by name; repeatable.")
+    ] = None,
     settings: Setting = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Run file; out/NAME/realtime.h5 if left out.")
@@ -87,6 +96,8 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         rate=rate,
         lock_step=lock_step,
         start_rig=own_rig,
+        drivers=driver or [],
+        libraries=library or [],
         force=force,
         options={
             "priority": priority,

@@ -237,7 +237,7 @@ class Wiring:
                 difference = byname[f"force{suffix}"] - used
                 channels.append(Channel(f"synchronisation.force{suffix}", difference, "N"))
                 for word in ("displacement", "velocity"):
-                    if word in test.rig.sensors and not alone:
+                    if alone or word in test.rig.sensors:
                         value = self.computer.measured[word][i]
                         channels.append(Channel(f"measured.{word}{suffix}", value, MEASURED[word]))
         return channels

@@ -62,6 +62,7 @@ def build_loop(
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
     drivers: Sequence[Path] = (),
+    libraries: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> Path:
     """Build the loop, or take it from the cache; return the executable.
@@ -78,12 +79,15 @@ def build_loop(
     bounds
         Largest believable magnitudes of measured values by name.
     drivers
-        C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``.
+        C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers and further
+        sources beside them are not looked for.
+    libraries
+        Libraries that the drivers need, by name: ``"comedi"`` for ``-lcomedi``.
     about
         Kept in the telemetry's metadata.
     """
     sources, large = _loop_files(tick, rig, safe, bounds, drivers, about)
-    return _built(sources, f"{tick.name}-loop", large)
+    return _built(sources, f"{tick.name}-loop", large, libraries)
 
 
 def build_rig(
@@ -154,6 +158,8 @@ def _loop_files(
         scheme = path.stem.removeprefix("link_")
         if path.suffix != ".c" or not path.stem.startswith("link_") or scheme in schemes:
             raise InputError(f"a driver is a file link_NAME.c with a new name; found {path.name}")
+        if not path.is_file():
+            raise InputError(f"there is no driver {path}")
         files[path.name] = path.read_text(encoding="utf-8")
         schemes.append(scheme)
     rig_end: Ends | None = None
@@ -186,9 +192,11 @@ def _hand_written(names: Sequence[str]) -> dict[str, str]:
     return files | {f"{n}.c": (folder / f"{n}.c").read_text(encoding="utf-8") for n in names}
 
 
-def _built(sources: dict[str, str], name: str, large: bool) -> Path:
+def _built(sources: dict[str, str], name: str, large: bool, libraries: Sequence[str] = ()) -> Path:
     need_linux()
     using = compiler()
     if using is None:
         raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
-    return build_program(sources, name, using, large=large)
+    # A library is named before the objects that need it.
+    extra = ("-Wl,--no-as-needed", *(f"-l{library}" for library in libraries)) if libraries else ()
+    return build_program(sources, name, using, large=large, extra=extra)

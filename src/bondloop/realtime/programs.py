@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["loop_program", "rig_program", "safe_position", "signal_table"]
 
 
-def loop_program(test: HybridTest, *, loopback: bool) -> Path:
+def loop_program(
+    test: HybridTest, *, loopback: bool, drivers: Sequence[Path] = (), libraries: Sequence[str] = ()
+) -> Path:
     """Build the program of a test's loop.
 
     Parameters
@@ -28,10 +31,13 @@ def loop_program(test: HybridTest, *, loopback: bool) -> Path:
         The test.
     loopback
         With its emulated rig inside. That takes the rehearsal's steps, so that the numbers are the same.
+    drivers, libraries
+        C files of further links, and the libraries that they need.
     """
     computer = test.computer_tick
     safe = dict.fromkeys(command_names(computer), safe_position(test))
-    return build_loop(computer, rig=test.rig_tick() if loopback else None, safe=safe)
+    rig = test.rig_tick() if loopback else None
+    return build_loop(computer, rig=rig, safe=safe, drivers=drivers, libraries=libraries)
 
 
 def rig_program(test: HybridTest, *, lock_step: bool = False, rate: float | None = None) -> Path:

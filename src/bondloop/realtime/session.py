@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     lock_step: bool = False,
     start_rig: bool = False,
     record: str | Path | None = None,
+    drivers: Sequence[str | Path] = (),
+    libraries: Sequence[str] = (),
     force: bool = False,
     live: Callable[[Live], None] | None = None,
     **options: Any,
@@ -75,6 +77,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         Play the emulated rig in a process of its own, at the other end of `link`.
     record
         Run file to write; with a number added to its name if it exists. Nothing is kept if not given.
+    drivers, libraries
+        C files of further links, ``link_x.c`` for ``x://...``, and the libraries that they need, by name.
     force
         Run although the check did not pass.
     live
@@ -90,13 +94,13 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     (True, 101)
     """
     made = prepare(
-        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, force=force,
-        options=options,
+        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, drivers=drivers,
+        libraries=libraries, force=force, options=options,
     )  # fmt: skip
     return made.run(record=record, live=live)
 
 
-def prepare(
+def prepare(  # noqa: PLR0913 - each is one decision
     test: HybridTest,
     seconds: float,
     *,
@@ -104,6 +108,8 @@ def prepare(
     rate: float | None = None,
     lock_step: bool = False,
     start_rig: bool = False,
+    drivers: Sequence[str | Path] = (),
+    libraries: Sequence[str] = (),
     force: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
@@ -130,7 +136,8 @@ def prepare(
         # and the command is there before it needs one, as in the rehearsal.
         more.setdefault("phase", 0.5 * test.period / test.rig.substeps)
     given = _options(test, steps, link, lock_step, more)
-    loop = loop_program(test, loopback=scheme == "loopback")
+    own = [Path(d) for d in drivers]
+    loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
     return Prepared(test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed)
 
