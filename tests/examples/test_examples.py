@@ -203,3 +203,16 @@ def test_orifice_damper(tmp_path):
     assert found["peak, standard, 0.1 mm"] < found["peak, empty, 0.1 mm"] - 0.3
     assert found["rise"] == pytest.approx(4.1, abs=0.2)
     assert found["overshoot"] == pytest.approx(1.23, abs=0.03)
+
+
+def test_damper_rig(tmp_path):
+    """From stepped sines to a coupled test; what du Bois 2010 says of delay models, in numbers of our own."""
+    found = run("damper_rig", tmp_path, (".png", "_models.png", ".h5"))
+    assert found["order"] == 1  # a lag with a delay: a second pole does not pay
+    assert found["delay"] == pytest.approx(3.74e-3, rel=0.03)
+    assert found["after"] < found["before"] / 3
+    assert found["none"] == pytest.approx(0.281, rel=0.05)
+    assert found["inverse"] == pytest.approx(0.0318, rel=0.05)
+    # Against structure and damper in one piece, which are neither sampled nor cut:
+    assert found["inverse, structure"] < 0.06
+    assert found["none, structure"] > 0.4

@@ -117,8 +117,8 @@ class Experiment:
         """
         if abs(plan.sample_period * self.rate - 1) > 1e-9:
             raise InputError(
-                f"the plan is made for {1 / plan.sample_period:g} Hz, the experiment runs at {self.rate:g} Hz; "
-                "make both the same"
+                f"the plan is made for {1 / plan.sample_period:g} Hz, the experiment runs at {self.rate:g} "
+                "Hz; make both the same"
             )
         now, later = [], []
         for point in plan:

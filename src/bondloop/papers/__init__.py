@@ -44,7 +44,10 @@ class Entry:
     kind: Literal["model", "test"]
 
     def load(self) -> ModuleType:
-        """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``."""
+        """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``.
+
+        Some tests also offer ``words(run)``, their findings in sentences, and ``figures(run, folder)``.
+        """
         return import_module(self.module)
 
     def model(self) -> Model:
@@ -63,6 +66,12 @@ _ENTRIES = (
         name="dasilva-beam",
         summary="A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
         module="bondloop.papers.dasilva_beam",
+        kind="test",
+    ),
+    Entry(
+        name="dubois-damper",
+        summary="A damper on a hydraulic actuator that is identified, inverted and predicted (du Bois 2010)",
+        module="bondloop.papers.dubois_damper",
         kind="test",
     ),
     Entry(

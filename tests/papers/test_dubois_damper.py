@@ -1,0 +1,298 @@
+"""The damper of du Bois 2010: equations 15-24, and the findings, on the emulated rig.
+
+Numbers without a source are those of this rig, which is emulated and always the same; they are held to a few
+percent, so that a change of the rig or of the mechanism shows.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bondloop.cli.main import app
+from bondloop.cli.tests import find_test
+from bondloop.errors import InputError
+from bondloop.identify import fourier_point
+from bondloop.papers import dubois_damper as paper
+from bondloop.papers import dubois_findings as findings
+from bondloop.papers import dubois_substructured as substructured
+from bondloop.papers.dubois_identification import identified, linearised, measured, verified
+from bondloop.safety import Cause
+
+HERTZ = np.array([0.5, 2.0, 4.0, 6.3, 9.0, 20.0, 40.0])
+S = 2j * np.pi * HERTZ
+
+
+@pytest.fixture(scope="module")
+def coupled():
+    """The default test, run."""
+    return paper.test().run(paper.SECONDS)
+
+
+# ------------------------------------------------------------------ the structure
+
+
+@pytest.fixture(scope="module")
+def complete():
+    """The complete system, linearised at rest, where the damper is c_d = A² c_1 and k_d = 4 B A²/V."""
+    outputs = ["structure.mass1.ux.flow", "structure.mass2.ux.flow"]
+    return paper.model(play=0.0).compile(outputs).linearise()
+
+
+def small(play=0.0):
+    data = paper.specimen("standard", play).data
+    return data.small_damping, data.stiffness
+
+
+def test_the_modes_bonded_to_the_damper_are_equation_24(complete):
+    """Modal transfer functions, equation 15's force and the damper's bond graph, against the closed form."""
+    k = paper.STRUCTURE.stiffness1
+    found = complete.frequency_response(2 * np.pi * HERTZ)[:, :, 0].T  # velocities over force
+    x1, x2 = found * (k + paper.STRUCTURE.beta * k * S) / S
+    expected2, expected1 = paper.STRUCTURE.transfer(HERTZ, *small())
+    np.testing.assert_allclose(x2, expected2, rtol=1e-6)
+    np.testing.assert_allclose(x1, expected1, rtol=1e-6)
+
+
+def test_equation_24_solves_equations_18_to_23():
+    s, b = paper.STRUCTURE, paper.STRUCTURE.beta
+    x2, x1 = s.transfer(HERTZ, 4e5, 2.5e7)
+    one, two = s.stiffness1 * (1 + b * S), s.stiffness2 * (1 + b * S)
+    force = 4e5 * 2.5e7 * S / (4e5 * S + 2.5e7) * x2
+    np.testing.assert_allclose(s.mass1 * S**2 * x1 + one * (x1 - 1) + two * (x1 - x2), 0, atol=1e-5)
+    np.testing.assert_allclose(s.mass2 * S**2 * x2 + two * (x2 - x1) + force, 0, atol=1e-5)
+
+
+def test_the_five_poles_are_those_of_the_bond_graph(complete):
+    every = complete.poles()
+    for pole in paper.STRUCTURE.poles(*small()):
+        assert np.abs(every - pole).min() < 1e-6 * abs(pole)
+
+
+def test_both_modes_lie_below_10_hz_and_the_second_at_6_3():
+    """Section 4.3 and Figure 11: two pairs and a single pole; the second natural frequency is 6.3 Hz."""
+    poles = paper.STRUCTURE.poles(*linearised())
+    damped = sorted({round(abs(p.imag) / (2 * np.pi), 6) for p in poles})
+    assert len(damped) == 3
+    assert damped[0] == 0
+    assert damped[1] < 10
+    assert damped[2] == pytest.approx(6.3, abs=0.05)
+    assert np.all(poles.real < 0)
+
+
+def test_the_linear_damper_of_mid_range_is_between_shut_and_open_valves():
+    damping, stiffness = linearised()
+    assert 0.5 * small()[0] < damping < small()[0]
+    assert stiffness == pytest.approx(small()[1], rel=0.2)
+    # With the large orifice the valves stay shut at mid-range: what is left is some turbulence.
+    data = paper.specimen("large", 0.0).data
+    assert linearised("large") == pytest.approx((data.small_damping, data.stiffness), rel=0.1)
+
+
+def test_the_force_of_the_base_is_equation_15():
+    motion = paper.FadingSine(1e-3, 5.0)
+    t = np.linspace(0.1, 1.0, 50)
+    slope = (motion(t + 1e-6) - motion(t - 1e-6)) / 2e-6
+    k = paper.STRUCTURE.stiffness1
+    expected = k * motion(t) + paper.STRUCTURE.beta * k * slope
+    np.testing.assert_allclose(paper.base_force(motion)(t), expected, rtol=1e-6, atol=1e-3)
+
+
+# ------------------------------------------------------------------ identification and verification
+
+
+def test_the_models_with_a_delay_fit_far_better():
+    """Section 3.1; the delay is near 5 ms (the papers' README)."""
+    fits = identified().fits
+    cost = {name: fit.cost for name, fit in fits.items()}
+    assert cost["G1"] > cost["G2"] > 3 * cost["G1D"]
+    assert cost["G2D"] <= cost["G1D"] * (1 + 1e-6)
+    assert fits["G1D"].process.delay == pytest.approx(4.69e-3, rel=0.03)
+    assert measured()[2].warnings == ()
+
+
+def test_the_largest_amplitude_drops_first():
+    """Caption of Figure 6: the highest demands are the first to drop; the phase passes -180 degrees."""
+    found = identified().surface
+    assert np.all(np.diff(found.gain[:, -1]) < 0)
+    assert np.degrees(found.phase).min() < -240
+
+
+def test_with_the_signal_known_the_delay_models_win():
+    """Figure 7 and section 3.2."""
+    errors = {name: findings.known_error(name, 1.0, 40.0) for name in paper.MODELS}
+    assert errors["G1"] > errors["G2"] > 3 * errors["G1D"]
+    assert errors["G1D"] == pytest.approx(0.082, rel=0.1)
+    assert errors["G2D"] == pytest.approx(errors["G1D"], rel=0.02)
+    assert findings.known_error("G1D", 50.0, 100.0) < 0.25 * findings.known_error("G2", 50.0, 100.0)
+
+
+def test_the_verification_is_what_model_and_rig_say():
+    """At low frequency, where the rig is nearly linear, measured = rig/model, with the signal early."""
+    surface, process = identified().surface, identified().fits["G1D"].process
+    few = surface.frequency <= 6.3
+    inverse = paper.compensator("G1D", "known").response(surface.frequency[few], 1e-3)
+    early = np.exp(2j * np.pi * surface.frequency[few] * process.delay)
+    np.testing.assert_allclose(
+        verified("G1D").response[:, few], surface.response[:, few] * inverse * early, atol=0.02
+    )
+
+
+# ------------------------------------------------------------------ substructured
+
+
+def test_the_prediction_is_good_to_10_and_to_40_hz():
+    """Figure 15 and the papers' README, in closed form."""
+    assert 10 < findings.good_to("long") < 13
+    assert 40 < findings.good_to("short") < 50
+
+
+def test_the_compensator_in_the_loop_is_its_closed_form(coupled):
+    """Command over demand of the default run, against the weights."""
+    last = round(16 / 8.6 * paper.RATE)
+    desired, command = (coupled[name][-last:] for name in ("desired.displacement", "command"))
+    point = fourier_point(desired, command, 8.6, 1e-3)
+    expected = paper.compensator("G1D", "short").response([8.6], 1e-3)[0]
+    assert point.response == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_default_run_follows_and_does_not_trip(coupled):
+    assert coupled.completed
+    assert coupled.trip is None
+    found = findings.numbers_of(coupled)
+    assert found["harmonic_error"] == pytest.approx(0.081, rel=0.1)
+    assert found["largest_power_discrepancy_W"] < 0.6 * paper.POWER
+    # Mass 2 moves about as much as equation 24 says, though valves open and the bearing has play.
+    assert np.abs(coupled["desired.displacement"][-1000:]).max() == pytest.approx(4e-4, rel=0.1)
+
+
+def test_pure_models_follow_as_in_the_verification():
+    """Section 4.5: with them the substructured runs match the prescribed ones, up to 20 Hz at least."""
+    assert findings.holds_to("G1") >= 20
+    assert findings.holds_to("G2") >= 20
+
+
+def test_with_the_long_prediction_the_delay_models_fail_past_10_hz():
+    assert findings.holds_to("G1D long") == 10
+    response = findings.cases()["G1D long"].response
+    assert np.abs(response.at(1.0).response[response.frequency == 16] - 1)[0] > 0.9
+    assert np.abs(response.response[:, response.frequency == 20] - 1).min() > 2
+
+
+def test_with_the_short_prediction_they_hold_to_40_hz():
+    assert findings.holds_to("G1D short") == 40
+    assert findings.holds_to("G2D short") == 40
+
+
+def test_the_open_question_is_answered_with_numbers():
+    """Fitted up to 100 Hz, the delay models win only from 25 Hz on; fitted up to 40 Hz, also below 10 Hz."""
+    made, used = findings.cases(), findings.used_cases()
+    low, middle, high = substructured.BANDS.values()
+
+    def best(runs, names, band):
+        return min(runs[name].harmonic_error(*band) for name in names)
+
+    pure, late = ("G1", "G2"), ("G1D short", "G2D short")
+    assert [best(made, late, band) for band in (low, middle, high)] == pytest.approx(
+        [0.059, 0.085, 0.277], rel=0.1
+    )
+    assert [best(made, pure, band) for band in (low, middle, high)] == pytest.approx(
+        [0.058, 0.075, 0.605], rel=0.1
+    )
+    assert best(used, late, low) < 0.7 * best(used, pure, low)
+    assert best(used, late, high) < 0.6 * best(used, pure, high)
+    assert made["G1D short"].rms_error(*high) < 0.6 * made["G2"].rms_error(*high)
+
+
+def test_with_a_nearly_linear_specimen_they_win_everywhere():
+    """The large orifice: no valves, a tenth of the damping. What is left is what the models miss."""
+    made = findings.large_cases()
+    for band in substructured.BANDS.values():
+        pure = min(made[name].harmonic_error(*band) for name in ("G1", "G2"))
+        assert made["G1D short"].harmonic_error(*band) < 0.6 * pure
+    assert made["G1D short"].harmonic_error(2.0, 10.0) == pytest.approx(0.019, rel=0.1)
+
+
+def test_every_run_stays_bounded():
+    runs = (*findings.cases().values(), *findings.used_cases().values(), *findings.large_cases().values())
+    assert all(run.stable for run in runs)
+
+
+def test_the_short_prediction_amplifies_noise_but_the_demand_is_smooth():
+    """Closed form against the weights' squares; at rest the command stays below the transducer's noise."""
+    ahead = paper.compensator("G1D", "short").prediction
+    alone = np.sqrt(np.sum(ahead.weights(1e-3) ** 2))
+    assert findings.noise_gain("G1D", "short") > alone > 500
+    made = findings.cases()
+    assert made["G2"].jitter < made["G1D short"].jitter < 0.1 * made["G1D short"].noise
+    # An LVDT of 75 mm: 0.01 % of it, and the step of 16 bits.
+    assert made["G2"].noise == pytest.approx(np.hypot(7.5e-6, 0.15 / 2**16 / np.sqrt(12)), rel=0.05)
+
+
+def test_a_lagging_controller_trips_on_power_and_the_rig_comes_to_rest():
+    run = substructured.lagging()
+    assert run.completed
+    assert set(run["interlock.cause"][run["interlock.cause"] != 0]) == {Cause.POWER}
+    when, _ = run.trip
+    assert paper.FORCE_CLOSED < when < paper.FORCE_CLOSED + 1
+    moved = np.abs(run["actual.displacement"])
+    assert moved.max() < 1e-3
+    assert moved[run.time > when + 0.7].max() < 2e-5
+    assert np.all(run["switch.force"][run.time > when + 0.1] == 0)
+    # With the force switch open the same lag does no harm: it is the feedback that makes the motion grow.
+    power = run["interlock.power"]
+    assert power[run.time < paper.FORCE_CLOSED].max() < 0.6 * paper.POWER
+
+
+# ------------------------------------------------------------------ what it says and draws
+
+
+def test_findings_are_numbers_and_words(coupled):
+    numbers, words = paper.findings(coupled), " ".join(paper.words(coupled))
+    assert all(np.isfinite(value) for value in numbers.values())
+    assert numbers["lagging_controller_tripped_at_s"] == substructured.lagging().trip[0]
+    assert "the delay models win" in words
+    assert "good up to 12 Hz" in words
+    assert "G1D fails past 10 Hz" in words
+    assert "G1D holds to 40 Hz" in words
+    assert "they win from 2 to 10 Hz, 12.5 to 20 Hz and 25 to 40 Hz" in words
+    assert "up to 47 Hz" in words
+    assert "they win from 25 to 40 Hz, nobody wins from 2 to 10 Hz and 12.5 to 20 Hz" in words
+    assert "tripped at 3.5" in words
+
+
+def test_figures_are_drawn(coupled, tmp_path):
+    files = paper.figures(coupled, tmp_path)
+    assert len(files) == 12
+    assert all(file.stat().st_size > 20000 for file in files)
+
+
+def test_options_come_from_the_command_line():
+    settings = ["controller=G2", "frequency=5 Hz", "amplitude=0.2 mm", "latency=4 ms", "trip=80 W"]
+    test, module = find_test("dubois-damper", settings)
+    assert module is paper
+    assert test.controller.process == identified().fits["G2"].process
+    assert test.rig.latency == pytest.approx(0.004)
+    assert test.interlock.power.threshold == 80
+
+
+def test_the_command_line_says_it_in_words(tmp_path):
+    words = ["run", "dubois-damper", "--seconds", "4", "--no-figures", "--out", str(tmp_path)]
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 0
+    assert "- The open question: do the delay models" in said.stdout
+    answer = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert any("tripped at" in sentence for sentence in answer["words"])
+    assert answer["findings"]["delay_of_G1D_ms"] == pytest.approx(4.69, rel=0.03)
+
+
+def test_settings_are_checked():
+    with pytest.raises(InputError, match="unknown controller 'G3'"):
+        paper.test(controller="G3")
+    with pytest.raises(InputError, match="unknown prediction"):
+        paper.test(prediction="medium")
+    with pytest.raises(InputError, match="unknown damper"):
+        paper.test(damper="tiny")
+    with pytest.raises(InputError, match="between 0 and 250 Hz"):
+        paper.test(frequency=300.0)
