@@ -148,7 +148,8 @@ class Run:
             if len(self.pairs) == 1
             else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
         )
-        return RunPlots(self.record, dict(zip(labels, self.pairs, strict=True)), gain_names=gains)
+        pairs = dict(zip(labels, self.pairs, strict=True))
+        return RunPlots(self.record, pairs, gain_names=gains, compared=self.coupled)
 
     def save(self, path: str | Path) -> Path:
         """Save as one HDF5 file, from which the run can be repeated exactly."""

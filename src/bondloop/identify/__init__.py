@@ -14,6 +14,7 @@ from bondloop.identify.confidence import Estimate
 from bondloop.identify.data import Data
 from bondloop.identify.distortion import Nonlinearity, harmonic_distortion, nonlinearity
 from bondloop.identify.excitation import PlannedPoint, SteppedSinePlan, multisine, stepped_sine_plan
+from bondloop.identify.experiment import Experiment
 from bondloop.identify.fit_frequency import fit_frequency
 from bondloop.identify.fit_time import fit_time
 from bondloop.identify.fourier import FourierPoint, fourier_point
@@ -35,10 +36,11 @@ from bondloop.identify.stepped_sine import FrequencyResponse, SteppedSine, stepp
 from bondloop.identify.structure import Structure
 
 __all__ = [
-    "BondGraphFit", "Data", "Estimate", "FourierPoint", "FrequencyResponse", "InputOutput", "Nonlinearity",
-    "PlannedPoint", "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests", "Spectral",
-    "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "check_residuals",
-    "fit_bond_graph", "fit_frequency", "fit_time", "fourier_point", "harmonic_distortion", "multisine",
-    "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_time", "read_data",
-    "spectral_response", "spectral_surface", "step_response", "stepped_sine", "stepped_sine_plan",
+    "BondGraphFit", "Data", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse", "InputOutput",
+    "Nonlinearity", "PlannedPoint", "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests",
+    "Spectral", "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure",
+    "check_residuals", "fit_bond_graph", "fit_frequency", "fit_time", "fourier_point",
+    "harmonic_distortion", "multisine", "nonlinearity", "power_spectrum", "rank", "rank_frequency",
+    "rank_time", "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
+    "stepped_sine_plan",
 ]  # fmt: skip

@@ -44,10 +44,12 @@ Path = str | os.PathLike[str] | None
 class Surface(Protocol):
     """Gain and phase over amplitude (rows) and frequency (columns)."""
 
-    frequency: NDArray[np.float64]
-    amplitude: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-
+    @property
+    def frequency(self) -> NDArray[np.float64]: ...
+    @property
+    def amplitude(self) -> NDArray[np.float64]: ...
+    @property
+    def deviation(self) -> NDArray[np.float64]: ...
     @property
     def gain(self) -> NDArray[np.float64]: ...
     @property

@@ -25,7 +25,12 @@ Pairs = Mapping[str, Sequence[str]]
 
 
 def overview(
-    record: Record, pairs: Pairs, *, title: str = "", path: str | os.PathLike[str] | None = None
+    record: Record,
+    pairs: Pairs,
+    *,
+    title: str = "",
+    compared: Record | None = None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw for every actuator its history, its error and its subspace plot.
 
@@ -37,6 +42,8 @@ def overview(
         Desired and actual channel of each actuator, by its name.
     title
         Over the page; the status of a run that did not complete stands beneath it.
+    compared
+        The part of the record whose error and subspace plot are drawn; all of it if not given.
     path
         Where to save.
 
@@ -50,6 +57,7 @@ def overview(
     3
     """
     checked(record, pairs)
+    part = record if compared is None else compared
     figure = page(0.35 + 2.75 * len(pairs))
     grid = figure.add_gridspec(2 * len(pairs), 2, width_ratios=(1.75, 1), height_ratios=(1.7, 1) * len(pairs))
     left = []
@@ -60,16 +68,16 @@ def overview(
         legend(above)
         above.tick_params(labelbottom=False)
         below = figure.add_subplot(grid[row + 1, 0], sharex=above)
-        error = drawable(record[actual]) - drawable(record[desired])
+        error = drawable(part[actual]) - drawable(part[desired])
         factor, shown = scaled(record.units[desired], [error])
-        x, y = envelope(record.time, error * factor)
+        x, y = envelope(part.time, error * factor)
         below.axhline(0.0, color=GREY, linewidth=0.6, zorder=1)
         below.plot(x, y, **ERROR)
         dress(below, "time [s]", labelled("error", shown), ticks=4)
         left += [above, below]
         period = record.sample_period if len(record) > 1 else None
         beside = figure.add_subplot(grid[row : row + 2, 1])
-        draw_subspace(beside, record[desired], record[actual], record.units[desired], period)
+        draw_subspace(beside, part[desired], part[actual], record.units[desired], period)
     figure.align_ylabels(left)
     status = str(record.attributes.get("status", "completed"))
     lines = [plain(title)] if title else []

@@ -39,6 +39,9 @@ class RunPlots:
         Channels of adaptive gains, if the controller has any.
     title
         Over the overview.
+    compared
+        The part of the record in which actual is to be desired; all of it if not given. Errors, subspace
+        plots and spectra are of this part.
 
     Examples
     --------
@@ -58,6 +61,11 @@ class RunPlots:
     pairs: Pairs
     gain_names: Sequence[str] = ()
     title: str = ""
+    compared: Record | None = None
+
+    @property
+    def _compared(self) -> Record:
+        return self.record if self.compared is None or len(self.compared) < 2 else self.compared
 
     def histories(self, groups: Groups | None = None, *, path: Path | None = None) -> Figure:
         """Draw desired and actual motion of every actuator over time, or the groups given."""
@@ -68,8 +76,8 @@ class RunPlots:
         checked(self.record, self.pairs)
         desired, actual = zip(*self.pairs.values(), strict=True)
         return subspace(
-            [self.record[name] for name in desired],
-            [self.record[name] for name in actual],
+            [self._compared[name] for name in desired],
+            [self._compared[name] for name in actual],
             [self.record.units[name] for name in desired],
             sample_period=self.record.sample_period,
             titles=list(self.pairs),
@@ -89,11 +97,11 @@ class RunPlots:
         stack = figure.subplots(len(self.pairs), 1, squeeze=False)[:, 0]
         period = self.record.sample_period
         for axes, (label, (desired, actual)) in zip(stack, self.pairs.items(), strict=True):
-            x, y = self.record[desired], self.record[actual]
+            x, y = self._compared[desired], self._compared[actual]
             draw_spectrum(axes, x, y, period, self.record.units[desired], highest)
             heading(axes, label, lines_below=1)
         return finish(figure, path)
 
     def overview(self, *, path: Path | None = None) -> Figure:
         """Draw history, error and subspace plot of every actuator on one page."""
-        return overview(self.record, self.pairs, title=self.title, path=path)
+        return overview(self.record, self.pairs, title=self.title, compared=self._compared, path=path)

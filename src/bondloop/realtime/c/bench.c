@@ -12,11 +12,12 @@ void bl_bare(bl_segment *segment, const bl_options *options, int64_t cycles)
     int64_t planned = (bl_now()/period + 2)*period;
     for (int64_t i = 0; i < cycles && !bl_asked_to_end; ++i) {
         bl_sleep_until(planned, spin);
-        const int64_t now = bl_now();
-        bl_histogram_add(&segment->wake, now - planned);
-        planned += period;
-        if (now > planned)
-            planned += (now - planned)/period*period;
+        const int64_t wake = bl_now() - planned;
+        const int64_t missed = wake/period;
+        bl_histogram_add(&segment->wake, wake);
+        segment->counts.cycles += 1;
+        segment->counts.missed += (uint64_t)missed;
+        planned += (missed + 1)*period; /* after a stall as the executive does: no cycle for deadlines gone by */
     }
     segment->state = BL_FINALIZED;
 }

@@ -224,6 +224,8 @@ static void run_cycles(bl_run *run, const bl_link *link)
         int64_t received = began;
         if (!o->lock_step) {
             came = link->exchange(NULL, run->incoming, &s->link);
+            if (run->cycle == 0 && came == BL_LINK_OLD)
+                came = BL_LINK_FRESH; /* what `open` brought: believed or not, as everything else */
             received = bl_now();
         }
         judge_link(run, came);
@@ -267,6 +269,7 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segmen
         return BL_EXIT_USAGE;
     memcpy(run.parameters, options->parameters, sizeof(double)*(size_t)tick->parameters);
     memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
+    memset(measured, 0, sizeof(double)*(size_t)tick->measured); /* nothing is believed yet */
     begin(&run);
     if (options->start)
         run.stage = BL_ACTIVE;

@@ -54,7 +54,7 @@ static char path[200];
 
 static void write_message(message_slot *m, uint64_t sequence, uint64_t echo, const double *values, long count)
 {
-    const uint64_t turn = m->turn;
+    const uint64_t turn = (m->turn + 1) & ~(uint64_t)1; /* odd if the last writer was killed while it wrote */
     __atomic_store_n(&m->turn, turn + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     m->sequence = sequence;
@@ -64,20 +64,23 @@ static void write_message(message_slot *m, uint64_t sequence, uint64_t echo, con
     __atomic_store_n(&m->turn, turn + 2, __ATOMIC_RELEASE);
 }
 
-/* Copies the message if it is not the one of `turn`; 1 if it was copied. */
+/* Copies the message if it is not the one of `turn`; 1 if it was copied. What was torn by its writer is left. */
 static int read_message(message_slot *m, uint64_t *turn, uint64_t *sequence, uint64_t *echo, double *values,
     long count)
 {
+    static double copy[VALUES];
     for (int i = 0; i < TRIES; ++i) {
         const uint64_t before = __atomic_load_n(&m->turn, __ATOMIC_ACQUIRE);
         if (before == *turn)
             return 0;
         if (!(before & 1)) {
-            *sequence = m->sequence;
-            *echo = m->echo;
-            memcpy(values, m->values, sizeof(double)*(size_t)count);
+            const uint64_t number = m->sequence, answer = m->echo;
+            memcpy(copy, m->values, sizeof(double)*(size_t)count);
             __atomic_thread_fence(__ATOMIC_ACQUIRE);
             if (__atomic_load_n(&m->turn, __ATOMIC_RELAXED) == before) {
+                memcpy(values, copy, sizeof(double)*(size_t)count);
+                *sequence = number;
+                *echo = answer;
                 *turn = before;
                 return 1;
             }
@@ -298,6 +301,7 @@ static int port_receive(double *commands, int64_t wait_ns)
         uint64_t echo;
         if (read_message(&shared->command, &command_turn, &last_command, &echo, commands, rig->commands)) {
             rig_counts.received += 1;
+            rig_counts.lost = last_command - rig_counts.received; /* replaced before they were seen */
             return BL_PORT_COMMAND;
         }
     }

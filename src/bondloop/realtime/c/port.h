@@ -32,7 +32,7 @@ typedef struct {
     int (*lock_step)(void); /* whether the loop that has come wants lock-step */
     void (*release)(void);  /* ends the session from this side */
     void (*close)(void);
-    bl_link_counts *counts;
+    bl_link_counts *counts; /* of the session; `rig.c` sets them to 0 when one begins */
 } bl_port;
 
 extern const bl_port bl_port_udp, bl_port_shm;
