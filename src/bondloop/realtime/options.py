@@ -37,6 +37,11 @@ class LoopOptions:
         same machine a fraction of the rig's period, so that the rig's newest value is there.
     overrun, overrun_limit
         What a late tick does: nothing but be counted, hold the last command, or trip (at so many in a row).
+    catch_up
+        Where the loop was held up past at most so many deadlines, it executes their ticks too, one after the
+        other: the test's time stays that of the clock, and the command goes on from where it should be. After
+        more of them, or with 0, these ticks are left out: the test's time stands still meanwhile, as the rig
+        does not.
     stale
         Trip when the measurement is older than so many ticks; 0: never.
     frozen
@@ -73,6 +78,7 @@ class LoopOptions:
     phase: float = 0.0
     overrun: Literal["count", "hold", "trip"] = "count"
     overrun_limit: int = 1
+    catch_up: int = 0
     stale: int = 20
     frozen: int = 0
     supervisor: float = 2.0
@@ -96,6 +102,7 @@ class LoopOptions:
             "--spin": self.spin,
             "--phase": self.phase,
             "--overrun-limit": self.overrun_limit,
+            "--catch-up": self.catch_up,
             "--stale": self.stale,
             "--frozen": self.frozen,
             "--supervisor": self.supervisor,

@@ -34,6 +34,8 @@ __all__ = ["Prepared", "prepare", "run_realtime"]
 
 LOOK = 0.1
 """Seconds between looks at the loop."""
+CATCH_UP = 0.01
+"""Seconds that the loop may have been held up and still make good the ticks it missed."""
 RING_SECONDS = 4.0
 """How long the recorder may be held up before samples are lost."""
 RING_BYTES = 1 << 28
@@ -135,6 +137,10 @@ def prepare(  # noqa: PLR0913 - each is one decision
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
         more.setdefault("phase", 0.5 * test.period / test.rig.substeps)
+    if not lock_step:
+        # A burst of commands makes the measurement that answers the last of them late by as many.
+        stale = int(more.get("stale", LoopOptions.stale)) or 1 << 30
+        more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
     given = _options(test, steps, link, lock_step, more)
     own = [Path(d) for d in drivers]
     loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
@@ -253,6 +259,7 @@ class Prepared:
                     "cpu": options.cpu,
                     "spin": options.spin,
                     "overrun": options.overrun,
+                    "catch_up": options.catch_up,
                 },
             },
             "attributes": {

@@ -216,8 +216,10 @@ static void run_cycles(bl_run *run, const bl_link *link)
             planned = began;
         const int64_t wake = began - planned;
         const int64_t missed = wake/period;
-        planned += missed*period;
-        s->counts.missed += (uint64_t)missed;
+        if (missed > o->catch_up || run->stage != BL_ACTIVE) { /* else the ticks that are due follow at once */
+            planned += missed*period;
+            s->counts.missed += (uint64_t)missed;
+        }
         run->flags = run->status = 0;
         const int stage = run->stage;
         listen(run, began);

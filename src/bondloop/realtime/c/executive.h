@@ -17,6 +17,7 @@ typedef struct {
     int64_t phase_ns;       /* of the cycles behind multiples of the period of CLOCK_MONOTONIC */
     int overrun;            /* policy */
     int64_t overrun_limit;  /* BL_OVERRUN_TRIP: trip at this many overruns in a row */
+    int64_t catch_up;       /* after missing at most so many deadlines execute their ticks too, at once */
     int64_t stale;          /* trip when the measurement is older than so many ticks; 0: never */
     int64_t frozen;         /* trip when it is the same to the bit for so many ticks; 0: never */
     int64_t supervisor_ns;  /* trip without its heartbeat for so long; 0: never */

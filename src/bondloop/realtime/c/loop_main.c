@@ -18,7 +18,7 @@ static int usage(const char *what)
         "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
         "            [--steps N] [--lock-step] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
         "            [--priority P] [--cpu N] [--no-lock] [--spin S] [--phase S]\n"
-        "            [--overrun count|hold|trip] [--overrun-limit N] [--stale N] [--frozen N]\n"
+        "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--stale N] [--frozen N]\n"
         "            [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
         "loop: %s\n",
         what);
@@ -27,7 +27,7 @@ static int usage(const char *what)
 
 typedef struct {
     const char *url, *telemetry, *table;
-    double steps, slots, priority, cpu, spin, phase, overrun_limit, stale, frozen, supervisor, retreat, timeout,
+    double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, stale, frozen, supervisor, retreat, timeout,
         poll, bare, tick_cost;
     int alone;
 } arguments;
@@ -97,7 +97,8 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         double *number;
     } numbers[] = {{"--steps", &given->steps}, {"--slots", &given->slots}, {"--priority", &given->priority},
         {"--cpu", &given->cpu}, {"--spin", &given->spin}, {"--phase", &given->phase},
-        {"--overrun-limit", &given->overrun_limit}, {"--stale", &given->stale}, {"--frozen", &given->frozen},
+        {"--overrun-limit", &given->overrun_limit}, {"--catch-up", &given->catch_up},
+        {"--stale", &given->stale}, {"--frozen", &given->frozen},
         {"--supervisor", &given->supervisor}, {"--retreat", &given->retreat}, {"--timeout", &given->timeout},
         {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost}};
     const struct {
@@ -239,6 +240,7 @@ int main(int count, char **words)
     options.spin_ns = ns(given.spin);
     options.phase_ns = ns(given.phase);
     options.overrun_limit = (int64_t)given.overrun_limit;
+    options.catch_up = (int64_t)given.catch_up;
     options.stale = (int64_t)given.stale;
     options.frozen = (int64_t)given.frozen;
     options.supervisor_ns = ns(given.supervisor);

@@ -1,0 +1,127 @@
+"""What is stated of each fault, and the check that a run ended as stated.
+
+``STATED`` is the table of docs/realtime-faults.md, and what the tests assert. All durations are ticks of the
+loop, counted in the rows of the telemetry ring: ``stale`` and ``frozen`` are options of the loop, n is the
+length of the retreat.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bondloop.realtime import FLAGS, STATES
+from bondloop.safety.causes import Cause
+
+PERIOD = 2e-3
+RETREAT = 20
+"""Ticks of the way to the safe command: n."""
+STALE = 150
+"""A rig that a busy machine holds up for 0.3 s is not missed."""
+
+RAMP = "n"
+"""From the cause until the safe command has been given, on the executive's own way."""
+BY_TICK = "n + 2"
+"""The same where the tick's interlock leads, which is asked for two ticks more."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What happens: `cause` None where the loop runs on; found at most `found` ticks after `since`."""
+
+    cause: Cause | None
+    found: str = ""
+    since: str = ""
+
+
+STATED = {
+    "rig killed": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "rig killed while it writes a message": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "1 % of the packets dropped, each way": Stated(None),
+    "50 % of the packets dropped, each way": Stated(None),
+    "50 % of the packets dropped, stale = 2": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
+    "all packets dropped": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "packets duplicated": Stated(None),
+    "packets reordered": Stated(None),
+    "packets corrupted": Stated(None),
+    "all packets corrupted": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "packets late by 8 ticks": Stated(None),
+    "packets later and later": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
+    "not a number": Stated(Cause.NOT_A_NUMBER, "0", "its arrival"),
+    "infinity": Stated(Cause.NOT_A_NUMBER, "0", "its arrival"),
+    "not a number from the beginning": Stated(Cause.NOT_A_NUMBER, "0", "its arrival"),
+    "frozen sensors": Stated(Cause.STALE, "frozen", "the first of those that are alike"),
+    "a tick overruns, policy count": Stated(None),
+    "a tick overruns, policy hold": Stated(None),
+    "a tick overruns, policy trip": Stated(Cause.OVERRUN, "0", "the `overrun_limit`-th late tick in a row"),
+    "supervisor killed": Stated(Cause.SUPERVISOR_LOST, "1", "`supervisor` seconds without a heartbeat"),
+    "recorder killed": Stated(None),
+    "disk full": Stated(None),
+    "a second loop on the same link": Stated(None),
+    "loop killed": Stated(None),
+    "loop killed while it writes a message": Stated(None),
+}
+
+
+def ticks(text, **values):
+    """The number that a stated expression stands for."""
+    return eval(text, {"n": RETREAT, **values})
+
+
+def channel(ring, rows, name):
+    return rows["channels"][:, ring.names.index(name)]
+
+
+def flagged(rows, name):
+    return rows["flags"] & FLAGS[name] > 0
+
+
+def nothing_lost(ring, rows):
+    """Every cycle from the first on is there, and every tick."""
+    assert ring.lost == 0
+    assert rows["cycle"].tolist() == list(range(len(rows)))
+    steps = rows["step"][rows["step"] >= 0]
+    assert steps.tolist() == list(range(len(steps)))
+
+
+def ended_safely(ring, rows, status, fault, way=RAMP, late=0):
+    """The cause is recorded, and so many ticks after it at most the rig has the safe command.
+
+    `late` is 1 where the cause is found after the tick was executed. Return the number of the cause's row.
+    """
+    nothing_lost(ring, rows)
+    cause = STATED[fault].cause
+    assert (Cause(status.cause), status.state) == (cause, "finalized")
+    at = status.cause_cycle
+    assert set(rows["cause"][:at]) <= {0}
+    assert set(rows["cause"][at:]) == {cause}
+    assert set(rows["state"][:at]) <= {STATES.index("inactive"), STATES.index("active")}
+    safe_at = int(np.argmax(rows["state"] == STATES.index("safe")))
+    assert 0 <= safe_at - at <= ticks(way)
+    assert set(rows["state"][at:safe_at]) <= {STATES.index("retreat")}
+    assert set(rows["state"][safe_at:]) == {STATES.index("safe")}
+    command = channel(ring, rows, "command")
+    assert np.isfinite(command).all()
+    assert set(command[safe_at:]) == {0.0}
+    # A raised cosine over n ticks moves by at most pi/(2 n) of its way in one of them.
+    path = command[max(at - 1 + late, 0) : safe_at + 1]
+    most = abs(path[0]) * np.pi / (2 * RETREAT)
+    assert np.abs(np.diff(path)).max(initial=0.0) <= 1.01 * most + 1e-15
+    return at
+
+
+def ran_on(ring, rows, status, steps):
+    """All ticks were executed, and nothing tripped."""
+    nothing_lost(ring, rows)
+    assert (status.cause, status.state) == (0, "finalized")
+    assert rows["step"].max() == steps - 1
+
+
+def last_fresh(rows, at):
+    """The last cycle before one that brought a measurement."""
+    return int(np.flatnonzero(flagged(rows[:at], "fresh"))[-1])
+
+
+def ended(loop, code):
+    """Wait for the end of a loop; return its ring, rows and status."""
+    assert loop.wait(60) == code, loop.said
+    return loop.ring, loop.ring.read(), loop.status()

@@ -1,0 +1,169 @@
+"""Packets that are lost, repeated, reordered, spoilt or late, by a proxy between loop and rig."""
+
+import re
+
+import numpy as np
+import pytest
+from fault_proxy import Mischief
+from fault_rules import (
+    PERIOD,
+    STALE,
+    STATED,
+    channel,
+    ended,
+    ended_safely,
+    flagged,
+    last_fresh,
+    ran_on,
+    ticks,
+)
+from wire import ACCEPT, COMMAND, HELLO, MEASURED, pack
+
+STEPS = 450
+WINDOW = {"begin": 40, "end": 350}
+"""Harm is over well before the run is, so that all of it has been counted at the end."""
+
+
+def run(bench, *mischief, code=0, steps=STEPS, **options):
+    rig = bench.rig("udp")
+    proxy = bench.proxy(rig, *mischief)
+    loop = bench.loop(proxy.link, steps=steps, **options)
+    return rig, proxy, *ended(loop, code)
+
+
+def heard_by(rig):
+    """What the rig says of the session: commands that came, and those that were lost."""
+    assert rig.process.stdout.readline() == f"a loop came: real time, period {PERIOD:g} s\n"
+    return [int(n) for n in re.findall(r"\d+", rig.process.stdout.readline())]
+
+
+def numbered(packet):
+    """The measurement replaced by its own number, so that it can be seen which one was used."""
+    number = packet["sequence"]
+    return pack(MEASURED, packet["session"], number, packet["echo"], [1e-6 * number], stamp=packet["stamp"])
+
+
+def used(ring, rows):
+    """Numbers of the measurements that the ticks used; 0: that of the handshake, 0.3 N."""
+    numbers = np.rint(1e6 * channel(ring, rows, "measured.force")).astype(int)
+    return np.where(numbers > 100_000, 0, numbers)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5], ids=["1 %", "50 %"])
+def test_dropped(bench, share):
+    """The rule: only a gap of more than `stale` ticks trips; half the packets leave none of 150."""
+    fault = f"{share:.0%} of the packets dropped, each way".replace("%", " %")
+    assert STATED[fault].cause is None
+    up, down = (Mischief(kind, drop=share, seed=7, **WINDOW) for kind in (COMMAND, MEASURED))
+    rig, _, ring, rows, status = run(bench, up, down)
+    ran_on(ring, rows, status, STEPS)
+    assert status.link["lost"] == down.did["drop"] > 0
+    assert heard_by(rig) == [status.link["sent"] - up.did["drop"], up.did["drop"]]
+    assert up.did["drop"] > 0
+    assert rows["age"].max() <= STALE
+
+
+def test_half_of_them_dropped_with_little_patience(bench):
+    fault, stale = "50 % of the packets dropped, stale = 2", 2
+    harm = [Mischief(kind, drop=0.5, seed=3, begin=40) for kind in (COMMAND, MEASURED)]
+    *_, ring, rows, status = run(bench, *harm, code=3, stale=stale)
+    at = ended_safely(ring, rows, status, fault)
+    assert status.cause_detail == stale + ticks(STATED[fault].found)
+    assert rows["age"][:at].max(initial=0) <= stale
+
+
+@pytest.mark.parametrize("kind", [COMMAND, MEASURED], ids=["commands", "measurements"])
+def test_all_dropped(bench, kind):
+    """Where no command arrives measurements still come, but they answer ever older commands."""
+    fault = "all packets dropped"
+    *_, ring, rows, status = run(bench, Mischief(kind, drop=1.0, begin=60), code=3, steps=0)
+    at = ended_safely(ring, rows, status, fault)
+    assert status.cause_detail == STALE + 1
+    if kind == MEASURED:
+        assert 1 <= at - last_fresh(rows, at) <= ticks(STATED[fault].found, stale=STALE)
+    else:
+        age = rows["age"]
+        answered = int(np.flatnonzero(np.diff(age[:at]) <= 0)[-1]) + 1  # the last that answered a new command
+        assert at - answered == ticks(STATED[fault].found, stale=STALE) - age[answered]
+
+
+def test_duplicated(bench):
+    assert STATED["packets duplicated"].cause is None
+    up, down = (Mischief(kind, duplicate=0.5, seed=5, **WINDOW) for kind in (COMMAND, MEASURED))
+    down.rewrite = numbered
+    rig, _, ring, rows, status = run(bench, up, down)
+    ran_on(ring, rows, status, STEPS)
+    assert status.link["duplicated"] == down.did["duplicate"] > 100
+    assert status.link["lost"] == status.link["reordered"] == 0
+    assert heard_by(rig) == [status.link["sent"], 0]
+    assert (np.diff(used(ring, rows)) >= 0).all()
+
+
+def test_reordered(bench):
+    """One that comes after its successors is counted and not used: the numbers used never fall."""
+    assert STATED["packets reordered"].cause is None
+    up, down = (Mischief(kind, swap=0.3, seed=6, **WINDOW) for kind in (COMMAND, MEASURED))
+    down.rewrite = numbered
+    rig, _, ring, rows, status = run(bench, up, down)
+    ran_on(ring, rows, status, STEPS)
+    assert status.link["reordered"] == down.did["swap"] > 50
+    assert status.link["lost"] == status.link["duplicated"] == 0
+    assert heard_by(rig) == [status.link["sent"], 0]
+    assert (np.diff(used(ring, rows)) >= 0).all()
+
+
+def test_corrupted(bench):
+    """A flipped bit, anywhere in a packet, is found; every value used is one that the rig measured."""
+    assert STATED["packets corrupted"].cause is None
+    up, down = (Mischief(kind, corrupt=0.3, seed=8, **WINDOW) for kind in (COMMAND, MEASURED))
+    rig, proxy, ring, rows, status = run(bench, up, down)
+    ran_on(ring, rows, status, STEPS)
+    assert status.link["corrupted"] == down.did["corrupt"] > 50
+    assert status.link["lost"] == down.did["corrupt"]
+    assert heard_by(rig) == [status.link["sent"] - up.did["corrupt"], up.did["corrupt"]]
+    assert set(channel(ring, rows, "measured.force")) <= {p["values"][0] for p in proxy.measured}
+
+
+def test_all_corrupted(bench):
+    fault = "all packets corrupted"
+    *_, ring, rows, status = run(bench, Mischief(MEASURED, corrupt=1.0, begin=60), code=3, steps=0)
+    at = ended_safely(ring, rows, status, fault)
+    assert 1 <= at - last_fresh(rows, at) <= ticks(STATED[fault].found, stale=STALE)
+    assert status.link["corrupted"] > 0.5 * STALE
+
+
+def test_late(bench):
+    """By 8 ticks, as a slow network would: counted, and every tick says how old its measurement is."""
+    assert STATED["packets late by 8 ticks"].cause is None
+    *_, ring, rows, status = run(bench, Mischief(MEASURED, begin=40, delay=lambda _: 8 * PERIOD))
+    ran_on(ring, rows, status, STEPS)
+    assert np.median(rows["age"][100:]) >= 8  # and one or two more: proxy and processes take their time
+    assert status.link["late"] >= 0.5 * STEPS
+    assert status.link["lost"] <= 10  # those under way at the end
+
+
+def test_later_and_later(bench):
+    """Every packet comes half a tick later than the one before: there is news all the time, but it is old."""
+    fault, stale = "packets later and later", 60
+    delay = Mischief(MEASURED, begin=40, delay=lambda number: (number - 40) * 0.5 * PERIOD)
+    *_, ring, rows, status = run(bench, delay, code=3, steps=0, stale=stale)
+    at = ended_safely(ring, rows, status, fault)
+    assert rows["age"][at] == status.cause_detail == stale + ticks(STATED[fault].found)
+    assert flagged(rows[at - stale : at], "fresh").sum() >= 5
+
+
+def test_a_handshake_over_a_bad_line(bench):
+    """Greetings, answers and the first measurements are lost: the first are repeated until one comes through.
+
+    The last are not; the first ticks have the measurement that came with the answer.
+    """
+    harm = [Mischief(kind, drop=0.5, seed=1) for kind in (HELLO, ACCEPT)]
+    harm.append(Mischief(MEASURED, drop=1.0, end=60))
+    rig, proxy, ring, rows, status = run(bench, *harm, steps=100)
+    ran_on(ring, rows, status, 100)
+    assert all(h.did["drop"] > 0 for h in harm)
+    assert heard_by(rig) == [status.link["sent"], 0]
+    answers = {p["values"][0] for p in proxy.measured if p["kind"] == ACCEPT}
+    force = channel(ring, rows, "measured.force")
+    assert set(force[:5]) <= answers
+    assert len(set(force)) > 10
