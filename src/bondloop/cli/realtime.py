@@ -50,6 +50,9 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
     ] = 0,
     cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the loop keeps to.")] = None,
+    awake: Annotated[
+        bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
+    ] = False,
     spin: Annotated[float, typer.Option("--spin", help="Microseconds to stay awake before each tick.")] = 0.0,
     overrun: Annotated[
         str, typer.Option("--overrun", help="What a late tick does: count, hold or trip.")
@@ -102,6 +105,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         options={
             "priority": priority,
             "cpu": cpu,
+            "awake": awake,
             "spin": 1e-6 * spin,
             "overrun": overrun,
             **({} if retreat is None else {"retreat": retreat}),

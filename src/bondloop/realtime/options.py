@@ -30,6 +30,9 @@ class LoopOptions:
         Of SCHED_FIFO (0: none), and the processor to run on (None: any).
     lock_memory
         Keep all memory resident.
+    awake
+        Keep all processors awake with processes of the idle class, which give way to everything else. Waking
+        up a sleeping processor can take longer than a tick, above all a virtual one; it costs heat.
     spin
         Seconds spent awake before each tick; at most half the period is used.
     phase
@@ -74,6 +77,7 @@ class LoopOptions:
     priority: int = 0
     cpu: int | None = None
     lock_memory: bool = True
+    awake: bool = False
     spin: float = 0.0
     phase: float = 0.0
     overrun: Literal["count", "hold", "trip"] = "count"
@@ -120,6 +124,7 @@ class LoopOptions:
         switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
         words += [f"--{name}" for name, is_on in switches.items() if is_on]
         words += [] if self.lock_memory else ["--no-lock"]
+        words += ["--awake"] if self.awake else []
         for name, value in self.parameters.items():
             words += ["--set", f"{name}={value!r}"]
         return words

@@ -36,6 +36,8 @@ LOOK = 0.1
 """Seconds between looks at the loop."""
 CATCH_UP = 0.01
 """Seconds that the loop may have been held up and still make good the ticks it missed."""
+PATIENCE = 0.2
+"""Seconds that an emulated rig of the session's own may be silent before the loop trips."""
 RING_SECONDS = 4.0
 """How long the recorder may be held up before samples are lost."""
 RING_BYTES = 1 << 28
@@ -137,6 +139,9 @@ def prepare(  # noqa: PLR0913 - each is one decision
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
         more.setdefault("phase", 0.5 * test.period / test.rig.substeps)
+    if start_rig:
+        # A model may answer late without harm: a rehearsal on a busy machine need not end for it.
+        more.setdefault("stale", max(LoopOptions.stale, round(PATIENCE / test.period)))
     if not lock_step:
         # A burst of commands makes the measurement that answers the last of them late by as many.
         stale = int(more.get("stale", LoopOptions.stale)) or 1 << 30

@@ -17,7 +17,7 @@ static int usage(const char *what)
     fprintf(stderr,
         "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
         "            [--steps N] [--lock-step] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
-        "            [--priority P] [--cpu N] [--no-lock] [--spin S] [--phase S]\n"
+        "            [--priority P] [--cpu N] [--no-lock] [--awake] [--spin S] [--phase S]\n"
         "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--stale N] [--frozen N]\n"
         "            [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
         "loop: %s\n",
@@ -29,7 +29,7 @@ typedef struct {
     const char *url, *telemetry, *table;
     double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, stale, frozen, supervisor, retreat, timeout,
         poll, bare, tick_cost;
-    int alone;
+    int alone, awake;
 } arguments;
 
 static int64_t ns(double seconds)
@@ -106,7 +106,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         int *flag, value;
     } flags[] = {{"--lock-step", &options->lock_step, 1}, {"--start", &options->start, 1},
         {"--hold", &options->hold, 1}, {"--hot", &options->hot, 1}, {"--alone", &given->alone, 1},
-        {"--no-lock", lock, 0}};
+        {"--no-lock", lock, 0}, {"--awake", &given->awake, 1}};
     for (int i = 1; i < count; ++i) {
         const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
         int known = 0;
@@ -248,6 +248,8 @@ int main(int count, char **words)
     if (map_table(given.table, &options))
         return BL_EXIT_USAGE;
     bl_listen_to_signals();
+    if (given.awake)
+        bl_stay_awake("loop");
     if (given.tick_cost > 0) {
         printf("%.6g\n", bl_tick_cost(bl_computer, &options, (int64_t)given.tick_cost));
         return BL_EXIT_DONE;

@@ -38,6 +38,30 @@ int bl_priority(int priority)
     return sched_setscheduler(0, priority > 0 ? SCHED_FIFO : SCHED_OTHER, &param) == 0;
 }
 
+void bl_stay_awake(const char *who)
+{
+    const pid_t parent = getpid();
+    for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_ONLN) && cpu < CPU_SETSIZE; ++cpu) {
+        const pid_t child = fork();
+        if (child > 0)
+            continue;
+        if (child < 0) {
+            fprintf(stderr, "%s: processor %ld is not kept awake: %s\n", who, cpu, strerror(errno));
+            return;
+        }
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET((int)cpu, &set);
+        sched_setaffinity(0, sizeof set, &set);
+        const struct sched_param none = {.sched_priority = 0};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (sched_setscheduler(0, SCHED_IDLE, &none) != 0 || getppid() != parent)
+            _exit(1); /* at any other priority it would be in the way */
+        for (;;)
+            bl_relax();
+    }
+}
+
 bl_granted bl_platform(const bl_demands *demands, const char *who)
 {
     bl_granted granted = {0, 0, 0};

@@ -30,6 +30,10 @@ typedef struct {
     int lock;     /* lock all memory, touch the stack */
 } bl_demands;
 
+/* Starts a process of the idle class on each processor that does nothing, so that none of them goes to sleep:
+   waking up a processor can take longer than a tick, above all a virtual one. They end with this process. */
+void bl_stay_awake(const char *who);
+
 typedef struct {
     int fifo, pinned, locked;
 } bl_granted;
