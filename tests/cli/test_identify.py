@@ -25,7 +25,7 @@ def recorded(tmp_path):
 
 
 def test_one_model_with_file_and_figure(bondloop, recorded, tmp_path):
-    model, figure = tmp_path / "m.json", tmp_path / "m.png"
+    model, figure = tmp_path / "new" / "model.json", tmp_path / "new" / "identification.png"
     words = (
         "--input",
         "command",
@@ -33,10 +33,8 @@ def test_one_model_with_file_and_figure(bondloop, recorded, tmp_path):
         "position",
         "--model",
         "G2D",
-        "--save",
-        model,
-        "--figure",
-        figure,
+        "--out",
+        tmp_path / "new",
     )
     result = bondloop("identify", recorded, *words)
     assert result.exit_code == 0, result.stderr
@@ -50,10 +48,12 @@ def test_one_model_with_file_and_figure(bondloop, recorded, tmp_path):
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 
-def test_auto_ranks_and_recommends(bondloop, recorded):
+def test_auto_ranks_and_recommends(bondloop, recorded, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = bondloop("identify", recorded, "-u", "command", "-y", "position", "--json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
+    assert found["wrote"] == ["out/rig/model.json", "out/rig/identification.png"]
     assert found["recommended"] == "G2D"
     assert len(found["models"]) == 9
     assert found["sample_period"] == pytest.approx(1e-3)
@@ -62,9 +62,11 @@ def test_auto_ranks_and_recommends(bondloop, recorded):
     assert delay["low"] < 0.0052 < delay["high"]
 
 
-def test_a_phrase_names_the_model(bondloop, recorded):
-    result = bondloop("identify", recorded, "-u", "command", "-y", "position", "-m", "2 poles, 1 zero, delay")
+def test_a_phrase_names_the_model(bondloop, recorded, tmp_path):
+    words = ("-u", "command", "-y", "position", "-m", "2 poles, 1 zero, delay", "--no-figures")
+    result = bondloop("identify", recorded, *words, "--out", tmp_path)
     assert result.exit_code == 0
+    assert not (tmp_path / "identification.png").exists()
     assert "2 poles, 1 zero, delay: (" in result.stdout
 
 
@@ -75,7 +77,6 @@ def test_a_phrase_names_the_model(bondloop, recorded):
         (("-u", "command", "-y", "position", "-m", "G9X"), "cannot tell which model"),
         (("-u", "command", "-y", "position", "-m", "2 poles, 3 zeros"), "improper"),
         (("-u", "command", "-y", "position", "-m", "G2D", "--max-delay", "30"), "longer than the record"),
-        (("-u", "command", "-y", "position", "--save", "nowhere/m.json"), "there is no folder nowhere"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(bondloop, recorded, words, message):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.identify.input_output import InputOutput
@@ -38,19 +37,19 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     rate: Annotated[
         float | None, typer.Option("--rate", help="Samples a second, for a file without time stamps.")
     ] = None,
-    save: Annotated[Path | None, typer.Option("--save", help="Write the model to this file (.json).")] = None,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw Bode plot, time overlay and residuals to this file.")
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for model file and figure; out/NAME if left out."),
     ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw Bode plot, time overlay and residuals.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
     from bondloop.identify import read_data
     from bondloop.identify.ranking import USUAL, rank_time
 
-    for path in (save, figure):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
     pair = read_data(file, rate=rate).select(command, output)
     models: list[Any] = list(USUAL) if model.strip().lower() == "auto" else [model]
     ranking = rank_time(
@@ -58,7 +57,11 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     )
     chosen = ranking.recommended
     warnings = [*pair.warnings, *chosen.warnings]
-    wrote = _write(ranking, pair, file, save, figure, hold)
+    folder = out or Path("out") / file.stem
+    folder.mkdir(parents=True, exist_ok=True)
+    wrote = [_save(ranking, pair, file, folder / "model.json")]
+    if figures:
+        wrote.append(_draw(ranking, pair, folder / "identification.png", hold))
     if as_json:
         print_json(
             {
@@ -83,25 +86,19 @@ def _without_warnings(fit: ProcessFit) -> str:
     return "\n".join(line for line in str(fit).splitlines() if not line.startswith("warning: "))
 
 
-def _write(
-    ranking: Ranking, pair: InputOutput, file: Path, save: Path | None, figure: Path | None, hold: str
-) -> list[Path]:
-    """Write the model file and the figure, where they are wanted."""
+def _save(ranking: Ranking, pair: InputOutput, file: Path, path: Path) -> Path:
     chosen = ranking.recommended
-    if save is not None:
-        about = {
-            "source": file.name, "input": pair.input_name, "output": pair.output_name,
-            "input_unit": pair.input_unit, "output_unit": pair.output_unit,
-            "sample_period": pair.sample_period,
-            **{key: value for key, value in chosen.to_dict().items() if key != "process"},
-        }  # fmt: skip
-        chosen.process.save(save, about)
-    if figure is not None:
-        _draw(ranking, pair, figure, hold)
-    return [path for path in (save, figure) if path is not None]
+    about = {
+        "source": file.name, "input": pair.input_name, "output": pair.output_name,
+        "input_unit": pair.input_unit, "output_unit": pair.output_unit,
+        "sample_period": pair.sample_period,
+        **{key: value for key, value in chosen.to_dict().items() if key != "process"},
+    }  # fmt: skip
+    chosen.process.save(path, about)
+    return path
 
 
-def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> None:
+def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> Path:
     import numpy as np
 
     from bondloop.identify import spectral_response
@@ -137,3 +134,4 @@ def _draw(ranking: Ranking, pair: InputOutput, path: Path, hold: str) -> None:
         unit=pair.output_unit,
         path=path,
     )
+    return path
