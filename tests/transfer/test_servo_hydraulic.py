@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bondloop.bondgraph import Df, Input, Model, MSe, One, R
+from bondloop.bondgraph import Df, Function, Input, Model, MSe, One, R
 from bondloop.compile.runner import Runner
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.rigs import Emulated, OrificeDamper, mounted, nothing_mounted
 from bondloop.rigs.rig_tick import rig_tick
 from bondloop.transfer import Cylinder, SerialPID, ServoHydraulic, ServoValve, transfer_system
-from bondloop.transfer.signal_law import SignalLaw
 
 STEP = 0.25e-3  # the rig's own step: 4 in a sample at 1 kHz
 HERTZ = np.array([0.5, 5.0, 20.0, 47.0, 90.0, 250.0])
@@ -231,7 +230,7 @@ def test_signals_reach_a_function_in_the_order_in_which_they_were_bonded():
     """Whatever the order of the parts: here the second signal's part was named first."""
     m = Model("order")
     m.second, m.first = Input("b"), Input("a")
-    m.law, m.force, m.v, m.speed = SignalLaw(lambda a, b, k: k * (a - 2 * b), k=3.0), MSe(), One(), Df()
+    m.law, m.force, m.v, m.speed = Function(lambda a, b, k: k * (a - 2 * b), k=3.0), MSe(), One(), Df()
     m.first >> m.law
     m.second >> m.law >> m.force >> m.v >> [R(damping=1.0), m.speed]
     system = m.compile()

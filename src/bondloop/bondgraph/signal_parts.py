@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from bondloop.bondgraph.laws import check_plain
+from bondloop.bondgraph.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Part
 from bondloop.errors import ModelError
 
@@ -46,12 +46,22 @@ class Integrator(_SignalPart):
 
 
 class Function(_SignalPart):
-    """A signal computed from signals, in the order in which they are bonded to it."""
+    """A signal computed from signals: ``Function(lambda error, gain: gain * error, gain=30)``.
+
+    Parameters
+    ----------
+    function
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters.
+    **parameters
+        Named parameters of the function, with values; parameters of the model, under the part's path.
+    """
 
     symbol = "ƒ"
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], **parameters: Any) -> None:
         super().__init__()
         if not callable(function):
             raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
         self.function = function
+        self.parameters = {name: check_number(v, f"Function({name})") for name, v in parameters.items()}

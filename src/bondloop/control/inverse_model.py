@@ -12,7 +12,7 @@ from bondloop.control.demand_history import earlier, from_first, weighted
 from bondloop.control.linear_filter import LinearFilter, rational
 from bondloop.control.polynomial_fit import backward_differences
 from bondloop.control.polynomial_prediction import PolynomialPrediction
-from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
 from bondloop.program.expr import Const, Expr
 from bondloop.transfer.process import Process
@@ -80,22 +80,12 @@ class InverseModel(Compensator):
                 "InverseModel: derivatives of the polynomial need a prediction; give one (with a delay of 0 "
                 "it only smooths), or derivatives='difference'"
             )
-        self._check_zeros()
+        self.process.check_invertible()
         highest = len(self._parts()[0]) - 1
         if self.derivatives == "polynomial" and self.prediction and self.prediction.order < highest:
             raise InputError(
                 f"InverseModel: the inverse needs {highest} derivatives, the prediction's polynomial of "
                 f"order {self.prediction.order} has fewer; raise its order"
-            )
-
-    def _check_zeros(self) -> None:
-        zeros = np.roots(self.process.numerator)
-        scale = max([1e-12, *np.abs(np.roots(self.process.denominator)), *np.abs(zeros)])
-        bad = [z for z in zeros if z.real >= -1e-9 * scale]
-        if bad:
-            raise SolveError(
-                f"the process model cannot be inverted: its zero at {bad[0]:.4g} rad/s is not stable, so the "
-                "command would grow without bound; fit a model without zeros, or with a delay instead"
             )
 
     def _parts(self) -> tuple[NDArray[np.float64], LinearFilter | None]:

@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bondloop.bondgraph import TF, C, De, I, Integrator, Model, MSf, One, Port, R, Zero
+from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.bondgraph.laws import check_number
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter
 from bondloop.rigs.friction import dead_zone_spring
 from bondloop.transfer.guide_friction import guide_friction
-from bondloop.transfer.signal_law import SignalLaw
 
 __all__ = ["DamperData", "OrificeDamper", "PlayData"]
 
@@ -160,8 +159,8 @@ class OrificeDamper(Model):
 
     def _poppets(self, d: DamperData) -> None:
         self.difference, self.poppet_position = De(), Integrator()
-        self.poppet_velocity = SignalLaw(_lag, opening_time=d.opening_time)
-        self.poppet_flow = SignalLaw(
+        self.poppet_velocity = Function(_lag, opening_time=d.opening_time)
+        self.poppet_flow = Function(
             _poppet_flow, laminar=d.poppet_laminar, turbulent=d.poppet_turbulent, threshold=d.threshold,
             opening_width=d.opening_width,
         )  # fmt: skip

@@ -7,11 +7,27 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.bondgraph import GY, TF, C, Df, I, Input, Integrator, Model, MSe, One, Part, Port, R, Zero
+from bondloop.bondgraph import (
+    GY,
+    TF,
+    C,
+    Df,
+    Function,
+    I,
+    Input,
+    Integrator,
+    Model,
+    MSe,
+    One,
+    Part,
+    Port,
+    R,
+    Zero,
+)
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter
+from bondloop.transfer.clipping import clipped, unwound
 from bondloop.transfer.guide_friction import guide_friction
-from bondloop.transfer.signal_law import SignalLaw, clipped, unwound
 
 __all__ = ["BallScrew", "CascadedLoops", "ElectroMechanical", "ServoMotor"]
 
@@ -180,34 +196,34 @@ class ElectroMechanical(Model):
             self.velocity = Df()
             self.v >> self.velocity >> self.position
         else:
-            self.nut = SignalLaw(_nut, radius=self.radius)
+            self.nut = Function(_nut, radius=self.radius)
             self.speed >> self.nut >> self.position
-        self.speed_demand = SignalLaw(
+        self.speed_demand = Function(
             _linear_speed_demand if linear else _speed_demand, gain=loops.position_gain,
             **({} if linear else {"top_speed": loops.top_speed}), radius=self.radius,
         )  # fmt: skip
         [self.set_point, self.position] >> self.speed_demand
-        self.speed_error, self.speed_integral = SignalLaw(_difference), Integrator()
+        self.speed_error, self.speed_integral = Function(_difference), Integrator()
         [self.speed_demand, self.speed] >> self.speed_error
-        self.speed_total = SignalLaw(_total, reset_time=loops.reset_time)
-        self.current_output = SignalLaw(_times, gain=self.speed_gain)
+        self.speed_total = Function(_total, reset_time=loops.reset_time)
+        self.current_output = Function(_times, gain=self.speed_gain)
         [self.speed_error, self.speed_integral] >> self.speed_total >> self.current_output
         limit = {} if linear else {"peak_current": self.motor_data.peak_current}
-        self.current_demand = SignalLaw(_same if linear else _clip_current, **limit)
+        self.current_demand = Function(_same if linear else _clip_current, **limit)
         self.current_output >> self.current_demand
         if linear:
             self.speed_error >> self.speed_integral
         else:
-            self.speed_gate = SignalLaw(unwound)
+            self.speed_gate = Function(unwound)
             [self.speed_error, self.speed_total, self.current_output, self.current_demand] >> self.speed_gate
             self.speed_gate >> self.speed_integral
 
     def _current_lag(self) -> None:
         self.current: Part = Integrator()
         self.torque = MSe()
-        self.current_rate = SignalLaw(_lag, bandwidth=self.loops_data.current_bandwidth)
+        self.current_rate = Function(_lag, bandwidth=self.loops_data.current_bandwidth)
         [self.current_demand, self.current] >> self.current_rate >> self.current
-        self.motor: Part = SignalLaw(_torque, torque_constant=self.motor_data.torque_constant)
+        self.motor: Part = Function(_torque, torque_constant=self.motor_data.torque_constant)
         self.current >> self.motor >> self.torque >> self.shaft
 
     def _winding(self, linear: bool) -> None:
@@ -217,21 +233,21 @@ class ElectroMechanical(Model):
         self.motor = GY(ratio=motor.torque_constant)
         self.amplifier >> self.circuit >> [self.inductance, self.resistance]
         self.circuit >> self.motor >> self.shaft
-        self.current, self.current_error = Df(), SignalLaw(_difference)
+        self.current, self.current_error = Df(), Function(_difference)
         self.current_integral = Integrator()
         self.circuit >> self.current
         [self.current_demand, self.current] >> self.current_error
         # Its zero cancels the winding's pole: the closed loop is a lag of the bandwidth.
-        self.current_total = SignalLaw(_total, reset_time=motor.inductance / motor.resistance)
-        self.voltage_output = SignalLaw(_voltage, bandwidth=bandwidth, inductance=motor.inductance)
+        self.current_total = Function(_total, reset_time=motor.inductance / motor.resistance)
+        self.voltage_output = Function(_voltage, bandwidth=bandwidth, inductance=motor.inductance)
         [self.current_error, self.current_integral] >> self.current_total >> self.voltage_output
         if linear:
             self.voltage_output >> self.amplifier
             self.current_error >> self.current_integral
             return
-        self.voltage_limit = SignalLaw(_clip_voltage, voltage=motor.voltage)
+        self.voltage_limit = Function(_clip_voltage, voltage=motor.voltage)
         self.voltage_output >> self.voltage_limit >> self.amplifier
-        self.current_gate = SignalLaw(unwound)
+        self.current_gate = Function(unwound)
         [self.current_error, self.current_total, self.voltage_output, self.voltage_limit] >> self.current_gate
         self.current_gate >> self.current_integral
 

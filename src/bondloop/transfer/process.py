@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, SolveError
 from bondloop.program.described import Described, number
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
@@ -106,11 +106,13 @@ class Process(_ProcessFamily):
 
     def check_invertible(self) -> None:
         """Raise an error that says why the model cannot be inverted, if it cannot."""
-        worst = max(self.zeros(), key=lambda z: z.real, default=None)
-        if worst is not None and worst.real >= 0:
-            raise InputError(
-                f"this model has no stable inverse: its zero at {worst:.4g} rad/s is not in the left "
-                "half-plane, so the inverse would grow without bound; fit fewer zeros and a delay"
+        zeros = self.zeros()
+        worst = max(zeros, key=lambda z: z.real, default=None)
+        scale = max([0.0, *np.abs(self.poles()), *np.abs(zeros)])
+        if worst is not None and worst.real >= -1e-9 * scale:
+            raise SolveError(
+                f"the process model cannot be inverted: its zero at {worst:.4g} rad/s is not stable, so the "
+                "command would grow without bound; fit a model without zeros, or with a delay instead"
             )
 
     def response(self, frequency: ArrayLike) -> NDArray[np.complex128]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.bondgraph import Integrator, Model
+from bondloop.bondgraph import Function, Integrator, Model
 from bondloop.program.described import Described, Parameter
-from bondloop.transfer.signal_law import SignalLaw, clipped, unwound
+from bondloop.transfer.clipping import clipped, unwound
 
 __all__ = ["PIDModel", "SerialPID"]
 
@@ -73,14 +73,14 @@ class PIDModel(Model):
 
     def __init__(self, gains: SerialPID, *, linear: bool = False) -> None:
         super().__init__("serial_pid")
-        self.slope = SignalLaw(_slope, filter=gains.filter)
+        self.slope = Function(_slope, filter=gains.filter)
         self.filtered, self.integral = Integrator(), Integrator()
-        self.lead = SignalLaw(_lead, derivative=gains.derivative)
-        self.total = SignalLaw(_total, integral=gains.integral)
-        self.output = SignalLaw(_output, proportional=gains.proportional)
+        self.lead = Function(_lead, derivative=gains.derivative)
+        self.total = Function(_total, integral=gains.integral)
+        self.output = Function(_output, proportional=gains.proportional)
         self.gate, self.drive = (
-            SignalLaw(_same if linear else unwound),
-            SignalLaw(_same if linear else clipped),
+            Function(_same if linear else unwound),
+            Function(_same if linear else clipped),
         )
         self._linear = linear
 

@@ -7,12 +7,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from bondloop.bondgraph import TF, C, De, Df, I, Input, Integrator, Model, MSf, One, Port, R, Zero
+from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter
+from bondloop.transfer.clipping import clipped
 from bondloop.transfer.guide_friction import guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
-from bondloop.transfer.signal_law import SignalLaw, clipped
 
 __all__ = ["Cylinder", "ServoHydraulic", "ServoValve"]
 
@@ -156,7 +156,7 @@ class ServoHydraulic(Model):
             self.friction = guide_friction(given.viscous, given.coulomb, given.width)
         self.pressure >> [self.oil, self.leakage]
         self.pressure >> self.piston >> self.v >> [self.mass, self.friction, self.out]
-        self.flow = SignalLaw(
+        self.flow = Function(
             _linear_flow if linear else _flow,
             rated_flow=valve.rated_flow,
             rated_drop=valve.rated_drop,
@@ -170,14 +170,14 @@ class ServoHydraulic(Model):
         self.set_point = Input("set_point")
         self.velocity, self.position, self.lvdt = Df(), Integrator(), Integrator()
         self.v >> self.velocity >> self.position
-        self.amplifier = SignalLaw(_amplifier, bandwidth=given.bandwidth)
+        self.amplifier = Function(_amplifier, bandwidth=given.bandwidth)
         [self.position, self.lvdt] >> self.amplifier >> self.lvdt
-        self.error = SignalLaw(_error, stroke=given.stroke)
+        self.error = Function(_error, stroke=given.stroke)
         [self.set_point, self.lvdt] >> self.error
         self.pid = PIDModel(self.gains, linear=linear)
         self.pid.take(self.error)
         self.spool, self.spool_velocity = Integrator(), Integrator()
-        self.spool_force = SignalLaw(_spool, frequency=valve.frequency, damping=valve.damping)
+        self.spool_force = Function(_spool, frequency=valve.frequency, damping=valve.damping)
         [self.pid.drive, self.spool, self.spool_velocity] >> self.spool_force
         self.spool_force >> self.spool_velocity >> self.spool >> self.flow
         if not linear:
