@@ -141,3 +141,12 @@ def test_the_check_looks_at_the_closed_loop():
 def test_continuous_coupling_has_no_switches():
     with pytest.raises(InputError, match="sample by sample"):
         _ = a_test(coupling="continuous").tick
+
+
+def test_the_check_warns_of_sensors_that_are_still_at_rest():
+    noisy = {word: sensor(Noise(1e-6)) for word in ("force", "displacement", "velocity")}
+    quiet = a_test(interlock=Interlock(stale=50), sensors={**noisy, "force": sensor()}).check()
+    assert any("sensors of force have no noise" in note for note in quiet.notes)
+    assert not any(
+        "no noise" in note for note in a_test(interlock=Interlock(stale=50), sensors=noisy).check().notes
+    )

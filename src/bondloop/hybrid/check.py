@@ -16,6 +16,7 @@ from bondloop.hybrid.wiring import loop_links
 from bondloop.program.compose import connect, prefixed, with_values
 from bondloop.program.expr import Const
 from bondloop.program.one_step import OneStep, one_step
+from bondloop.rigs.rig_tick import MEASURED
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
 from bondloop.transfer.base import Transfer, transfer_system
 
@@ -137,51 +138,72 @@ def check(test: HybridTest) -> Check:
     notes: list[str] = []
     for a in assumptions.items:
         if not a.holds:
-            optional = a.number == 5 and not test.controller.inverts
-            words = f"assumption {a.number} does not hold: {a.reason}"
-            (notes if optional else problems).append(
-                f"{words}; a virtual junction could not be used" if optional else words
-            )
-    poles: tuple[complex, ...] = ()
-    own: tuple[complex, ...] = ()
-    lags: tuple[Lag, ...] = ()
-    step: OneStep | None = None
+            if a.number == 5 and not test.controller.inverts:
+                notes.append("assumption 5 does not hold, so a virtual junction could not be used")
+            else:
+                problems.append(f"assumption {a.number} does not hold: {a.reason}")
+    notes += _still_sensors(test)
     if test.switches is not None or test.interlock is not None:
         closed = None if test.switches is None else test.switches.closed()
         test = test.replaced(switches=closed, interlock=None)
         if closed is not None:
             notes.append("the loop is analysed with both switches closed")
+    result = Check(assumptions)
     if test.design.channels or test.controller.adapts:
         notes.append("the controller adapts, so its loop has no fixed poles; rehearse it instead")
     elif not test.feedback:
         notes.append("the measured force is not fed back; there is no loop to be unstable")
     else:
         try:
-            own = tuple(_unstable(structure(test).poles()))
-            added: list[complex] = []
-            if test.controller.sampled:
-                notes.append("the compensator works sample by sample; the loop is analysed as it will run")
-            else:
-                poles = tuple(complex(p) for p in closed_loop(test).poles())
-                added = _added(_unstable(poles), own)
-                worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
-                lags = _lags(test, transfers, worst)
-            if added:
-                problems.append(_unstable_because(worst, lags))
-            elif own:
-                notes.append(
-                    "the structure itself is unstable at rest: a mode grows at "
-                    f"{max(p.real for p in own):.3g} 1/s "
-                    "in one piece too; the loop adds no unstable mode"
-                )
-            if test.coupling == "sampled":
-                step = one_step(test.tick)
-                allowed = max((p.real for p in own), default=0.0)
-                if not added and not step.stable and step.growth > 1.01 * allowed:
-                    problems.append(_unstable_sampled(step, compensated=test.controller.sampled))
+            result = _loop(test, transfers, result, problems, notes)
         except BondloopError as error:
             notes.append(f"the loop could not be analysed: {error}")
-    return Check(assumptions, poles, lags, tuple(problems), tuple(notes), own, step)
+    return replace(result, problems=tuple(problems), notes=tuple(notes))
+
+
+def _still_sensors(test: HybridTest) -> list[str]:
+    """Say so where an interlock would take the rest of a sensor without noise for a fault."""
+    if test.interlock is None or test.interlock.stale is None:
+        return []
+    still = [w for w in MEASURED if not (w in test.rig.sensors and test.rig.sensors[w].streams)]
+    if not still:
+        return []
+    words = (
+        f"the interlock trips when a value repeats {test.interlock.stale} times, and the emulated sensors of "
+        f"{' and '.join(still)} have no noise, so they repeat at rest; give them some"
+    )
+    return [words]
+
+
+def _loop(
+    test: HybridTest, transfers: list[Transfer], result: Check, problems: list[str], notes: list[str]
+) -> Check:
+    """Add the stability of the loop, without sampling and as it will run."""
+    own = tuple(_unstable(structure(test).poles()))
+    result = replace(result, own=own)
+    added: list[complex] = []
+    if test.controller.sampled:
+        notes.append("the compensator works sample by sample; the loop is analysed as it will run")
+    else:
+        poles = tuple(complex(p) for p in closed_loop(test).poles())
+        added = _added(_unstable(poles), own)
+        worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
+        lags = _lags(test, transfers, worst)
+        result = replace(result, poles=poles, lags=lags)
+        if added:
+            problems.append(_unstable_because(worst, lags))
+    if own and not added:
+        notes.append(
+            f"the structure itself is unstable at rest: a mode grows at {max(p.real for p in own):.3g} 1/s "
+            "in one piece too; the loop adds no unstable mode"
+        )
+    if test.coupling == "sampled":
+        step = one_step(test.tick)
+        result = replace(result, step=step)
+        allowed = max((p.real for p in own), default=0.0)
+        if not added and not step.stable and step.growth > 1.01 * allowed:
+            problems.append(_unstable_sampled(step, compensated=test.controller.sampled))
+    return result
 
 
 def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:
