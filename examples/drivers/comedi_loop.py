@@ -83,7 +83,7 @@ def with_driver(
 def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[str, float]]:
     """Open the link and stay inactive; yield what is measured and recorded under that name.
 
-    The rig is given the safe commands.
+    The outputs are left alone.
     """
     made = with_driver(test, 1.0, link, stub=stub)
     with LoopProcess(made.loop, replace(made.options, start=False), made.table) as loop:

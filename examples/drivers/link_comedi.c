@@ -32,7 +32,7 @@ static const bl_link_config *loop;
 static int outputs, inputs; /* numbers of the subdevices; -1: none */
 static wire out[MOST], in[MOST];
 static long out_count, in_count;
-static int write_failed; /* told to the executive at the next reading */
+static int commanded; /* the outputs have been written to */
 
 /* ------------------------------------------------------------------ open: all that may fail, block or allocate */
 
@@ -173,10 +173,9 @@ static int link_open(bl_link_config *config, double *measured)
         if (!is_within((config->safe[i] - out[i].offset)/out[i].scale, &out[i]))
             return refuse(config, "the safe command is beyond the range of its output", "");
     }
-    /* From here on `close` leaves the safe voltages behind; before, it touches nothing. */
     loop = config;
-    write_failed = 0;
-    if (write_all(config->safe) || read_all(measured))
+    commanded = 0; /* until the first command the outputs stay as they were found */
+    if (read_all(measured))
         return refuse(config, "does not convert: ", comedi_strerror(comedi_errno()));
     return BL_LINK_FRESH;
 }
@@ -187,15 +186,14 @@ static int link_exchange(const double *commands, double *measured, bl_link_count
 {
     if (commands != NULL) {
         counts->sent += 1;
+        commanded = 1;
         if (write_all(commands))
-            write_failed = 1; /* nobody looks at what this call returns */
+            return BL_LINK_LOST;
     }
     if (measured == NULL)
-        return BL_LINK_OLD;
-    if (read_all(measured) || write_failed) {
-        write_failed = 0;
+        return BL_LINK_OLD; /* also where there was nothing to do: a board needs no sign of life */
+    if (read_all(measured))
         return BL_LINK_LOST;
-    }
     counts->received += 1;
     return BL_LINK_FRESH;
 }
@@ -204,11 +202,11 @@ static void link_close(void)
 {
     if (board == NULL)
         return; /* also called after an `open` that failed */
-    if (loop != NULL)
+    if (commanded) /* else the outputs are left alone */
         (void)write_all(loop->safe);
     comedi_close(board); /* gives up the locks, too */
     board = NULL;
-    loop = NULL;
+    commanded = 0;
 }
 
 const bl_link bl_link_comedi = {"comedi", BL_LINK_REAL_TIME | BL_LINK_EXCLUSIVE, link_open, link_exchange, link_close};

@@ -13,9 +13,9 @@ import zlib
 from collections.abc import Sequence
 
 HEAD = struct.Struct("<4sHHQQQqII")  # magic, version, kind, session, sequence, echo, time, count, detail
-HELLO, ACCEPT, BUSY, REFUSE, COMMAND, MEASURED, BYE = range(1, 8)
+HELLO, ACCEPT, BUSY, REFUSE, COMMAND, MEASURED, BYE, ALIVE = range(1, 9)
 TIMEOUT = 1.0
-"""Seconds without a command after which the loop is gone."""
+"""Seconds without a command or a sign of life after which the loop is gone."""
 
 
 def pack(
@@ -73,7 +73,8 @@ def serve(
             found = unpack(data)
         if session and time.monotonic() - heard > TIMEOUT:
             session = 0  # gone without a word
-            rig.rest()
+            if newest:  # else it was never commanded, and stays where it is
+                rig.rest()
         if found is None:
             continue
         kind, whose, sequence, detail, values = found
@@ -81,7 +82,7 @@ def serve(
             own.sendto(pack(BUSY, whose), peer)
         elif kind == HELLO and (detail != signature or values[:2] != (len(commands), len(measured))):
             own.sendto(pack(REFUSE, whose, values=(len(commands), len(measured)), detail=signature), peer)
-        elif kind == HELLO and (session == 0 or newest == 0):
+        elif kind == HELLO and (session == 0 or sent == 0):
             session, newest, sent, heard = whose, 0, 0, time.monotonic()
             own.sendto(pack(ACCEPT, session, values=rig.measure()), peer)
         elif whose != session or session == 0:
@@ -91,9 +92,13 @@ def serve(
                 rig.move(values)
             newest, sent, heard = sequence, sent + 1, time.monotonic()
             own.sendto(pack(MEASURED, session, sent, newest, rig.measure()), peer)
+        elif kind == ALIVE:  # the rig stays as it is, and shows what it measures
+            sent, heard = sent + 1, time.monotonic()
+            own.sendto(pack(MEASURED, session, sent, newest, rig.measure()), peer)
         elif kind == BYE:
             session = 0
-            rig.rest()
+            if newest:
+                rig.rest()
 
 
 if __name__ == "__main__":

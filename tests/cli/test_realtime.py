@@ -117,6 +117,49 @@ def _rows(path):
     return 0
 
 
+@pytest.mark.parametrize("link", ["loopback://", None])
+def test_inactive_shows_what_is_measured_and_commands_nothing(bondloop, tmp_path, monkeypatch, link):
+    monkeypatch.chdir(tmp_path)
+    words = ("realtime", TEST, "--inactive", "--seconds", 0.05, *(("--link", link) if link else ()))
+    result = bondloop(*words)
+    assert result.exit_code == 0
+    # At rest all sensors of the emulated rig show zero.
+    shown = result.stdout.splitlines()[0].split("   ")
+    quantities = {"force": "N", "displacement": "m", "velocity": "m/s"}
+    assert shown == [f"{word}[{i}] +0 {unit}" for word, unit in quantities.items() for i in (0, 1)]
+    found = json.loads(bondloop(*words, "--json").stdout)
+    assert (found["commands_sent"], found["cause"]) == (0, 0)
+    assert set(found["measured"].values()) == {0.0}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inactive_needs_no_check_but_a_clock(bondloop):
+    words = ("realtime", TEST, "--set", "controller=direct", "--inactive", "--seconds", 0.02)
+    assert bondloop(*words).exit_code == 0
+    result = bondloop(*words, "--lock-step")
+    assert result.exit_code == 1
+    assert "leave --lock-step out" in result.stderr
+
+
+def test_ctrl_c_ends_the_watching_of_sensors():
+    with started("realtime", TEST, "--inactive") as child:
+        assert child.stdout.readline().startswith("force[0] ")
+        os.killpg(child.pid, signal.SIGINT)
+        _, trouble = child.communicate()
+    assert (child.returncode, trouble) == (0, "")
+
+
+def test_inactive_ends_when_the_rig_does():
+    with started("rig", TEST, "--link", "udp://127.0.0.1:0", "--json") as rig:
+        link = json.loads(rig.stdout.readline())["link"]
+        with started("realtime", TEST, "--inactive", "--link", link) as child:
+            assert child.stdout.readline().startswith("force[0] ")
+            rig.send_signal(signal.SIGINT)
+            said, _ = child.communicate()
+    assert child.returncode == 1
+    assert said.splitlines()[-1] == "stopped: the link to the rig was lost; nothing was commanded"
+
+
 def test_a_rig_of_ones_own_and_a_loop_that_finds_it(bondloop, tmp_path):
     with started("rig", TEST, "--link", "udp://127.0.0.1:0", "--json") as rig:
         first = json.loads(rig.stdout.readline())

@@ -15,6 +15,7 @@ from bondloop.safety.causes import Cause
 FOLDER = Path(__file__).parents[2] / "examples" / "drivers"
 STRICT = ("-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Werror")
 STEPS = 65535  # of a converter of 16 bits
+ZERO = 32768  # 0 V, or as near as it comes
 
 
 def example(path):
@@ -65,11 +66,12 @@ def test_commands_come_out_as_volts_and_volts_come_in_as_newtons(program, board,
     channel, number, sample = written(board)
     assert set(channel) == {1}
     assert set(number) == {0}
-    # First `open` writes the safe command, then come those of the cycles, and `close` ends with the safe one.
-    sent = np.array([0.01, *command, 0.01])
+    # Nothing before the commands of the cycles, and `close` ends with the safe one.
+    sent = np.array([*command, 0.01])
     assert sample.tolist() == np.rint(STEPS * ((sent - 0.005) / 0.02 + 10) / 20).astype(int).tolist()
     assert np.ptp(command) > 1e-4  # it did move
-    np.testing.assert_allclose(force, -3 + 400 * volts(sample[: len(force)]), rtol=1e-12)
+    seen = np.insert(sample, 0, ZERO)[: len(force)]
+    np.testing.assert_allclose(force, -3 + 400 * volts(seen), rtol=1e-12)
     assert command[-1] == 0.01
     assert status.link["sent"] == status.link["received"] == status.counts["cycles"] == len(rows)
     assert status.counts["stale"] == 0
@@ -85,27 +87,33 @@ def test_another_range_has_finer_steps(program, board, table):
         )
     _, number, sample = written(board)
     assert set(number) == {1}
-    np.testing.assert_allclose(volts(sample[1:-1], most=5.0), command / 0.02, atol=5 / STEPS)
+    np.testing.assert_allclose(volts(sample[:-1], most=5.0), command / 0.02, atol=5 / STEPS)
     # Half a step of the input, 10 V/65535, and half the error of the output's.
     np.testing.assert_allclose(force[1:], 100 * 0.5 * command[:-1] / 0.02, atol=100 * 1.3 * 10 / STEPS)
 
 
 @pytest.mark.parametrize("start", [True, False])
-def test_inactive_sends_nothing_but_the_safe_command(program, board, table, start):
+def test_inactive_the_outputs_are_left_alone(program, board, table, start):
     with LoopProcess(program, options(board, "out=0,0.02&in=3,400", start=False), table) as loop:
         until(lambda: loop.ring.written > 20)
         if start:
+            assert board.read_text() == ""
             loop.mailbox.start()
             until(lambda: loop.ring.state == "active")
+        else:
+            loop.mailbox.stop()
+            assert loop.wait(20) == 0
         rows = loop.ring.read()
         inactive = rows["channels"][rows["state"] == 1]
         # A loose input hangs at 1 V: the sensor is read all the time.
         shown = inactive[1:, loop.ring.names.index("measured.force")]
         np.testing.assert_allclose(shown, 400 * volts(round(STEPS * 11 / 20)), rtol=1e-12)
-    safe = round(STEPS * (0.01 / 0.02 + 10) / 20)
+    if not start:
+        assert board.read_text() == ""  # nor did `close` write anything
+        return
     sample = written(board)[2]
-    assert (set(sample) == {safe}) == (not start)
-    assert sample[0] == sample[-1] == safe
+    assert sample[0] == round(STEPS * (0.05 / 0.02 + 10) / 20)  # the mass begins at 50 mm
+    assert sample[-1] == round(STEPS * (0.01 / 0.02 + 10) / 20)
 
 
 @pytest.mark.parametrize(
@@ -160,22 +168,22 @@ def test_a_board_that_stops_converting(program, board, table, monkeypatch):
         assert (status.cause, status.cause_cycle) == (Cause.LINK_LOST, 30)
         command = rows["channels"][:, loop.ring.names.index("command")]
     sample = written(board)[2]
-    assert len(sample) == len(rows) + 2
+    assert len(sample) == len(rows) + 1
     assert command[-1] == 0.01
     assert sample[-1] == round(STEPS * (0.01 / 0.02 + 10) / 20)
 
 
 def test_a_command_beyond_the_range_is_held_and_trips(board, table):
-    """1 mm/V reaches to 10 mm, the mass begins at 50 mm: the second cycle hears of the first command."""
+    """1 mm/V reaches to 10 mm, the mass begins at 50 mm: the cycle that sends it trips."""
     with LoopProcess(built(safe=0.0), options(board, "out=0,0.001&in=0,1"), table) as loop:
         assert loop.wait(20) == 3
         status, rows = loop.status(), loop.ring.read()
-        assert (status.cause, status.cause_cycle) == (Cause.LINK_LOST, 1)
+        assert (status.cause, status.cause_cycle) == (Cause.LINK_LOST, 0)
         command = rows["channels"][:, loop.ring.names.index("command")]
     sample = written(board)[2]
     reached = command[np.abs(command) <= 0.01]
     assert len(reached) < len(command)
-    expected = np.rint(STEPS * (np.array([0.0, *reached, 0.0]) / 0.001 + 10) / 20)
+    expected = np.rint(STEPS * (np.array([*reached, 0.0]) / 0.001 + 10) / 20)
     assert np.abs(sample - expected).max() <= 1  # a tie between two steps may go either way
 
 
@@ -222,4 +230,4 @@ def test_watching_what_is_measured_without_starting(board):
         assert set(next(watching)) == {"measured.force", "measured.displacement", "measured.velocity"}
     finally:
         watching.close()
-    assert set(written(board)[2]) == {32768}  # 0 V, or as near as 16 bits come
+    assert board.read_text() == ""

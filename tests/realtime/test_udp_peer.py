@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import zlib
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -73,6 +74,23 @@ def test_lock_step(programs, table, playing):
         assert force[0] == 0
         assert force[1:100].tolist() == (30e3 * command[:99]).tolist()
         assert [counts[n] for n in ("lost", "reordered", "corrupted", "foreign", "age")] == [0] * 5
+
+
+def test_inactive_the_rig_stays_where_it_stands(programs, table, playing):
+    """Somebody left it at 125 mm: there it is, in every sample, and there it is when the loop has gone."""
+    link, rig = playing
+    rig.displacement = 0.125
+    waiting = replace(options(link, lock_step=False), start=False)
+    with LoopProcess(programs.loop, waiting, table) as loop:
+        until(lambda: loop.status().link["received"] > 20)
+        loop.mailbox.stop()
+        assert loop.wait(60) == 0, loop.said
+        (force,) = channels(loop, "measured.force")
+    assert set(force) == {30e3 * 0.125}
+    with LoopProcess(programs.loop, options(link, steps=1), table) as loop:  # after the BYE of the first
+        assert loop.wait(60) == 0, loop.said
+        assert channels(loop, "measured.force")[0][0] == 30e3 * 0.125
+    until(lambda: rig.displacement == 0.0)
 
 
 def test_on_the_clock_as_a_program_of_its_own(programs, table):

@@ -4,7 +4,7 @@ import struct
 import zlib
 
 HEAD = struct.Struct("<4sHHQQQqII")
-HELLO, ACCEPT, BUSY, REFUSE, COMMAND, MEASURED, BYE = range(1, 8)
+HELLO, ACCEPT, BUSY, REFUSE, COMMAND, MEASURED, BYE, ALIVE = range(1, 9)
 
 
 def pack(kind, session, sequence, echo, values, detail=0, stamp=0):

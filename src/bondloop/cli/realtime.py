@@ -79,19 +79,29 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     ] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Check and build everything; start nothing.")] = False,
+    inactive: Annotated[
+        bool,
+        typer.Option(
+            "--inactive",
+            help="Open the link and show what is measured, until Ctrl-C or for --seconds; command nothing.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Run although the check has not passed.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a test in real time, after its check has passed.
 
     Ctrl-C brings the rig to its safe state and ends the test; what was recorded is kept. Exits with 1 when
-    the run had to be stopped, or its record is not complete.
+    the run had to be stopped, or its record is not complete. With --inactive nothing is commanded or
+    recorded: the measured values are shown, for checking sensors and signs before anything moves.
     """
     from bondloop.realtime.session import prepare
 
     name = short_name(source)
     test, module = find_test(source, settings or [])
     own_rig = link is None if rig is None else rig
+    if inactive and lock_step:
+        raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
     made = prepare(
         test,
         seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0)),
@@ -101,7 +111,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         start_rig=own_rig,
         drivers=driver or [],
         libraries=library or [],
-        force=force,
+        force=force or inactive,  # nothing moves
         options={
             "priority": priority,
             "cpu": cpu,
@@ -113,6 +123,9 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     )
     if dry:
         _tell_dry(name, made, as_json)
+        return
+    if inactive:
+        _watch(name, made, seconds, as_json)
         return
     path = out or Path("out") / name / "realtime.h5"
     if path.suffix not in (".h5", ".hdf5"):
@@ -138,6 +151,39 @@ def _live_line(quiet: bool) -> Callable[[Live], None] | None:
         print(f"\r\x1b[K{live}", end="", file=sys.stderr, flush=True)
 
     return show
+
+
+def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> None:
+    from bondloop.realtime.inactive import Measured, measured_line, watch_measured
+    from bondloop.safety.causes import cause_words
+
+    newest: dict[str, float] = {}
+    live = sys.stderr.isatty() and not as_json
+
+    def show(measured: Measured) -> None:
+        newest.update({word: value for word, (value, _) in measured.items()})
+        if live:
+            print(f"\r\x1b[K{measured_line(measured)}", end="", file=sys.stderr, flush=True)
+        elif not as_json:
+            print(measured_line(measured), flush=True)
+
+    status = watch_measured(made, show, seconds)
+    if live:
+        print(file=sys.stderr)
+    if as_json:
+        print_json(
+            {
+                "test": name,
+                "measured": newest,
+                "commands_sent": status.link["sent"],
+                "cause": status.cause,
+                "cause_words": cause_words(status.cause),
+            }
+        )
+    elif status.cause:
+        print(f"stopped: {cause_words(status.cause)}; nothing was commanded")
+    if status.cause:
+        raise typer.Exit(1)
 
 
 def _figures(run: Run, files: list[Path]) -> list[Path]:

@@ -168,6 +168,8 @@ class LoopProcess(_Child):
 
     Attributes
     ----------
+    options
+        How it runs.
     name
         Of the telemetry segment: for `Ring.attach` and `Mailbox.attach` in other processes.
     ring, mailbox
@@ -184,7 +186,7 @@ class LoopProcess(_Child):
     ) -> None:
         need_linux()
         sweep()
-        self.name = fresh_name()
+        self.name, self.options = fresh_name(), options
         self._retreat = options.retreat
         self._period = options.supervisor / _BEATS if options.supervisor else 0.1
         command = [str(program), "--telemetry", self.name, *options.arguments()]

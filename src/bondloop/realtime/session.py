@@ -189,16 +189,21 @@ class Prepared:
                 path = Path(record)
                 if not path.parent.is_dir():
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
-            link = self.options.link
-            if self.rig is not None:
-                rig = RigProcess(self.rig, self._rig_options(link))
-                stack.callback(rig.close)
-                link = rig.link
-            loop = LoopProcess(self.loop, replace(self.options, link=link), self.table)
-            stack.callback(loop.close)
-            recorders = Recorders(loop.name, path, self._about(link), self.options.cpu)
+            loop = self.start(stack)
+            recorders = Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
             stack.callback(recorders.close)
             return self._watched(loop, recorders, live, keep=record is not None)
+
+    def start(self, stack: contextlib.ExitStack) -> LoopProcess:
+        """Start the rig, if it is ours, and the loop, which waits inactive; the stack ends both."""
+        link = self.options.link
+        if self.rig is not None:
+            rig = RigProcess(self.rig, self._rig_options(link))
+            stack.callback(rig.close)
+            link = rig.link
+        loop = LoopProcess(self.loop, replace(self.options, link=link), self.table)
+        stack.callback(loop.close)
+        return loop
 
     def _rig_options(self, link: str) -> RigOptions:
         # It waits longer for the loop than the loop for it: the loop's own stop comes first.
@@ -295,8 +300,8 @@ def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: di
     made = LoopOptions(link=link, steps=steps, lock_step=lock_step, **given)
     row_bytes = 64 + 8 * len(test.computer_tick.channels) + 63
     if lock_step:
-        # Faster than any recorder, so the ring takes it all. The loop starts at once: before the start it
-        # would move the rig on, and the two would no longer be in step with the rehearsal.
+        # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,
+        # without rows of waiting.
         rows = steps + int(made.retreat * test.rate) + 64
         return replace(made, start=True, slots=max(8192, min(rows, RING_BYTES // row_bytes)))
     rows = int(RING_SECONDS * test.rate)

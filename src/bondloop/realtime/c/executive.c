@@ -110,6 +110,7 @@ static void execute(bl_run *run)
 {
     const bl_interface *tick = run->tick;
     const bl_options *o = run->options;
+    run->commanded = 1;
     if (tick->tables > 0) {
         const int64_t row = run->step < o->table_rows ? run->step : o->table_rows - 1;
         memcpy(run->in, o->table + row*tick->tables, sizeof(double)*(size_t)tick->tables);
@@ -182,6 +183,19 @@ static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64
     __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE);
 }
 
+/* Sends the commands, where the rig is to be commanded; what the next cycle knows of the link in lock-step. */
+static int give(bl_run *run, const bl_link *link, int came)
+{
+    bl_segment *s = run->segment;
+    const int silent = run->stage == BL_INACTIVE || !run->commanded;
+    if (run->options->lock_step && !silent)
+        return came == BL_LINK_LOST ? came : link->exchange(run->commands, run->incoming, &s->link);
+    run->flags |= silent ? BL_FLAG_SILENT : 0;
+    if (link->exchange(silent ? NULL : run->commands, NULL, &s->link) == BL_LINK_LOST)
+        bl_guard_trip(run, BL_CAUSE_LINK_LOST, 0, 0, 1);
+    return came;
+}
+
 /* A cycle that ended, or even began, after its deadline. */
 static void overrun(bl_run *run, int is_late)
 {
@@ -242,16 +256,12 @@ static void run_cycles(bl_run *run, const bl_link *link)
             run->flags |= BL_FLAG_HELD;
             s->counts.held += 1;
         }
-        if (!o->lock_step) {
-            link->exchange(run->commands, NULL, &s->link);
-        } else if (came != BL_LINK_LOST) {
-            came = link->exchange(run->commands, run->incoming, &s->link);
-        }
+        came = give(run, link, came);
         const int64_t sent = bl_now();
         overrun(run, is_late || (clocked && sent - planned > period));
         record(run, step, began, wake, sent - began, received - began + sent - computed);
         if (run->stage == BL_SAFE && stage == BL_SAFE && !(o->hold && s->cause != BL_CAUSE_NONE))
-            run->stage = BL_FINALIZED; /* the rig has been given the safe command at least once */
+            run->stage = BL_FINALIZED; /* the rig has been given the safe command at least once, if ever any */
         if (o->lock_step && run->stage == BL_INACTIVE)
             bl_sleep_until(sent + 1000000, 0);
         planned += period;

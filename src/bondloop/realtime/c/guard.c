@@ -30,7 +30,7 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
         __atomic_store_n(&s->cause, (uint64_t)cause, __ATOMIC_RELEASE);
     }
     if (run->stage == BL_INACTIVE || run->stage == BL_UNCONFIGURED) {
-        bl_guard_ramp(run); /* it is there already */
+        bl_guard_ramp(run); /* over at once: it is there already, or was never commanded anything */
     } else if (run->stage == BL_ACTIVE && trusted && run->tick->interlock_trip >= 0) {
         run->parameters[run->tick->interlock_trip] = (double)cause;
         run->by_tick = 1;

@@ -12,6 +12,7 @@ typedef struct {
     double *measured, *incoming; /* the last values believed, and those just received */
     double *commands, *from;     /* what the rig is given, and where the ramp to safety began */
     int stage;                   /* of the lifecycle */
+    int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
     int64_t without, same, late; /* cycles in a row without news, with the same news, after the deadline */

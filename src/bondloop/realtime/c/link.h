@@ -51,13 +51,15 @@ typedef struct {
 typedef struct {
     const char *scheme; /* "udp" for udp://... */
     unsigned capabilities;
-    /* Claims the rig and reads the first measured values; BL_LINK_FRESH or an error. */
+    /* Claims the rig and reads the first measured values; BL_LINK_FRESH or an error. Commands nothing. */
     int (*open)(bl_link_config *config, double *measured);
     /* Sends `commands` unless NULL; then fills `measured` unless NULL, with the newest values there are. On a
        clock the executive calls exchange(NULL, measured) when it wakes and exchange(commands, NULL) when it
-       has computed; in lock-step it calls exchange(commands, measured), which waits for the answer. */
+       has computed; in lock-step it calls exchange(commands, measured), which waits for the answer. In cycles
+       that command nothing it calls exchange(NULL, NULL) instead: keep the link alive, move nothing. In each
+       of them BL_LINK_LOST trips. */
     int (*exchange)(const double *commands, double *measured, bl_link_counts *counts);
-    void (*close)(void);
+    void (*close)(void); /* lets go; outputs that were never commanded are left alone */
 } bl_link;
 
 extern const bl_link bl_link_udp, bl_link_shm, bl_link_loopback, bl_link_none;

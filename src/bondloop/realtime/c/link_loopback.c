@@ -40,8 +40,9 @@ static int loopback_exchange(const double *commands, double *measured, bl_link_c
             bl_model_advance(&model, commands);
         bl_model_measure(&model, shown);
         counts->sent += 1;
-        fresh = 1;
     }
+    if (commands != NULL || measured == NULL)
+        fresh = 1; /* where nothing is commanded the rig stands still: its sensors show the same again */
     if (measured == NULL || !fresh)
         return BL_LINK_OLD;
     memcpy(measured, shown, sizeof(double)*(size_t)bl_rig->measured);

@@ -186,6 +186,8 @@ static int shm_link_exchange(const double *commands, double *measured, bl_link_c
         write_message(&shared->command, sent, 0, commands, loop->commands);
         __atomic_store_n(&shared->owner_ns, shared->command.time_ns, __ATOMIC_RELAXED);
         counts->sent += 1;
+    } else if (measured == NULL) {
+        __atomic_store_n(&shared->owner_ns, bl_now(), __ATOMIC_RELAXED);
     }
     if (measured == NULL)
         return BL_LINK_OLD;
@@ -231,6 +233,7 @@ const bl_link bl_link_shm = {"shm", BL_LINK_REAL_TIME | BL_LINK_LOCK_STEP | BL_L
 static bl_port_config *rig;
 static bl_link_counts rig_counts;
 static uint64_t followed, published, command_turn, last_command;
+static int64_t beat; /* newest heartbeat seen of the loop */
 static int in_session;
 
 static int port_open(bl_port_config *config)
@@ -303,6 +306,11 @@ static int port_receive(double *commands, int64_t wait_ns)
             rig_counts.received += 1;
             rig_counts.lost = last_command - rig_counts.received; /* replaced before they were seen */
             return BL_PORT_COMMAND;
+        }
+        const int64_t now = __atomic_load_n(&shared->owner_ns, __ATOMIC_RELAXED);
+        if (now != beat) {
+            beat = now;
+            return BL_PORT_ALIVE;
         }
     }
     if (wait_ns > 0) {

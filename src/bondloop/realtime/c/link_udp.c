@@ -170,7 +170,8 @@ static int udp_wait(const double *commands, double *measured, bl_link_counts *co
             if (now > end)
                 return BL_LINK_LOST;
             if (now > again) {
-                loop_send(BL_COMMAND, commands, loop->commands, 0);
+                if (commands != NULL)
+                    loop_send(BL_COMMAND, commands, loop->commands, 0);
                 again = now + AGAIN_NS;
             }
         }
@@ -185,11 +186,16 @@ static int udp_exchange(const double *commands, double *measured, bl_link_counts
         out.sequence += 1;
         loop_send(BL_COMMAND, commands, loop->commands, 0);
         counts->sent += 1;
+    } else if (measured == NULL) {
+        static double unused[BL_PACKET_VALUES];
+        loop_send(BL_ALIVE, out.values, 0, 0);
+        if (loop->lock_step)
+            loop_drain(unused, counts); /* from a rig that answers these, too: they must not pile up */
     }
     if (measured == NULL)
         return BL_LINK_OLD;
     if (loop->lock_step) {
-        const int came = udp_wait(commands != NULL ? commands : loop->safe, measured, counts);
+        const int came = udp_wait(commands, measured, counts);
         counts->age = (int64_t)(out.sequence - answered);
         return came;
     }
@@ -218,7 +224,7 @@ const bl_link bl_link_udp = {
 
 static bl_port_config *rig;
 static struct sockaddr_in peer, asking;
-static int is_lock_step;
+static int is_lock_step, begun; /* `begun`: the loop has had its answer */
 static bl_link_counts rig_counts;
 
 static void rig_send(uint16_t kind, const double *values, long count, const struct sockaddr_in *to)
@@ -266,8 +272,9 @@ static int rig_hello(void)
         out.session = mine;
         return BL_PORT_NOTHING;
     }
-    if (session == in.session && received.newest > 0)
-        return BL_PORT_NOTHING; /* a late copy */
+    if (session == in.session) /* a copy: its answer is late, or was lost */
+        return begun ? BL_PORT_NOTHING : BL_PORT_OPENED;
+    begun = 0;
     is_lock_step = in.values[3] != 0;
     session = out.session = in.session;
     out.sequence = out.echo = 0;
@@ -303,6 +310,7 @@ static int port_receive(double *commands, int64_t wait_ns)
             return BL_PORT_CLOSED;
         } else if (in.kind == BL_COMMAND && in.count == (uint32_t)rig->commands) {
             rig_counts.received += 1;
+            begun = 1;
             if (bl_sequence_note(&received, in.sequence, &rig_counts)) {
                 memcpy(commands, in.values, sizeof(double)*in.count);
                 out.echo = in.sequence;
@@ -310,6 +318,12 @@ static int port_receive(double *commands, int64_t wait_ns)
             } else if (is_lock_step && in.sequence == received.newest && found == BL_PORT_NOTHING) {
                 found = BL_PORT_AGAIN;
             }
+            if (is_lock_step)
+                break;
+        } else if (in.kind == BL_ALIVE) {
+            begun = 1;
+            if (found == BL_PORT_NOTHING)
+                found = BL_PORT_ALIVE;
             if (is_lock_step)
                 break;
         }

@@ -5,7 +5,7 @@
  *        4      2  version, 1
  *        6      2  kind
  *        8      8  session, chosen by the loop
- *       16      8  sequence: of the command or measurement, from 1
+ *       16      8  sequence: of the command or measurement, from 1; in ALIVE that of the last command
  *       24      8  echo: in a measurement the sequence of the newest command it follows from
  *       32      8  time stamp, ns, of the sender's own monotonic clock
  *       40      4  count n of values
@@ -20,6 +20,7 @@
  * COMMAND   loop -> rig   values: commands
  * MEASURED  rig -> loop   values: measured
  * BYE       either way    the session is over
+ * ALIVE     loop -> rig   no values: the loop is there and commands nothing; the rig stays as it is
  */
 #ifndef BL_PACKET_H
 #define BL_PACKET_H
@@ -29,7 +30,7 @@
 
 #include "link.h"
 
-enum { BL_HELLO = 1, BL_ACCEPT, BL_BUSY, BL_REFUSE, BL_COMMAND, BL_MEASURED, BL_BYE };
+enum { BL_HELLO = 1, BL_ACCEPT, BL_BUSY, BL_REFUSE, BL_COMMAND, BL_MEASURED, BL_BYE, BL_ALIVE };
 
 #define BL_PACKET_MAGIC 0x31504c42u
 #define BL_PACKET_VERSION 1

@@ -8,7 +8,7 @@ typedef struct {
     const char *address;
     long commands, measured;
     uint32_t signature;
-    int64_t timeout_ns; /* a session without a command for so long is over */
+    int64_t timeout_ns; /* a session without a sign of life for so long is over */
     int (*accepts)(double period); /* whether a loop of this period, in s, suits the rig */
     char message[256];             /* from `open`: the URL for loops, or what went wrong */
 } bl_port_config;
@@ -19,7 +19,8 @@ enum {
     BL_PORT_OPENED = 1,  /* a loop has come; `accept` must follow */
     BL_PORT_COMMAND = 2, /* a newer command */
     BL_PORT_AGAIN = 3,   /* lock-step: the last command once more, its answer was lost; `publish` again */
-    BL_PORT_CLOSED = 4   /* the loop has gone */
+    BL_PORT_CLOSED = 4,  /* the loop has gone */
+    BL_PORT_ALIVE = 5    /* the loop is there, and commands nothing new */
 };
 
 typedef struct {

@@ -75,7 +75,7 @@ static void play_lock_step(const bl_port *port)
         }
         if (what == BL_PORT_OPENED)
             port->accept(measured);
-        else if (what != BL_PORT_NOTHING)
+        else if (what == BL_PORT_COMMAND || what == BL_PORT_AGAIN)
             port->publish(measured);
         if (what != BL_PORT_NOTHING) {
             heard = bl_now();
@@ -93,24 +93,25 @@ static void play_real_time(const bl_port *port)
 {
     const int64_t period = (int64_t)(model.tick->period*1e9 + 0.5), half = options->timeout_ns/2;
     const int64_t spin = options->spin_ns < period/2 ? options->spin_ns : period/2;
-    const size_t bytes = sizeof(double)*(size_t)model.tick->commands;
     int64_t heard = bl_now(), next = (heard/period + 1)*period;
-    memset(commands, 0, bytes);
+    int commanded = 0; /* before its first command it stays where it is, and only measures */
     while (!bl_asked_to_end) {
         bl_sleep_until(next, spin);
         const int what = port->receive(commands, 0);
-        if (what == BL_PORT_COMMAND)
+        if (what == BL_PORT_COMMAND || what == BL_PORT_ALIVE)
             heard = bl_now();
         else if (what == BL_PORT_OPENED)
             port->accept(measured);
-        /* Without commands the actuators go to rest, in the rig's own time: all the way, also when it is late. */
+        commanded |= what == BL_PORT_COMMAND;
+        /* Without a loop the actuators go to rest, in the rig's own time: all the way, also when it is late. */
         const int64_t silence = next - heard;
         if (what == BL_PORT_CLOSED || silence > options->timeout_ns)
             return;
         const double share = silence <= half ? 1.0 : 1.0 - (double)(silence - half)/(double)half;
         for (long i = 0; i < model.tick->commands; ++i)
             given[i] = share*commands[i];
-        bl_model_advance(&model, given);
+        if (commanded)
+            bl_model_advance(&model, given);
         measure();
         port->publish(measured);
         next += period;

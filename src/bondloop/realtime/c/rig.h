@@ -6,7 +6,7 @@
 #include "port.h"
 
 typedef struct {
-    int64_t timeout_ns; /* a session without commands for so long is over; in the second half the rig rests */
+    int64_t timeout_ns; /* a session without a sign of life for so long is over; in the second half the rig rests */
     int64_t spin_ns;
     int priority;       /* of SCHED_FIFO; only on the clock: in lock-step the rig never sleeps */
     int once;           /* end after the first session */

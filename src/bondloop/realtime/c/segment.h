@@ -45,7 +45,8 @@ enum {
     BL_FLAG_HELD = 4,      /* the command was computed too late and the last one held */
     BL_FLAG_EXECUTIVE = 8, /* the command is the executive's ramp, not the tick's */
     BL_FLAG_REFUSED = 16,  /* measured values were not believed; the last good ones are used */
-    BL_FLAG_MAIL = 32      /* a command from the mailbox was handled */
+    BL_FLAG_MAIL = 32,     /* a command from the mailbox was handled */
+    BL_FLAG_SILENT = 64    /* the rig was commanded nothing; the command shown is the last one, or the safe one */
 };
 
 typedef struct {
