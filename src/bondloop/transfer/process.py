@@ -110,8 +110,9 @@ class Process(_ProcessFamily):
         worst = max(zeros, key=lambda z: z.real, default=None)
         scale = max([0.0, *np.abs(self.poles()), *np.abs(zeros)])
         if worst is not None and worst.real >= -1e-9 * scale:
+            shown = f"{worst.real:.4g}" if abs(worst.imag) <= 1e-9 * scale else f"{worst:.4g}"
             raise SolveError(
-                f"the process model cannot be inverted: its zero at {worst:.4g} rad/s is not stable, so the "
+                f"the process model cannot be inverted: its zero at {shown} rad/s is not stable, so the "
                 "command would grow without bound; fit a model without zeros, or with a delay instead"
             )
 
