@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import at_work
 
 if TYPE_CHECKING:
     from bondloop.identify.input_output import InputOutput
@@ -52,9 +53,10 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
 
     pair = read_data(file, rate=rate).select(command, output)
     models: list[Any] = list(USUAL) if model.strip().lower() == "auto" else [model]
-    ranking = rank_time(
-        pair.input, pair.output, pair.sample_period, models, start=start, hold=hold, max_delay=max_delay
-    )
+    with at_work(f"fitting {f'{len(models)} models' if len(models) > 1 else models[0]}", as_json):
+        ranking = rank_time(
+            pair.input, pair.output, pair.sample_period, models, start=start, hold=hold, max_delay=max_delay
+        )
     chosen = ranking.recommended
     warnings = [*pair.warnings, *chosen.warnings]
     folder = out or Path("out") / file.stem

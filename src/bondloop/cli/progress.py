@@ -1,12 +1,13 @@
-"""A progress bar on stderr, for people at a terminal."""
+"""What is going on, on stderr, for people at a terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["progress_bar"]
+__all__ = ["at_work", "progress_bar"]
 
 
 def progress_bar(quiet: bool) -> Callable[[int, int], None] | None:
@@ -25,3 +26,16 @@ def progress_bar(quiet: bool) -> Callable[[int, int], None] | None:
         )
 
     return show
+
+
+@contextmanager
+def at_work(words: str, quiet: bool) -> Iterator[None]:
+    """Show what is being done while it is done, where somebody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    print(f"\r\x1b[K{words} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

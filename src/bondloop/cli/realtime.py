@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
 from bondloop.errors import InputError
@@ -102,25 +103,26 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     own_rig = link is None if rig is None else rig
     if inactive and lock_step:
         raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
-    made = prepare(
-        test,
-        seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0)),
-        link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
-        rate=rate,
-        lock_step=lock_step,
-        start_rig=own_rig,
-        drivers=driver or [],
-        libraries=library or [],
-        force=force or inactive,  # nothing moves
-        options={
-            "priority": priority,
-            "cpu": cpu,
-            "awake": awake,
-            "spin": 1e-6 * spin,
-            "overrun": overrun,
-            **({} if retreat is None else {"retreat": retreat}),
-        },
-    )
+    with at_work("checking and building", as_json):
+        made = prepare(
+            test,
+            seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0)),
+            link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
+            rate=rate,
+            lock_step=lock_step,
+            start_rig=own_rig,
+            drivers=driver or [],
+            libraries=library or [],
+            force=force or inactive,  # nothing moves
+            options={
+                "priority": priority,
+                "cpu": cpu,
+                "awake": awake,
+                "spin": 1e-6 * spin,
+                "overrun": overrun,
+                **({} if retreat is None else {"retreat": retreat}),
+            },
+        )
     if dry:
         _tell_dry(name, made, as_json)
         return

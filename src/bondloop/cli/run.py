@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import progress_bar
+from bondloop.cli.progress import at_work, progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import RunSource, Setting, find_test
 from bondloop.errors import InputError
@@ -61,14 +61,15 @@ def run(
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
         if findings is not None and len(made.time) > 1:
-            found = findings(made)
             words = getattr(module, "words", None)
-            said = [] if words is None else words(made)
+            with at_work("working out the findings", as_json):
+                found = findings(made)
+                said = [] if words is None else words(made)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [
-        made.save(folder / "run.h5"),
-        *(_figures(made, folder, own_figures) if figures and len(made.time) > 3 else []),
-    ]
+    files = [made.save(folder / "run.h5")]
+    if figures and len(made.time) > 3:
+        with at_work("drawing", as_json):
+            files += _figures(made, folder, own_figures)
     _answer(source, made, found, said, files, as_json)
     if not made.completed:
         raise typer.Exit(1)
