@@ -8,7 +8,7 @@ from bondloop.control import Direct
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.papers.gawthrop_three_mass import Mass
-from bondloop.program.signals import Sine, Step
+from bondloop.program.signals import Sine, Step, Table
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
@@ -150,3 +150,13 @@ def test_the_check_warns_of_sensors_that_are_still_at_rest():
     assert not any(
         "no noise" in note for note in a_test(interlock=Interlock(stale=50), sensors=noisy).check().notes
     )
+
+
+def test_a_switch_follows_a_schedule_from_a_table():
+    """A table is read as the signal that it holds: the same command as from the closed form."""
+    t = np.arange(0, 2.5, 1 / RATE)
+    closed = Step(1.0, at=0.5)
+    table = Table(t, closed(t))
+    runs = [a_test(switches=Switches(Switch(s, ramp=0.3)), interlock=None).run(1.5) for s in (closed, table)]
+    np.testing.assert_allclose(runs[0]["command"], runs[1]["command"], atol=1e-12)
+    assert np.abs(runs[0]["command"]).max() > 1e-4

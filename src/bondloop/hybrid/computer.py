@@ -10,10 +10,10 @@ from bondloop.control.base import Measured
 from bondloop.errors import InputError
 from bondloop.hybrid.switches import FORCE
 from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, select, substitute
+from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
-from bondloop.program.signals import Signal
 from bondloop.rigs.rig_tick import MEASURED, indexed
+from bondloop.safety.conditions import either
 from bondloop.safety.interlock import Watched
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bondloop.program.signals.in_tick import Signals
     from bondloop.program.system import System
     from bondloop.program.tick import Step
+    from bondloop.safety.guard import Guarded
     from bondloop.safety.switch import Switch
 
 __all__ = ["Computer"]
@@ -133,17 +134,17 @@ class Computer:
             self.measured = {word: list(values) for word, values in measured.items()}
             return steps
         count = len(measured["force"])
-        bad: list[Expr] = [Const(0.0)] * count
-        frozen: list[Expr] = [Const(0.0)] * count
+        found: list[list[Guarded]] = [[] for _ in range(count)]
         for word, values in measured.items():
             self.measured[word] = []
             for i, (v, name) in enumerate(zip(values, indexed(f"interlock.{word}", count), strict=True)):
                 guarded = interlock.guard(v, self._context(name))
                 steps += self._take(guarded.applied)
                 self.measured[word].append(guarded.applied.value)
-                bad[i] = select(guarded.bad, Const(1.0), bad[i])
-                frozen[i] = select(guarded.frozen, Const(1.0), frozen[i])
-        self._flags = list(zip(bad, frozen, strict=True))
+                found[i].append(guarded)
+        self._flags = [
+            (either(*(g.bad for g in guards)), either(*(g.frozen for g in guards))) for guards in found
+        ]
         return steps
 
     def _force_switch(self, inputs: dict[Var, Expr]) -> list[Step]:
@@ -158,10 +159,9 @@ class Computer:
     def _switch(self, switch: Switch, name: str) -> tuple[list[Step], Expr]:
         """Return the statements that move a switch, and where it then stands."""
         interlock = self.test.interlock
-        if isinstance(switch.schedule, Signal):
+        target = switch.target(self.signals.time)
+        if target is None:  # a schedule without a closed form is read from a table
             target = self.signals.at(f"{name}.schedule", switch.schedule, 0.0)
-        else:
-            target = Const(float(switch.schedule))
         tripped = Const(0.0) if interlock is None else self._latch
         release = switch.ramp if interlock is None else interlock.release
         applied = switch.apply(target, tripped, release, self._context(name))

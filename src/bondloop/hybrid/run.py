@@ -17,6 +17,7 @@ from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
 from bondloop.hybrid.wiring import DIVERGED
 from bondloop.program.signals import signal_from
+from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
 from bondloop.safety import cause_words
@@ -219,14 +220,7 @@ def _execute(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Result, Runner]:
     runner = Runner(tick, backend)  # type: ignore[arg-type]
-    inputs = None
-    if signals:
-        times = np.arange(steps + 1) * tick.period
-        columns = []
-        for s in signals.values():
-            values = np.asarray(s.sampled(times), dtype=float)
-            columns += [values[:-1], values[1:]]
-        inputs = np.column_stack(columns)
+    inputs = now_and_next(signals.values(), steps, tick.period) if signals else None
     return runner.run(steps, inputs, every=every, progress=progress), runner
 
 

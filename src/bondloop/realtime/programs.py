@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bondloop.errors import InputError
+from bondloop.program.signals.in_tick import now_and_next
 from bondloop.realtime.build import build_loop, build_rig
 from bondloop.realtime.interface import command_names, computer_ends, measured_names
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
@@ -84,9 +84,5 @@ def signal_table(test: HybridTest, steps: int) -> NDArray[np.float64] | None:
     inputs = [v.name for v in computer.inputs][: len(computer.inputs) - len(measured_names(computer))]
     if not inputs:
         return None
-    times = np.arange(steps + 1) * computer.period
-    columns = []
-    for name in inputs[::2]:
-        values = np.asarray(test.tables[name.removesuffix(".now")].sampled(times), dtype=float)
-        columns += [values[:-1], values[1:]]
-    return np.column_stack(columns)
+    tables = test.tables
+    return now_and_next([tables[n.removesuffix(".now")] for n in inputs[::2]], steps, computer.period)

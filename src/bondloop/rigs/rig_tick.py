@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
-from bondloop.program.block import Applied, Context
+from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
+from bondloop.rigs.imperfections.base import in_turn
 
 if TYPE_CHECKING:
     from bondloop.rigs.emulated import Emulated, RigSystem
 
-__all__ = ["MEASURED", "RigBlock", "indexed", "rig_tick", "through"]
+__all__ = ["MEASURED", "RigBlock", "indexed", "rig_tick"]
 
 MEASURED = {"force": "N", "displacement": "m", "velocity": "m/s"}
 """What the sensors of a rig read, with units."""
@@ -27,19 +28,6 @@ def indexed(word: str, count: int) -> list[str]:
     (['force[0]', 'force[1]'], ['force'])
     """
     return [f"{word}[{i}]" for i in range(count)] if count > 1 else [word]
-
-
-def through(chain: Sequence[Any], value: Expr, context: Context) -> Applied:
-    """Return a value after a chain of imperfections, each with names and a stream of noise of its own."""
-    steps: list[Step] = []
-    states: dict[Var, float] = {}
-    for k, part in enumerate(chain):
-        name, stream = f"{context.name}.{k}", context.stream * 16 + k
-        applied = part.apply(value, Context(name, context.count, context.period, context.seed, stream))
-        steps += applied.steps
-        states.update(applied.states)
-        value = applied.value
-    return Applied(steps, value, states)
 
 
 class RigBlock:
@@ -138,9 +126,13 @@ class RigBlock:
         return steps
 
     def _through(self, chain: Sequence[Any], value: Expr, name: str, stream: int) -> list[Step]:
-        context = Context(name, self.count, self.period, self.emulated.seed, stream)
-        applied = through(chain, value, context)
+        contexts = [
+            Context(f"{name}.{k}", self.count, self.period, self.emulated.seed, stream * 16 + k)
+            for k in range(len(chain))
+        ]
+        applied = in_turn(chain, value, contexts)
         self.states.update(applied.states)
+        self.parameters.update(applied.parameters)
         self._value = applied.value
         return applied.steps
 

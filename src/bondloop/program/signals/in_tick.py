@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.tick import Step
 
-__all__ = ["Signals"]
+__all__ = ["Signals", "now_and_next"]
 
 
 class Signals:
@@ -42,3 +47,18 @@ class Signals:
         self.steps.append(Assign(var, expr))
         self._made[key] = var
         return var
+
+
+def now_and_next(signals: Iterable[Any], steps: int, period: float) -> NDArray[np.float64]:
+    """Return the tabulated inputs of a tick: a row per step, each signal's value now and at the next step.
+
+    >>> from bondloop.program.signals import Sine
+    >>> now_and_next([Sine(1, frequency=1)], 2, 0.25).round(12).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    times = np.arange(steps + 1) * period
+    columns = []
+    for signal in signals:
+        values = np.asarray(signal.sampled(times), dtype=float)
+        columns += [values[:-1], values[1:]]
+    return np.column_stack(columns)

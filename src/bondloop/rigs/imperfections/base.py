@@ -13,7 +13,7 @@ from bondloop.program.described import Described
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
 
-__all__ = ["Chain", "Imperfection", "chain", "checked", "imperfection_from"]
+__all__ = ["Chain", "Imperfection", "chain", "checked", "imperfection_from", "in_turn"]
 
 STREAMS = 65536
 """How many streams of noise are there to give away; a chain's further ones lie beyond them."""
@@ -41,6 +41,21 @@ def imperfection_from(description: Mapping[str, Any]) -> Imperfection:
     return Imperfection.from_description(description)
 
 
+def in_turn(parts: Sequence[Imperfection], value: Expr, contexts: Sequence[Context]) -> Applied:
+    """Return a value after parts one after the other, each in a context of its own."""
+    result = Applied([], value)
+    for part, context in zip(parts, contexts, strict=True):
+        applied = part.apply(result.value, context)
+        result = Applied(
+            [*result.steps, *applied.steps],
+            applied.value,
+            {**result.states, **applied.states},
+            {**result.parameters, **applied.parameters},
+            {**result.channels, **applied.channels},
+        )
+    return result
+
+
 @dataclass(frozen=True)
 class Chain(Imperfection):
     """Imperfections one after the other."""
@@ -57,20 +72,13 @@ class Chain(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the value after all parts; each has its own names and its own streams of noise."""
-        result = Applied([], value)
+        contexts = []
         stream = context.stream
         for i, part in enumerate(self.parts):
             name = f"{context.name}.{type(part).__name__.lower()}{i}"
-            applied = part.apply(result.value, replace(context, name=name, stream=stream))
-            result = Applied(
-                [*result.steps, *applied.steps],
-                applied.value,
-                {**result.states, **applied.states},
-                {**result.parameters, **applied.parameters},
-                {**result.channels, **applied.channels},
-            )
+            contexts.append(replace(context, name=name, stream=stream))
             stream += part.streams * STREAMS
-        return result
+        return in_turn(self.parts, value, contexts)
 
 
 def checked(parts: Any, what: str) -> tuple[Imperfection, ...]:
