@@ -11,15 +11,18 @@ that the actual motion lags the desired one.
 """
 
 from bondloop.assess.delay import delay
+from bondloop.assess.drift import Vibration, vibration, vibration_frequency
 from bondloop.assess.energy import (
     energy_error,
     energy_error_of_motion,
     hybrid_system_energy_error,
     normalised_energy_error,
+    normalised_energy_error_of_motion,
     work,
 )
 from bondloop.assess.frequency import FrequencyIndex, Response, frequency_evaluation_index, response_at
 from bondloop.assess.indicator import tracking_indicator
+from bondloop.assess.judgement import SCALES, Finding, Grade, Judgement, Scale, graded
 from bondloop.assess.metrics import Metrics, metrics
 from bondloop.assess.synchronisation import SynchronisationErrors, synchronisation_errors
 from bondloop.assess.tracking import (
@@ -31,18 +34,26 @@ from bondloop.assess.tracking import (
 )
 
 __all__ = [
+    "SCALES",
+    "Finding",
     "FrequencyIndex",
+    "Grade",
+    "Judgement",
     "Metrics",
     "Response",
+    "Scale",
     "SynchronisationErrors",
+    "Vibration",
     "delay",
     "energy_error",
     "energy_error_of_motion",
     "frequency_evaluation_index",
+    "graded",
     "hybrid_system_energy_error",
     "maximum_error",
     "metrics",
     "normalised_energy_error",
+    "normalised_energy_error_of_motion",
     "normalised_peak_error",
     "normalised_rms_error",
     "peak_amplitude_error",
@@ -50,5 +61,7 @@ __all__ = [
     "rms",
     "synchronisation_errors",
     "tracking_indicator",
+    "vibration",
+    "vibration_frequency",
     "work",
 ]

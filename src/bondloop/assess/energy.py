@@ -22,6 +22,7 @@ __all__ = [
     "energy_error_of_motion",
     "hybrid_system_energy_error",
     "normalised_energy_error",
+    "normalised_energy_error_of_motion",
     "work",
 ]
 
@@ -88,6 +89,22 @@ def normalised_energy_error(
     f, v_n = same_length(force=force, numerical_velocity=numerical_velocity)
     power = np.abs(f * v_n)
     return ratio(error, float(np.sum(0.5 * (power[1:] + power[:-1])) * sample_period))
+
+
+def normalised_energy_error_of_motion(force: ArrayLike, desired: ArrayLike, actual: ArrayLike) -> float:
+    """Return ∫F d(x_P − x_N) / ∫abs(F dx_N) from displacements: over the energy exchanged, at the end.
+
+    NaN where nothing was exchanged. For a spring that is followed late by τ, at angular frequency ω, it is
+    (π/2) sin ωτ.
+
+    Examples
+    --------
+    >>> normalised_energy_error_of_motion([2.0, 2.0, 2.0], [0.0, 0.5, 1.0], [0.0, 0.5, 1.5])
+    0.5
+    """
+    error = float(energy_error_of_motion(force, desired, actual)[-1])
+    f, x = same_length(force=force, desired=desired)
+    return ratio(error, float(np.abs(0.5 * (f[1:] + f[:-1]) * np.diff(x)).sum()))
 
 
 def hybrid_system_energy_error(

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.assess.delay import delay
-from bondloop.assess.energy import energy_error, energy_error_of_motion, normalised_energy_error
+from bondloop.assess.energy import (
+    energy_error,
+    energy_error_of_motion,
+    normalised_energy_error,
+    normalised_energy_error_of_motion,
+)
 from bondloop.assess.frequency import frequency_evaluation_index
 from bondloop.assess.indicator import tracking_indicator
-from bondloop.assess.samples import ratio
+from bondloop.assess.samples import LARGEST
 from bondloop.assess.tracking import (
     maximum_error,
     normalised_peak_error,
@@ -28,9 +33,6 @@ if TYPE_CHECKING:
     from bondloop.records import Record
 
 __all__ = ["Metrics", "metrics"]
-
-LARGEST = 1e150
-"""Beyond this a product of two values overflows: a run is measured up to there."""
 
 
 @dataclass(frozen=True)
@@ -201,8 +203,7 @@ def _energy(
     """Return the energy error, and over the energy exchanged: ∫abs(F v_N) dt or ∫abs(F dx_N)."""
     if motion == "velocity":
         return float(energy_error(f, y, x, period)[-1]), normalised_energy_error(f, y, x, period)
-    error = float(energy_error_of_motion(f, x, y)[-1])
-    return error, ratio(error, float(np.abs(0.5 * (f[1:] + f[:-1]) * np.diff(x)).sum()))
+    return float(energy_error_of_motion(f, x, y)[-1]), normalised_energy_error_of_motion(f, x, y)
 
 
 def _is_velocity(name: str, unit: str) -> bool:

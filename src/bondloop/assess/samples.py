@@ -9,7 +9,17 @@ import numpy as np
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.records import Record
+
+LARGEST = 1e150
+"""Beyond this a product of two values overflows: a run is measured up to there."""
+
+FEWEST = 4
+"""Samples below which nothing is measured."""
 
 
 def same_length(**signals: ArrayLike) -> list[NDArray[np.float64]]:
@@ -41,3 +51,18 @@ def positive(what: str, value: float) -> float:
 def ratio(part: float, whole: float) -> float:
     """Return part / whole; NaN where the whole is zero, for there is nothing to compare with."""
     return float(part / whole) if whole != 0 else float("nan")
+
+
+def finite_part(record: Record, names: Sequence[str]) -> tuple[list[NDArray[np.float64]], float | None]:
+    """Return channels up to the first value that cannot be reckoned with, and its time if there is one."""
+    signals = [record[name] for name in names]
+    good = np.logical_and.reduce([np.abs(signal) < LARGEST for signal in signals])
+    if good.all():
+        return signals, None
+    count = int(np.argmin(good))
+    return [signal[:count] for signal in signals], float(record.time[count])
+
+
+def mean_period(record: Record) -> float:
+    """Return the mean time between samples [s]; a record in real time may lack some of them."""
+    return float(record.time[-1] - record.time[0]) / (len(record) - 1)

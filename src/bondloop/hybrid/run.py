@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.assess import Metrics, metrics
+from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
+from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.wiring import DIVERGED
 from bondloop.program.signals import signal_from
 from bondloop.program.signals.in_tick import now_and_next
@@ -108,35 +109,25 @@ class Run:
             )
         return result
 
-    @property
-    def verdict(self) -> str:
-        """The outcome in words."""
+    @cached_property
+    def judgement(self) -> Judgement:
+        """Every measure of the run with its grade; the worst counts."""
         if not self.completed:
-            return f"The run was stopped: {self.record.attributes.get('message', '')}."
-        words = []
+            why = f"The run was stopped: {self.record.attributes.get('message', '')}."
+            return Judgement((Finding("stop", float("nan"), Grade.NOT_AT_ALL, why),))
+        findings: list[Finding] = []
         if self.trip is not None:
-            words.append(
+            what = (
                 f"The interlock tripped at t = {self.trip[0]:.4g} s: {self.trip[1]}; the rig was brought to "
                 "its safe position."
             )
-        if not self.metrics:
-            return " ".join(words) or "The run was completed."
-        for i, m in enumerate(self.metrics):
-            e = m["normalised_rms_error"]
-            quality = (
-                "very well" if e < 0.03 else "well" if e < 0.1 else "poorly" if e < 0.5 else "not at all"
-            )
-            who = f"Transfer system {i + 1}" if len(self.metrics) > 1 else "The transfer system"
-            if np.isnan(e):
-                words.append(f"{who} had nothing to follow: the numerical half did not move.")
-                continue
-            words.append(
-                f"{who} followed the numerical half {quality}: normalised rms error {100 * e:.2g} %, "
-                f"delay {1e3 * m['delay']:.2g} ms."
-            )
-        if self.trip is not None:
-            words[1] = f"Until then {words[1][0].lower()}{words[1][1:]}"
-        return " ".join(words)
+            findings.append(Finding("trip", self.trip[0], Grade.NOT_AT_ALL, what))
+        return Judgement((*findings, *run_findings(self.coupled, self.pairs, self.record)))
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in words; `judgement` has all that it was made from."""
+        return self.judgement.verdict
 
     @cached_property
     def plot(self) -> RunPlots:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.comparison import POWER, counterparts, interface_velocities, supplied_power
 from bondloop.hybrid.computer import Computer
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -178,8 +179,13 @@ class Wiring:
             for n, e in zip(self._names(word), exprs, strict=True)
         ]
         wanted += [Wanted(n, e, unit, "computer") for n, (e, unit) in design.channels.items()]
+        power = supplied_power(test)
+        if power is not None:
+            wanted.append(Wanted(POWER, power, "W", "computer"))
         if test.reference_system is not None:
             wanted += [Wanted(f"reference.{n}", e, u, "reference") for n, e, u in test.reference_outputs]
+            wanted += [Wanted(n, e, "m/s", "reference") for n, e in interface_velocities(test)]
+            wanted += [self._find(path) for path in counterparts(test)]
         taken = {w.name for w in wanted}
         return wanted + [self._find(path) for path in test.record if path not in taken]
 

@@ -1,0 +1,81 @@
+"""What a test records so that its run can be judged: the reference's counterparts, the power supplied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph.elements import MSe, MSf, Se, Sf
+from bondloop.errors import InputError
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.rigs.rig_tick import indexed
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.program.system import System
+
+__all__ = ["POWER", "counterparts", "interface_velocities", "supplied_power"]
+
+POWER = "excitation.power"
+"""Channel of the power [W] that all sources of the numerical half supply."""
+
+
+def interface_velocities(test: HybridTest) -> list[tuple[str, Expr]]:
+    """Return the velocities in the complete model where the interfaces are, as far as it has them by name.
+
+    The numerical half is a copy of a part of the complete model, and its paths are those of the latter.
+    """
+    reference = test.reference_system
+    velocities: list[tuple[str, Expr]] = []
+    if reference is None:
+        return velocities
+    names = indexed("reference.velocity", len(test.half.flows))
+    for name, flow in zip(names, test.half.flows, strict=True):
+        path = flow.name.removeprefix("numerical.") if isinstance(flow, Var) else ""
+        velocity = _variable(reference, f"reference.{path}")
+        if velocity is not None:
+            velocities.append((name, velocity))
+    return velocities
+
+
+def counterparts(test: HybridTest) -> list[str]:
+    """Return the paths of what the reference's outputs are compared with, in numerical half or specimen.
+
+    Without those that are an interface's velocity: the desired one is recorded anyway.
+    """
+    paths: list[str] = []
+    if test.reference_system is None:
+        return paths
+    for name, _, _ in test.reference_outputs:
+        ours = _variable(test.design.system, f"numerical.{name}")
+        if ours is not None:
+            if not any(ours is flow for flow in test.half.flows):
+                paths.append(f"numerical.{name}")
+        elif _variable(test.rig_system.system, f"rig.specimen.{name}") is not None:
+            paths.append(f"rig.specimen.{name}")
+    return paths
+
+
+def supplied_power(test: HybridTest) -> Expr | None:
+    """Return the power that the numerical half's sources supply; None where it cannot be told."""
+    total: Expr = Const(0.0)
+    count = 0
+    for path, part in test.numerical.walk():
+        if not isinstance(part, (Se, Sf, MSe, MSf)):
+            continue
+        if len(part._bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
+            return None  # one that drives several bonds has as many efforts or flows
+        effort, flow = (
+            _variable(test.half.system, f"numerical.{path}.{word}") for word in ("effort", "flow")
+        )
+        if effort is None or flow is None:
+            return None
+        total = total + effort * flow if part._bonds[0].tail is part else total - effort * flow
+        count += 1
+    return total if count else None
+
+
+def _variable(system: System, path: str) -> Expr | None:
+    try:
+        return system.expression(path)
+    except InputError:
+        return None

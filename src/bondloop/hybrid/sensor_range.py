@@ -1,0 +1,68 @@
+"""How often a sensor read the end of its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.rigs.imperfections import Bias, Chain, GainError, Noise, Quantisation, Saturation
+from bondloop.rigs.sensor import Sensor, sensor_from
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.rigs.imperfections.base import Imperfection
+
+__all__ = ["saturated_share", "span"]
+
+
+def span(imperfections: tuple[Imperfection, ...]) -> tuple[float, float]:
+    """Return the least and the greatest reading after a chain of imperfections; infinite without a limit.
+
+    Noise behind a limit takes three times its rms off both: readings that near to the end may be at it.
+
+    Examples
+    --------
+    >>> span((Saturation(100.0), Bias(4.0), GainError("50 %")))
+    (-144.0, 156.0)
+    """
+    low, high = -math.inf, math.inf
+    for part in imperfections:
+        if isinstance(part, (Sensor, Chain)):
+            inner = span(part.imperfections if isinstance(part, Sensor) else part.parts)
+            low, high = max(low, inner[0]), min(high, inner[1])
+        elif isinstance(part, Quantisation):
+            low, high = max(low, -part.range), min(high, part.range - part.resolution)
+        elif isinstance(part, Saturation):
+            assert isinstance(part.low, float)
+            low, high = max(low, part.low), min(high, part.high)
+        elif isinstance(part, Bias):
+            low, high = low + part.offset, high + part.offset
+        elif isinstance(part, GainError):
+            low, high = sorted(((1 + part.error) * low, (1 + part.error) * high))
+        elif isinstance(part, Noise):
+            low, high = low + 3 * part.rms, high - 3 * part.rms
+    return (low, high) if low < high else (-math.inf, math.inf)
+
+
+def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, Any]) -> float:
+    """Return the share of readings at an end of the range of a sensor, given by its description.
+
+    Examples
+    --------
+    >>> sensor = Sensor((Saturation(2.0),)).describe()
+    >>> saturated_share(np.array([0.0, 1.0, 2.0, -2.0]), sensor)
+    0.5
+    """
+    try:
+        low, high = span(sensor_from(sensor).imperfections)
+    except InputError:  # a sensor of someone's own, whose range is not known
+        return 0.0
+    if readings.size == 0:
+        return 0.0
+    near = 1e-9 * (high - low) if math.isfinite(high - low) else 0.0
+    return float(np.mean((readings >= high - near) | (readings <= low + near)))

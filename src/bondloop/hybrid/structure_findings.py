@@ -1,0 +1,165 @@
+"""What a run says of the structure as a whole: beside its reference, and by the energy it was given."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.assess import (
+    SCALES,
+    Finding,
+    Grade,
+    energy_error_of_motion,
+    graded,
+    normalised_rms_error,
+    vibration,
+    work,
+)
+from bondloop.assess.judgement import percent
+from bondloop.assess.samples import FEWEST, finite_part, mean_period
+from bondloop.hybrid.comparison import POWER
+
+if TYPE_CHECKING:
+    from bondloop.records import Record
+
+__all__ = ["energy_words", "reference_errors", "sense", "structure_findings"]
+
+
+def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> Iterator[Finding]:
+    """Yield the error against the reference, and the energy of the transfer systems beside the excitation's.
+
+    The share of false energy says by how much the damping is wrong, and so how far the response may be off:
+    in resonance by as much, elsewhere by less. Where a reference tells how far it is off, that counts.
+    """
+    errors = reference_errors(record)
+    if errors:
+        worst = max(errors, key=lambda name: errors[name])
+        yield _off_reference(worst, errors[worst])
+    share = _supplied_share(record, pairs, whole)
+    if share is not None:
+        yield _supplied(share, len(pairs) > 1, compared=bool(errors))
+
+
+def reference_errors(record: Record) -> dict[str, float]:
+    """Return the normalised rms errors of all that can be compared with the reference, by channel.
+
+    Each is the worse of two: of the whole signal, and without its mean and drift.
+    """
+    if "switch.force" in record:
+        closed = record["switch.force"] >= 1
+        if not closed.any():
+            return {}
+        record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)
+    errors: dict[str, float] = {}
+    for name in record:
+        ours = _counterpart(record, name)
+        if ours is None:
+            continue
+        (x, y), _ = finite_part(record, (name, ours))
+        if x.size < FEWEST:
+            continue
+        both = [normalised_rms_error(x, y)]
+        moving = vibration(mean_period(record), x, y)
+        if moving is not None:
+            both.append(normalised_rms_error(*moving.signals))
+        if not math.isnan(both[0]):
+            errors[ours] = max(both)
+    return errors
+
+
+def _counterpart(record: Record, name: str) -> str | None:
+    """Return the channel of the test that a channel of the reference is compared with."""
+    part, _, rest = name.partition(".")
+    if part != "reference":
+        return None
+    for start in ("desired.", "", "numerical.", "rig.specimen."):
+        ours = start + rest
+        if ours in record and record.units[ours] == record.units[name]:
+            return ours
+    return None
+
+
+def _off_reference(channel: str, error: float) -> Finding:
+    what = f"'{channel}'"
+    interface = re.fullmatch(r"(desired\.\w+|force)(?:\[(\d+)\])?", channel)
+    if interface is not None:
+        where = "the interface" if interface[2] is None else f"interface {int(interface[2]) + 1}"
+        what = f"The {'force' if interface[1] == 'force' else 'motion'} at {where}"
+    bad = SCALES["reference error"].grade(error) >= Grade.POORLY
+    effect = ": another structure was tested than was meant" if bad else ""
+    return graded(
+        "reference error",
+        error,
+        f"{what} was {percent(error)} (rms) off the reference, the complete structure computed beside the "
+        f"test{effect}.",
+    )
+
+
+def _supplied_share(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> float | None:
+    """Return the energy of the transfer systems over what the excitation supplied; None where unknown."""
+    if POWER not in record or not pairs:
+        return None
+    total = 0.0
+    for desired, actual in pairs:
+        force = actual.replace("actual.displacement", "force", 1)
+        (x, y, f), _ = finite_part(record, (desired, actual, force))
+        if x.size < FEWEST:
+            return None
+        energy = float(energy_error_of_motion(f, x, y)[-1])
+        # Of several, which way the bonds point is not in the record: their sizes add up.
+        total += abs(energy) if len(pairs) > 1 else energy * sense(whole, actual)
+    until = whole.between(-math.inf, float(record.time[-1]))
+    (power,), _ = finite_part(until, (POWER,))
+    if power.size < FEWEST:
+        return None
+    # The most that had been supplied at any time: what was dissipated and held, also where some came back.
+    supplied = float(work(power, until.time[: power.size]).max())
+    if supplied > 0:
+        return total / supplied
+    return math.inf if total > 0 and np.any(power) else None
+
+
+def _supplied(share: float, several: bool, *, compared: bool) -> Finding:
+    who = "The transfer systems" if several else "The transfer system"
+    did, effect = energy_words(0.0 if several else share)
+    words = f"{who} {did} {percent(abs(share))} as much energy as the excitation supplied, {effect}"
+    if math.isinf(share):
+        words = f"{who} put in all of the energy, for the excitation supplied none, as negative damping would"
+    if compared:
+        return Finding("supplied energy", share, None, f"{words}.")
+    more = f"{words}; a reference would tell how far that changed the response."
+    return graded("supplied energy", share, more)
+
+
+def energy_words(energy: float) -> tuple[str, str]:
+    """Return what was done and what it acts like; zero where the direction is not known."""
+    if energy > 0:
+        return "put in", "as negative damping would"
+    if energy < 0:
+        return "took out", "as additional damping would"
+    return "put in or took out", "as false damping would"
+
+
+def sense(whole: Record, actual: str) -> int:
+    """Return +1 where force times velocity is the power into the specimen, -1 where it is that out of it.
+
+    Which way the cut bond points is not in a record, but a specimen at rest has nothing to give: up to any
+    time, work has gone into it. 0 where there is no force.
+
+    Examples
+    --------
+    >>> from bondloop.records import Record
+    >>> x = np.sin(np.linspace(0, 20, 500))
+    >>> run = Record(np.arange(500.0), {"actual.displacement": x, "force": -3 * x})
+    >>> sense(run, "actual.displacement")
+    -1
+    """
+    force = actual.replace("actual.displacement", "force", 1)
+    if force not in whole:
+        return 0
+    (f, y), _ = finite_part(whole, (force, actual))
+    return int(np.sign(work(f, y).sum())) if f.size else 0

@@ -1,0 +1,64 @@
+"""Mean and drift are taken out of a motion, and nothing else is."""
+
+import numpy as np
+import pytest
+
+from bondloop.assess import normalised_rms_error, vibration, vibration_frequency
+
+DT = 1e-3
+T = np.arange(20_000) * DT
+
+
+def baseline(rng, kind, size):
+    """Displacements of the wanted peak size that errors of an acceleration leave after two integrations."""
+    acceleration = {
+        "offset": np.ones_like(T),
+        "jump": np.where(np.abs(T - rng.uniform(6, 12)) < rng.uniform(2, 5), 1.0, 0.0),
+        "slow": np.cos(2 * np.pi * T / rng.uniform(20, 60)),
+        "constant": np.zeros_like(T),
+    }[kind]
+    drift = np.cumsum(np.cumsum(acceleration)) + (kind == "constant")
+    return size * drift / np.abs(drift).max()
+
+
+@pytest.mark.parametrize("kind", ["offset", "jump", "slow", "constant"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_error_of_the_vibration_is_found_beneath_any_drift(kind, seed):
+    rng = np.random.default_rng(seed)
+    frequency, size, gain = rng.uniform(1, 15), 10 ** rng.uniform(0, 2), rng.uniform(0.3, 0.9)
+    sine = np.sin(2 * np.pi * frequency * T + rng.uniform(0, 6))
+    drift = baseline(rng, kind, size)
+    found = vibration(DT, sine + drift, gain * sine + drift)
+    assert normalised_rms_error(*found.signals) == pytest.approx(1 - gain, rel=0.1)
+    assert vibration_frequency(sine + drift, DT) == pytest.approx(frequency, rel=0.2)
+
+
+def test_a_motion_without_drift_is_left_as_it_is():
+    x = np.sin(2 * np.pi * 3 * T) + 0.5 * np.sin(2 * np.pi * 1.1 * T)
+    found = vibration(DT, x)
+    assert found.drift < 0.1
+    assert normalised_rms_error(x, found.signals[0]) < 0.1
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        np.zeros(100),
+        np.full(100, 3.0),
+        np.arange(100.0),
+        np.sin(np.linspace(0, 6, 100)),
+        np.full(100, np.nan),
+        np.ones(1),
+        np.ones(2),
+    ],
+    ids=["rest", "offset", "ramp", "one period", "nan", "one sample", "two samples"],
+)
+def test_what_does_not_vibrate_has_no_vibration(motion):
+    assert vibration(DT, motion, motion) is None
+
+
+def test_noise_alone_is_no_trouble():
+    noise = np.random.default_rng(0).normal(size=5000)
+    assert vibration(DT, noise, 0 * noise) is None
+    found = vibration(DT, np.sin(2 * np.pi * 2 * T[:5000]) + 0.05 * noise)
+    assert found.cut_off == pytest.approx(0.2, rel=0.2)
