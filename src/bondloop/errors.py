@@ -13,6 +13,7 @@ __all__ = [
     "BondloopError",
     "CausalityError",
     "CompileError",
+    "ForceOutputError",
     "InputError",
     "ModelError",
     "SolveError",
@@ -33,6 +34,14 @@ class ModelError(BondloopError):
 
 class CausalityError(ModelError):
     """No consistent causality exists; the message names the path along which the conflict arose."""
+
+
+class ForceOutputError(ModelError):
+    """A transfer system gives a force at its port and takes the velocity: it has no motion of its own.
+
+    Whatever asks for its motion per command (poles, zeros, lags) raises this; a test with it can be built and
+    run all the same.
+    """
 
 
 class SolveError(BondloopError):

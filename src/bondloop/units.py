@@ -61,6 +61,16 @@ def quantity(text: str) -> float:
     match = _TEXT.fullmatch(text)
     if not match:
         raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
+    try:
+        value = _in_si(match, text)
+    except (OverflowError, ZeroDivisionError):
+        value = math.inf
+    if not math.isfinite(value):
+        raise InputError(f"expected a finite number; {text!r} is too large")
+    return value
+
+
+def _in_si(match: re.Match[str], text: str) -> float:
     value = float(match[1])
     divided = False
     for slash, word in re.findall(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)", match[2]):

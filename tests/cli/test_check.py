@@ -50,3 +50,18 @@ def test_a_saved_run_cannot_be_checked(bondloop, tmp_path):
     result = bondloop("check", tmp_path / "run.h5")
     assert result.exit_code == 1
     assert "is a saved run; check the test that made it" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("rig.specimen.m3.I.mass=-800", "rig.specimen.m3.I.mass: expected a number above 0; found -800"),
+        ("rig.transfer.mass.mass=0", "rig.transfer.mass.mass: expected a number above 0; found 0"),
+        ("controller.transfer.mass.mass=1e400", "expected a finite number; '1e400' is too large"),
+        ("numerical.m1.I.mass=nan", "expected a number with a unit, such as '150 mm'; found 'nan'"),
+    ],
+)
+def test_a_setting_obeys_the_range_of_the_constructor(bondloop, setting, words):
+    result = bondloop("check", "gawthrop-three-mass", "--set", setting)
+    assert result.exit_code == 1
+    assert words in result.stderr

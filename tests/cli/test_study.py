@@ -113,3 +113,10 @@ def test_check_tells_stability(bondloop):
     found = json.loads(failed.stdout)
     assert (found["test"], found["passed"]) == ("bayer-substep", False)
     assert found["frequency"] == pytest.approx(43.5, abs=0.1)
+
+
+def test_an_axis_obeys_the_range_of_the_constructor(bondloop, tmp_path):
+    axis = "rig.transfer.mass.mass=0..2"
+    result = bondloop("study", "gawthrop-three-mass", "--vary", axis, "--measure", "stable", "-o", tmp_path)
+    assert result.exit_code == 1
+    assert "rig.transfer.mass.mass: expected a number above 0; found 0" in result.stderr

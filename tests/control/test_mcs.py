@@ -206,13 +206,13 @@ def test_noise_makes_plain_gains_drift_and_protection_holds_them():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"alpha": 0}, "alpha must be positive"),
-        ({"beta": -1}, "beta must be positive"),
-        ({"settling_time": math.nan}, "settling_time must be positive"),
+        ({"alpha": 0}, r"alpha\): expected a number above 0"),
+        ({"beta": -1}, r"beta\): expected a number above 0"),
+        ({"settling_time": math.nan}, r"settling_time\): expected a finite number"),
         ({"order": 3}, "order must be 1 or 2"),
         ({"error_filter": "popov"}, "error_filter must be"),
-        ({"dead_zone": -1}, "must not be negative"),
-        ({"leakage": -1}, "must not be negative"),
+        ({"dead_zone": -1}, "dead_zone.*at least 0; found -1"),
+        ({"leakage": -1}, "leakage.*at least 0; found -1"),
     ],
 )
 def test_impossible_settings_are_refused(settings, words):

@@ -87,8 +87,8 @@ def test_any_variable_can_be_recorded_by_its_path():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rate": 0}, "rate must be positive"),
-        ({"rate": math.inf}, "rate must be positive and finite"),
+        ({"rate": 0}, "rate: expected a number above 0; found 0"),
+        ({"rate": math.inf}, "rate: expected a finite number; found inf"),
         ({"coupling": "loose"}, "coupling must be"),
         (
             {"values": {"numerical.m1.I.mas": 1.0}},

@@ -226,7 +226,7 @@ def test_a_load_that_is_there_from_the_start_is_balanced():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"time_step": 0}, "time_step must be positive"),
+        ({"time_step": 0}, "time_step: expected a number above 0"),
         ({"interface": "uper"}, "unknown degree of freedom 'uper'; did you mean 'upper'"),
         ({"interface": ["lower", "upper"]}, "the specimen has 1 interface"),
         ({"excitation": {"roof": 1.0}}, "a load by another name is given with its pattern"),

@@ -36,7 +36,7 @@ def a_test(controller=None, excitation=None, **options):
     actuator = MassSpringDamper(MT, CT, KT, drive="position")
     rig = {
         k: options.pop(k)
-        for k in ("substeps", "latency", "sensors", "drive", "integrator_rig")
+        for k in ("substeps", "latency", "sensors", "drive", "seed", "integrator_rig")
         if k in options
     }
     return HybridTest(
@@ -112,15 +112,24 @@ def test_without_feedback_the_numerical_half_feels_nothing():
     assert run["synchronisation.force"] == pytest.approx(run["force"], abs=1e-15)
 
 
-def test_a_latency_that_does_not_divide_is_refused_with_one_that_does():
-    with pytest.raises(
-        InputError, match=r"0\.0007 s is not a multiple of the rig's time step 0\.0005 s; choose 0\.0005 s"
-    ):
-        a_test(latency=0.0007).run(1)
-    with pytest.raises(InputError, match="latency must not be negative"):
-        a_test(latency=-0.001)
-    with pytest.raises(InputError, match="substeps must be a whole number"):
-        a_test(substeps=2.5)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"latency": -0.001}, r"Emulated\(latency\): expected a number at least 0 and at most 60"),
+        ({"latency": math.inf}, r"Emulated\(latency\): expected a finite number; found inf"),
+        ({"latency": math.nan}, r"Emulated\(latency\): expected a finite number; found nan"),
+        ({"latency": "1e400 s"}, r"Emulated\(latency\): expected a finite number; '1e400 s' is too large"),
+        ({"latency": None}, r"Emulated\(latency\): expected a number or a text with unit; found None"),
+        ({"substeps": 2.5}, r"Emulated\(substeps\): expected a whole number from 1 to .*; found 2.5"),
+        ({"substeps": True}, r"Emulated\(substeps\): .*; found True"),
+        ({"substeps": 0}, r"Emulated\(substeps\): .*; found 0"),
+        ({"substeps": math.nan}, r"Emulated\(substeps\): .*; found nan"),
+        ({"seed": -1}, r"Emulated\(seed\): expected a whole number from 0 to .*; found -1"),
+    ],
+)
+def test_silly_rigs_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        a_test(**options)
 
 
 def test_sensors_act_in_the_loop():

@@ -199,8 +199,8 @@ def test_initial_forces_are_those_of_the_initial_state():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"overshoot": -1.0}, "overshoot must lie above -1"),
-        ({"overshoot": float("nan")}, "overshoot must lie above -1"),
+        ({"overshoot": -1.0}, "expected a number above -1 and below 10"),
+        ({"overshoot": float("nan")}, "expected a finite number; found nan"),
         ({"stroke": "-3 mm"}, "the table's stroke must be positive; found -3 mm"),
         ({"velocity": 0}, "the table's velocity must be positive"),
         ({"acceleration": float("inf")}, "the table's acceleration must be positive"),

@@ -19,7 +19,7 @@ from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
-from bondloop.errors import ModelError, SolveError
+from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
 from bondloop.program.sympy_bridge import from_sympy
@@ -29,6 +29,7 @@ from bondloop.program.time_derivative import add_rates
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
+    from bondloop.program.ranges import Range
 
 __all__ = ["derive"]
 
@@ -225,12 +226,21 @@ class Derivation:
             return path[t] + ".out"
         return f"{path[t]}>>{path[h]}"
 
-    def _parameter(self, name: str, value: Any) -> Expr:
+    def _parameter(self, name: str, value: Any, within: Range | None = None) -> Expr:
         if type(value) is float:
-            var = Var(name)
+            var = Var(name, within)
             self.parameters[var] = value
             return var
-        return from_sympy(value, self._symbol, name)
+        expression = from_sympy(value, self._symbol, name)
+        if within is not None and isinstance(expression, Var):  # a symbol alone: it obeys all who use it
+            expression.range = within if expression.range is None else expression.range & within
+            self._check_symbol(expression, name)
+        return expression
+
+    def _check_symbol(self, symbol: Var, name: str) -> None:
+        value = self.parameters[symbol]
+        if value is not None and symbol.range is not None and value not in symbol.range:
+            raise InputError(f"{name}: expected {symbol.range}; found {symbol.name} = {value:g}")
 
     def _symbol(self, symbol: Any) -> Expr:
         name = symbol.name
@@ -340,12 +350,14 @@ class Derivation:
             name, value, form = part.coefficient
             if isinstance(value, list):
                 value = value[flat.component[node]]
-            k = self._parameter(f"{path}.{name}", value)
+            k = self._parameter(f"{path}.{name}", value, part.range_of(name))
             inverse = "div" if form == "mul" else "mul"
             return lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y)
         law = part.law
         assert law is not None
-        parameters = {n: self._parameter(f"{path}.{n}", v) for n, v in law.parameters.items()}
+        parameters = {
+            n: self._parameter(f"{path}.{n}", v, part.range_of(n)) for n, v in law.parameters.items()
+        }
         bound = law.bound(path, parameters, self._symbol)
         return bound.forward, bound.backward
 
@@ -434,7 +446,7 @@ class Derivation:
             n = modulated(self, part, part.modulation)
         else:
             assert isinstance(part, el._TwoPort)
-            n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient)
+            n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient, part.range)
         e1, f1, e2, f2 = self.effort[first], self.flow[first], self.effort[second], self.flow[second]
         gives = self._gives_effort(first, node)
         if flat.kind[node] == TF:

@@ -13,10 +13,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bondloop.bondgraph.field_elements import CField, Field, IField, RField
-from bondloop.bondgraph.laws import Law, check_number, check_plain, checked_coefficient, checked_size
+from bondloop.bondgraph.laws import (
+    Law,
+    check_number,
+    check_plain,
+    checked_coefficient,
+    checked_ranges,
+    checked_size,
+)
 from bondloop.bondgraph.parts import Element
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import NOT_ZERO, POSITIVE, Range
 
 __all__ = [
     "GY",
@@ -57,6 +65,7 @@ class _OnePort(Element):
     law: Law | None = None
     coefficient: tuple[str, Any, str] | None = None
     start: Any = 0.0
+    ranges: Mapping[str, Range] = {}
 
     def __init__(
         self,
@@ -65,11 +74,17 @@ class _OnePort(Element):
         *,
         initial: float | str | Sequence[float] = 0.0,
         size: int | None = None,
+        ranges: Mapping[str, Range] | None = None,
         **coefficients: Any,
     ) -> None:
         self._bonds = []
         kind = type(self).__name__
         if law is None and inverse is None:
+            if ranges is not None:
+                self.ranges = checked_ranges(ranges, coefficients, kind)
+                for name, value in coefficients.items():
+                    for one in value if isinstance(value, (list, tuple, np.ndarray)) else [value]:
+                        check_number(one, f"{kind}({name})", self.ranges.get(name))
             if len(coefficients) == 1:
                 ((name, value),) = coefficients.items()
                 if type(value) is float and name in self.coefficients and value > 0.0 and value < 1e300:
@@ -95,9 +110,17 @@ class _OnePort(Element):
                     return
             self.coefficient = checked_coefficient(kind, coefficients, self.coefficients, self.positive)
         else:
-            self.law = Law(law, inverse, coefficients, kind)
+            self.law = Law(law, inverse, coefficients, kind, ranges)
         self.size = checked_size(size, kind)
         self._set_initial(initial, kind)
+
+    def range_of(self, name: str) -> Range | None:
+        """Return which numbers a parameter may be: as given, within what the kind of element allows."""
+        if self.law is not None:
+            return self.law.ranges.get(name)
+        own = POSITIVE if self.positive else NOT_ZERO if self.coefficients[name] == "div" else None
+        given = self.ranges.get(name)
+        return own if given is None else given if own is None else own & given
 
     def _set_initial(self, initial: Any, kind: str) -> None:
         if isinstance(initial, (list, tuple, np.ndarray)):
@@ -122,6 +145,9 @@ class I(_OnePort):
         Functions of SymPy expressions: flow of momentum, and momentum of flow.
     initial
         Initial momentum.
+    ranges
+        Which numbers the parameters of a law may be, ``{"width": Range(above=0)}``; any finite one where
+        none is given. A narrower range than the element's own may be given for a coefficient too.
     mass, inertia, inductance, inertance
         The coefficient; one of them, positive.
     """
@@ -145,6 +171,8 @@ class C(_OnePort):
         Functions of SymPy expressions: effort of displacement, and displacement of effort.
     initial
         Initial displacement.
+    ranges
+        Which numbers the parameters may be, as for `I`.
     stiffness, compliance, capacitance
         The coefficient; one of them. A stiffness may be negative.
     """
@@ -164,6 +192,8 @@ class R(_OnePort):
     ----------
     law, inverse
         Functions of SymPy expressions: effort of flow, and flow of effort. Either may be given alone.
+    ranges
+        Which numbers the parameters may be, as for `I`.
     damping, resistance, conductance
         The coefficient; one of them.
     """
@@ -275,6 +305,8 @@ class MC(Element):
         Function of SymPy expressions: the displacement, then one argument per signal, then the parameters.
     initial
         Initial displacement.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
     parameters
         Named parameters of the law, with values.
     """
@@ -282,12 +314,22 @@ class MC(Element):
     signals = 1
     state_word: ClassVar[str] = "displacement"
 
-    def __init__(self, law: Callable[..., Any], *, initial: float | str = 0.0, **parameters: Any) -> None:
+    def __init__(
+        self,
+        law: Callable[..., Any],
+        *,
+        initial: float | str = 0.0,
+        ranges: Mapping[str, Range] | None = None,
+        **parameters: Any,
+    ) -> None:
         super().__init__()
         if not callable(law):
             raise InputError(f"MC: expected a law as a function; found {law!r}")
         self.modulation = law
-        self.parameters = {name: check_number(v, f"MC({name})") for name, v in parameters.items()}
+        self.ranges = checked_ranges(ranges, parameters, "MC")
+        self.parameters = {
+            name: check_number(v, f"MC({name})", self.ranges.get(name)) for name, v in parameters.items()
+        }
         self.start = check_number(initial, "MC(initial)")
 
 
@@ -297,9 +339,17 @@ class _TwoPort(Element):
     word: ClassVar[str] = ""
     size = None
 
-    def __init__(self, coefficient: Any = None, *, size: int | None = None, **given: Any) -> None:
+    def __init__(
+        self,
+        coefficient: Any = None,
+        *,
+        size: int | None = None,
+        ranges: Mapping[str, Range] | None = None,
+        **given: Any,
+    ) -> None:
         super().__init__()
         kind = type(self).__name__
+        self.range = NOT_ZERO & checked_ranges(ranges, [self.word], kind).get(self.word, NOT_ZERO)
         for key in given:
             if key != self.word:
                 raise InputError(unknown_name("parameter", key, [self.word], where=kind))
@@ -309,6 +359,7 @@ class _TwoPort(Element):
         self.coefficient = check_number(value, f"{kind}({self.word})")
         if self.coefficient == 0.0:
             raise InputError(f"{kind}({self.word}=0) transmits nothing; leave the element out instead")
+        check_number(value, f"{kind}({self.word})", self.range)
         self.size = checked_size(size, kind)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.parts import Element
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import POSITIVE, Range
 
 __all__ = ["CField", "Field", "IField", "RField"]
 
@@ -20,6 +21,8 @@ class Field(Element):
     word: ClassVar[str] = ""
     symmetric: ClassVar[bool] = True
     state_word: ClassVar[str] = ""
+    diagonal: ClassVar[Range | None] = None
+    """Which numbers the entries on the diagonal may be."""
 
     def __init__(self, matrix: Any = None, *, initial: Sequence[float] | None = None, **given: Any) -> None:
         super().__init__()
@@ -104,6 +107,7 @@ class IField(Field):
 
     word: ClassVar[str] = "mass"
     state_word: ClassVar[str] = "flow"
+    diagonal: ClassVar[Range | None] = POSITIVE
 
     def _check(self, kind: str) -> None:
         super()._check(kind)

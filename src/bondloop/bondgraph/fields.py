@@ -105,7 +105,15 @@ def _entries(d: Derivation, part: el.Field) -> list[list[tuple[int, Expr]]]:
     if found is None:
         path = d.flat.paths[part]
         found = d.entries[part] = [
-            [(j, d._parameter(f"{path}.{part.word}[{i},{j}]", _number(v))) for j, v in row]
+            [
+                (
+                    j,
+                    d._parameter(
+                        f"{path}.{part.word}[{i},{j}]", _number(v), part.diagonal if i == j else None
+                    ),
+                )
+                for j, v in row
+            ]
             for i, row in enumerate(part.entries())
         ]
     return found

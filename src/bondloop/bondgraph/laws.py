@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bondloop.bondgraph.inverse import inverse_of
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
+from bondloop.program.ranges import FINITE, Range
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 
-__all__ = ["BoundLaw", "Law", "check_number", "check_plain", "checked_coefficient", "checked_size", "linear"]
+__all__ = [
+    "BoundLaw",
+    "Law",
+    "check_number",
+    "check_plain",
+    "checked_coefficient",
+    "checked_ranges",
+    "checked_size",
+    "linear",
+]
 
 
-def check_number(value: Any, what: str) -> Any:
-    """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI."""
+def check_number(value: Any, what: str, within: Range | None = None) -> Any:
+    """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI.
+
+    A number must be finite and lie within the range, if there is one.
+    """
+    result = _plain_number(value, what)
+    return (within or FINITE).check(result, what) if isinstance(result, float) else result
+
+
+def _plain_number(value: Any, what: str) -> Any:
     if isinstance(value, str):
         try:
             return quantity(value)
@@ -28,14 +45,11 @@ def check_number(value: Any, what: str) -> Any:
             return value
         value = float(value)
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"{what}: expected a number, a text with unit or a SymPy expression; found {value!r}"
         ) from None
-    if not math.isfinite(number):
-        raise InputError(f"{what}: expected a finite number; found {number}")
-    return number
 
 
 def check_plain(value: Any, what: str) -> float:
@@ -53,6 +67,15 @@ def checked_size(size: Any, kind: str) -> int | None:
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InputError(f"{kind}(size): expected a whole number, at least 1; found {size!r}")
     return size
+
+
+def checked_ranges(ranges: Mapping[str, Range] | None, known: Iterable[str], kind: str) -> dict[str, Range]:
+    """Return the ranges that a part is given for its parameters; one for an unknown parameter is refused."""
+    given = dict(ranges or {})
+    for name in given:
+        if name not in known:
+            raise InputError(unknown_name("parameter", name, known, where=f"{kind}(ranges)"))
+    return given
 
 
 def checked_coefficient(
@@ -91,6 +114,8 @@ class Law:
         Named parameters of the functions, with values.
     kind
         For messages: ``"R"``.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
     """
 
     def __init__(
@@ -99,6 +124,7 @@ class Law:
         inverse: Callable[..., Any] | str | None,
         parameters: Mapping[str, Any],
         kind: str,
+        ranges: Mapping[str, Range] | None = None,
     ) -> None:
         if law is not None and not callable(law):
             raise InputError(f"{kind}: expected a law as a function of SymPy expressions; found {law!r}")
@@ -107,7 +133,10 @@ class Law:
         if law is None and not callable(inverse):
             raise InputError(f"{kind}: give a coefficient, a law, or an inverse")
         self.law, self.inverse = law, inverse
-        self.parameters = {name: check_number(v, f"{kind}({name})") for name, v in parameters.items()}
+        self.ranges = checked_ranges(ranges, parameters, kind)
+        self.parameters = {
+            name: check_number(v, f"{kind}({name})", self.ranges.get(name)) for name, v in parameters.items()
+        }
         for function in (law, inverse):
             if callable(function):
                 self._check_signature(function, kind)

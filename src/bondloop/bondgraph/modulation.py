@@ -75,8 +75,8 @@ def modulated(
 
     import sympy as sp
 
-    given = getattr(part, "parameters", {})
-    named = {n: d._parameter(f"{path}.{n}", v) for n, v in given.items()}
+    given, ranges = getattr(part, "parameters", {}), getattr(part, "ranges", {})
+    named = {n: d._parameter(f"{path}.{n}", v, ranges.get(n)) for n, v in given.items()}
     names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
     count = len([n for n in names if n not in named]) - (first is not None)
     if count != len(values):

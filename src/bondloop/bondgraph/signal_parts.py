@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph.laws import check_number, check_plain
+from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
 from bondloop.bondgraph.parts import Part
 from bondloop.errors import ModelError
+
+if TYPE_CHECKING:
+    from bondloop.program.ranges import Range
 
 __all__ = ["De", "Df", "Function", "Input", "Integrator"]
 
@@ -53,15 +56,23 @@ class Function(_SignalPart):
     function
         Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
         parameters.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
     **parameters
         Named parameters of the function, with values; parameters of the model, under the part's path.
     """
 
     symbol = "ƒ"
 
-    def __init__(self, function: Callable[..., Any], **parameters: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, ranges: Mapping[str, Range] | None = None, **parameters: Any
+    ) -> None:
         super().__init__()
         if not callable(function):
             raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
         self.function = function
-        self.parameters = {name: check_number(v, f"Function({name})") for name, v in parameters.items()}
+        self.ranges = checked_ranges(ranges, parameters, "Function")
+        self.parameters = {
+            name: check_number(v, f"Function({name})", self.ranges.get(name))
+            for name, v in parameters.items()
+        }

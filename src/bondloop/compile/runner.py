@@ -15,6 +15,7 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, Plan
 from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
+from bondloop.program.ranges import checked_values
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -119,7 +120,6 @@ class Runner:
             self.message = NO_COMPILER
         self.backend: Literal["c", "numpy"] = "numpy" if using is None else "c"
         self._run = python_run(tick) if using is None else c_run(tick, using)
-        self._parameters = {v.name: value for v, value in tick.parameters.items()}
         self._indices = {v.name: i for i, v in enumerate(self._plan.states)}
         self.reset()
 
@@ -242,11 +242,8 @@ class Runner:
         return table if names else None
 
     def _values(self, given: Mapping[str, float]) -> NDArray[Any]:
-        for name, value in given.items():
-            if name not in self._parameters:
-                raise InputError(unknown_name("parameter", name, self._parameters, self.tick.name))
-            _finite(f"parameter '{name}'", value)
-        values = {**self._parameters, **given}
+        changed = checked_values(self.tick.parameters, given, self.tick.name)
+        values = {**self.tick.parameters, **changed}
         return np.array([*values.values()] or [0.0], dtype=float)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function, select
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
 
 if TYPE_CHECKING:
     from bondloop.substructure.half import NumericalHalf
@@ -61,16 +62,15 @@ class MCS(Controller):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "settling_time"):
-            if not getattr(self, name) > 0:
-                raise InputError(f"MCS: {name} must be positive; found {getattr(self, name)}")
+            POSITIVE.check(getattr(self, name), f"MCS({name})")
         if self.order not in (1, 2):
             raise InputError(f"MCS: order must be 1 or 2; found {self.order}")
         if self.error_filter not in ("settling", "lyapunov"):
             raise InputError(
                 f"MCS: error_filter must be 'settling' or 'lyapunov'; found {self.error_filter!r}"
             )
-        if self.dead_zone < 0 or self.leakage < 0:
-            raise InputError("MCS: dead_zone and leakage must not be negative")
+        for name in ("dead_zone", "leakage"):
+            NOT_NEGATIVE.check(getattr(self, name), f"MCS({name})")
 
     def error_weights(self) -> tuple[float, ...]:
         """Return the row C_e: weights of the displacement and velocity errors.
@@ -154,7 +154,7 @@ class _Law:
         self.dead_zone = self._constant("dead_zone", mcs.dead_zone) if mcs.dead_zone else None
 
     def _constant(self, name: str, value: float) -> Var:
-        var = Var(f"controller.{name}")
+        var = Var(f"controller.{name}", NOT_NEGATIVE if name in ("leakage", "dead_zone") else POSITIVE)
         self.parameters[var] = value
         return var
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.control.base import Controller, Design, displacement_state
-from bondloop.errors import InputError, SolveError
+from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
 from bondloop.program.expr import Expr, Var
 from bondloop.program.inversion import Inverse, invert
 from bondloop.substructure.half import NumericalHalf, numerical_half
-from bondloop.transfer.base import Transfer, transfer_system
+from bondloop.transfer.base import ForceOutput, Transfer, force_output, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -26,7 +26,11 @@ class VirtualJunction(Controller):
 
     The inverse is derived from the model of the transfer system, whatever it is: a bond graph or a state
     space, linear or not, one interface or several. It is joined to the numerical half, whose own equations
-    give the accelerations that the inverse needs; so nothing is differentiated numerically.
+    give the accelerations that the inverse needs; so nothing is differentiated numerically. A transfer system
+    without a mass at its port gives a force instead of taking one; its inverse is that of a mass that
+    vanishes. The measured force then brings back the last command itself, so that a sampled loop adds up the
+    error once a sample: the specimen must follow the transfer system's spring within a few samples. Refused
+    are one that is a pure force, and one whose command reaches the force only through a storage.
 
     Parameters
     ----------
@@ -59,26 +63,12 @@ class VirtualJunction(Controller):
             )
         several = len(models) > 1
         transfers = [
-            transfer_system(
-                m, f"controller.transfer[{i}]." if several else "controller.transfer.", to_invert=True
-            )
+            _transfer(m, f"controller.transfer[{i}]." if several else "controller.transfer.")
             for i, m in enumerate(models)
         ]
         _check_zero_dynamics(transfers)
         plant = _side_by_side(transfers)
-        links: dict[Var, Expr] = {
-            t.load: effort if sign > 0 else -effort
-            for t, effort, sign in zip(transfers, half.efforts, half.signs, strict=True)
-        }
-        inverse: Inverse = invert(
-            plant,
-            [t.command for t in transfers],
-            [t.velocity for t in transfers],
-            half.flows,
-            half.system,
-            links,
-            measured=half.efforts,
-        )
+        inverse = _inverse(plant, transfers, half)
         states = dict(inverse.states)
         extra: dict[Var, Expr] = {}
         desired = []
@@ -89,7 +79,9 @@ class VirtualJunction(Controller):
         for i, (flow, t) in enumerate(zip(half.flows, transfers, strict=True)):
             index = f"[{i}]" if several else ""
             z, new = displacement_state({**known, **extra}, flow, f"controller.desired{index}.displacement")
-            if new:  # the transfer system's own position follows the imposed velocity
+            if new and isinstance(
+                t, Transfer
+            ):  # the transfer system's own position follows the imposed velocity
                 z, new = displacement_state({**states, **extra}, t.velocity, z.name)
             extra.update(new)
             desired.append(z)
@@ -122,13 +114,63 @@ class VirtualJunction(Controller):
         }
 
 
-def _side_by_side(transfers: Sequence[Transfer]) -> System:
+def _transfer(model: Any, prefix: str) -> Transfer | ForceOutput:
+    """Return a model's equations with the load imposed or, where it gives a force itself, the velocity."""
+    try:
+        return transfer_system(model, prefix, to_invert=True)
+    except ForceOutputError:
+        given = force_output(model, prefix)
+    fast = max(1.0, float(abs(given.system.linearise().poles()).max(initial=0.0)))
+    if not any(abs(given.responses(omega)[1]) > 0 for omega in (1e-3 * fast, fast)):
+        raise ModelError(
+            f"a virtual junction cannot use the transfer system {given.system.name.removeprefix(prefix)}: it "
+            "is a pure force, which is the same wherever its port moves, so no command makes it follow a "
+            "motion; add the mass that moves with it, or the spring or damper it works against"
+        )
+    return given
+
+
+def _inverse(plant: System, transfers: Sequence[Transfer | ForceOutput], half: NumericalHalf) -> Inverse:
+    """Find the commands for which each port has the numerical half's velocity under the measured force.
+
+    Both variables of the port are given (it is bicausal). Where the transfer system takes a force, the
+    measured one is its input and the velocity is what it must come to; where it takes a velocity it is the
+    other way round: the limit of the former for a mass that vanishes.
+    """
+    links: dict[Var, Expr] = {}
+    outputs: list[Expr] = []
+    imposed: list[Expr] = []
+    for t, flow, effort, sign in zip(transfers, half.flows, half.efforts, half.signs, strict=True):
+        load = effort if sign > 0 else -effort
+        if isinstance(t, Transfer):
+            links[t.load] = load
+            outputs.append(t.velocity)
+            imposed.append(flow)
+        else:
+            links[t.velocity] = flow
+            outputs.append(t.force)
+            imposed.append(load)
+    commands = [t.command for t in transfers]
+    try:
+        return invert(plant, commands, outputs, imposed, half.system, links, measured=half.efforts)
+    except SolveError as error:
+        massless = [t.system.name for t in transfers if isinstance(t, ForceOutput)]
+        if not massless:
+            raise
+        raise ModelError(
+            f"a virtual junction cannot use {', '.join(massless)}: it gives a force at its port, and its "
+            "command reaches that force only through a storage, so the inverse would need the rate of the "
+            "measured force; use Direct or a compensator, or add the mass that moves with it"
+        ) from error
+
+
+def _side_by_side(transfers: Sequence[Transfer | ForceOutput]) -> System:
     from bondloop.program.compose import connect
 
     return connect("transfer", [t.system for t in transfers], {}, {})
 
 
-def _check_zero_dynamics(transfers: Sequence[Transfer]) -> None:
+def _check_zero_dynamics(transfers: Sequence[Transfer | ForceOutput]) -> None:
     """Refuse a transfer system whose inverse would be unstable (Gawthrop 2005, assumption 4)."""
     for t in transfers:
         if None in t.system.parameters_by_var.values():

@@ -15,6 +15,7 @@ from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.stability import Stability
 from bondloop.integrate.substep import SubStep
 from bondloop.program.one_step import one_step
+from bondloop.program.ranges import POSITIVE, checked_values, number
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
@@ -102,19 +103,17 @@ class PseudoDynamicTest(Rehearsable):
     ) -> None:
         self.numerical, self.scheme, self.rig = numerical, scheme, rig
         self.interface = (interface,) if isinstance(interface, str) else tuple(interface)
-        self.period, self.time_scale = float(time_step), float(time_scale)
-        self.limits, self.name, self.overrides = limits, name, dict(values or {})
+        self.period = POSITIVE.check(time_step, "time_step")
+        self.time_scale = POSITIVE.check(time_scale, "time_scale")
+        self.limits, self.name = limits, name
+        self.overrides = {path: number(value, path) for path, value in (values or {}).items()}
         self.reference = reference
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         self.complete = self._complete()
-        unknown = [path for path in self.overrides if path not in self.parameters]
-        if unknown:
-            raise InputError(unknown_name("parameter", unknown[0], self.parameters, where="the test"))
+        checked_values(self._writer.all_parameters, self.overrides, "the test")
 
     def _check(self) -> None:
-        if not 0 < self.period < np.inf:
-            raise InputError(f"time_step must be positive and finite; found {self.period} s")
         numerical_dofs, count = self.numerical.indices(self.interface), len(self.rig.specimen.motions)
         if len(set(numerical_dofs)) != count:
             raise InputError(
@@ -127,8 +126,6 @@ class PseudoDynamicTest(Rehearsable):
                 f"{type(self.scheme).__name__} commands {wanted}s, but a {type(self.rig).__name__} takes "
                 f"{self.rig.control}s; take a rig that suits, or SubStep(control={self.rig.control!r})"
             )
-        if not 0 < self.time_scale < np.inf:
-            raise InputError(f"time_scale must be positive and finite; found {self.time_scale}")
         if self.time_scale != 1 and self.rig.control == "acceleration":
             raise InputError(
                 f"time_scale = {self.time_scale:g}: a table loads the specimen through its own inertia, "

@@ -13,6 +13,7 @@ from bondloop.hybrid.wiring import DIVERGED, unit_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.ranges import checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
@@ -67,10 +68,8 @@ class Simulation(Rehearsable):
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
-        parameters = {p for s in self.systems.values() for p in s.parameters}
-        for path in self.values:
-            if path not in parameters:
-                raise InputError(unknown_name("parameter", path, parameters, where=name))
+        parameters = [p for s in self.systems.values() for p in s.parameters_by_var]
+        self.values = {v.name: x for v, x in checked_values(parameters, self.values, name).items()}
 
     def with_values(self, values: Mapping[str, float]) -> Simulation:
         """Return the same simulation with some parameters changed, by path."""

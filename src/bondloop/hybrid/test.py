@@ -7,14 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
+from bondloop.program.ranges import POSITIVE, checked_values, number
 from bondloop.rigs.rig_tick import rig_tick
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 
@@ -68,7 +67,8 @@ class HybridTest(Rehearsable):
     feedback
         False leaves the measured force out of the numerical half (an open-loop trial of the rig).
     values
-        Parameter values by path: ``{"controller.transfer.damper.damping": 165}``.
+        Parameter values by path: ``{"controller.transfer.damper.damping": 165}``; within the ranges that the
+        parts' constructors ask for.
     name
         Name of the test.
     """
@@ -92,20 +92,19 @@ class HybridTest(Rehearsable):
         values: Mapping[str, float] | None = None,
         name: str = "hybrid_test",
     ) -> None:
-        if not 0 < rate < np.inf:
-            raise InputError(f"rate must be positive and finite; found {rate}")
+        rate = POSITIVE.check(rate, "rate")
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         self.numerical, self.rig, self.controller = numerical, rig, controller
         self.excitation = {name: _signal(name, s) for name, s in excitation.items()}
-        self.rate, self.period = float(rate), 1.0 / float(rate)
+        self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
         self.reference = reference
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback
-        self.overrides = dict(values or {})
+        self.overrides = {path: number(value, path) for path, value in (values or {}).items()}
         self.name = name
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
@@ -203,15 +202,14 @@ class HybridTest(Rehearsable):
     def _check_overrides(self) -> None:
         if not self.overrides:
             return
-        known = {n for s in self._systems() for n in s.parameters}
-        for path, value in self.overrides.items():
-            if path not in known:
-                raise InputError(unknown_name("parameter", path, known, where="the test"))
-            if not np.isfinite(value):
-                raise InputError(f"{path}: expected a finite number; found {value}")
+        parameters = (p for s in self._systems() for p in s.parameters_by_var)
+        checked_values(parameters, self.overrides, "the test")
 
     def with_values(self, values: Mapping[str, float]) -> HybridTest:
-        """Return the same test with some parameters changed, by path."""
+        """Return the same test with some parameters changed, by path.
+
+        A value is held to the range that the part's own constructor asks of it: a mass to more than zero.
+        """
         return self.replaced(values={**self.overrides, **values})
 
     def replaced(self, **changes: Any) -> HybridTest:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.ranges import checked_values
 from bondloop.program.system import System
 
 __all__ = ["connect", "prefixed", "with_values"]
@@ -21,7 +22,7 @@ def prefixed(system: System, prefix: str) -> System:
         found = table.get(v)
         if found is None:
             name = f"d/dt {prefix}{v.name[5:]}" if v.name.startswith("d/dt ") else prefix + v.name
-            found = table[v] = Var(name)
+            found = table[v] = Var(name, v.range)
         assert isinstance(found, Var)
         return found
 
@@ -62,18 +63,14 @@ def prefixed(system: System, prefix: str) -> System:
 
 
 def with_values(system: System, values: Mapping[str, float]) -> System:
-    """Return the same system, over the same variables, with some parameter values replaced by name."""
+    """Return the same system, over the same variables, with some parameter values replaced by name.
+
+    A value outside the parameter's range is refused.
+    """
     if not values:
         return system
-    return system.replaced(parameters={**system.parameters_by_var, **_named(system, values)})
-
-
-def _named(system: System, values: Mapping[str, float]) -> dict[Var, float]:
-    by_name = {v.name: v for v in system.parameters_by_var}
-    for name in values:
-        if name not in by_name:
-            raise InputError(unknown_name("parameter", name, by_name, where=system.name))
-    return {by_name[name]: float(value) for name, value in values.items()}
+    changed = checked_values(system.parameters_by_var, values, system.name)
+    return system.replaced(parameters={**system.parameters_by_var, **changed})
 
 
 def connect(

@@ -7,39 +7,17 @@ entry names the family and the member: ``{"signal": "Sine", "amplitude": 0.01, .
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Self
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.units import quantity
+from bondloop.program.ranges import Range, number
 
-__all__ = ["Described", "Parameter", "Whole", "number"]
+__all__ = ["Described", "Parameter", "Whole", "number", "ranges_of"]
 
 _FAMILIES: dict[str, dict[str, type[Described]]] = {}
-
-
-def number(value: Any, what: str) -> float:
-    """Return a number, or a text with a unit, as a finite float in SI.
-
-    >>> number("150 mm", "Sine(amplitude)")
-    0.15
-    """
-    if isinstance(value, str):
-        try:
-            result = quantity(value)
-        except InputError as error:
-            raise InputError(f"{what}: {error}") from None
-    else:
-        try:
-            result = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{what}: expected a number or a text with unit; found {value!r}") from None
-    if not math.isfinite(result):
-        raise InputError(f"{what}: expected a finite number; found {result}")
-    return result
 
 
 class Parameter:
@@ -62,12 +40,7 @@ class Parameter:
         above: float | None = None,
     ) -> None:
         self.default = default
-        bounds = [
-            ("at least", least, operator.ge),
-            ("at most", most, operator.le),
-            ("above", above, operator.gt),
-        ]
-        self.bounds = [(word, bound, holds) for word, bound, holds in bounds if bound is not None]
+        self.range = Range(least, most, above)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -80,12 +53,22 @@ class Parameter:
         return self.default
 
     def __set__(self, instance: object, value: float | str) -> None:
-        what = f"{type(instance).__name__}({self.name})"
-        result = number(value, what)
-        for word, bound, holds in self.bounds:
-            if not holds(result, bound):
-                raise InputError(f"{what}: expected a number {word} {bound:g}; found {result:g}")
-        instance.__dict__[self.name] = result
+        instance.__dict__[self.name] = self.range.check(value, f"{type(instance).__name__}({self.name})")
+
+
+def ranges_of(owner: type, *names: str, **other: str) -> dict[str, Range]:
+    """Return the ranges of a dataclass's parameters, for the element that takes their values.
+
+    Parameters
+    ----------
+    owner
+        The dataclass.
+    *names
+        Parameters that the element calls by the same names.
+    **other
+        By the element's name for it the dataclass's: ``damping="viscous"``.
+    """
+    return {name: vars(owner)[own].range for name, own in {**{n: n for n in names}, **other}.items()}
 
 
 class Whole:
@@ -105,8 +88,8 @@ class Whole:
         return self.default
 
     def __set__(self, instance: object, value: int) -> None:
-        try:
-            result = operator.index(value)
+        try:  # True is no count, though Python takes it for 1
+            result = self.least - 1 if isinstance(value, bool) else operator.index(value)
         except TypeError:
             result = self.least - 1
         if not self.least <= result <= self.most:

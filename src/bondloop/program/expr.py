@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.program.philox import normal, uniform
+
+if TYPE_CHECKING:
+    from bondloop.program.ranges import Range
 
 Number = int | float
 
@@ -144,12 +147,21 @@ class Expr:
 
 
 class Var(Expr):
-    """A variable. Two variables are the same only if they are the same object; the name is for people."""
+    """A variable. Two variables are the same only if they are the same object; the name is for people.
 
-    __slots__ = ("name",)
+    Parameters
+    ----------
+    name
+        Its path.
+    range
+        For a parameter: which numbers it may be; None for any finite one.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("name", "range")
+
+    def __init__(self, name: str, range: Range | None = None) -> None:  # noqa: A002 - the word for it
         self.name = name
+        self.range = range
 
 
 class Const(Expr):

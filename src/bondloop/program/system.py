@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.ranges import checked_values
 from bondloop.program.schedule import NEWTON_ITERATIONS, Loop, Statement, schedule
 from bondloop.program.statespace import StateSpace, named_vector
 
@@ -221,19 +221,12 @@ class System:
     # ------------------------------------------------------------------ values
 
     def values(self, given: Mapping[str, float] | None = None) -> dict[Var, float]:
-        """Parameter values, with some replaced by name; an error names every one that is missing."""
+        """Parameter values, with some replaced by name; an error names every one that is missing.
+
+        A value outside the parameter's range is refused.
+        """
         result = dict(self.parameters_by_var)
-        if given:
-            by_name = {v.name: v for v in result}
-            for key, value in given.items():
-                if key not in by_name:
-                    raise InputError(unknown_name("parameter", key, by_name, where=self.name))
-                number = float(value)
-                if not math.isfinite(number):
-                    raise InputError(
-                        f"parameter '{key}' of {self.name}: expected a finite number; found {number}"
-                    )
-                result[by_name[key]] = number
+        result.update(checked_values(self.parameters_by_var, given or {}, self.name))
         missing = [v.name for v, value in result.items() if value is None]
         if missing:
             raise InputError(

@@ -193,6 +193,7 @@ def _table(role: str, ends: Ends) -> str:
             "period": tick.period,
             "channels": [{"name": c.name, "unit": c.unit} for c in tick.channels],
             "parameters": parameters,
+            "ranges": {v.name: v.range.describe() for v in tick.parameters if v.range is not None},
             "commands": list(ends.commands),
             "measured": list(ends.measured),
             "tables": [v.name for v in tick.inputs[:tables]],

@@ -7,13 +7,13 @@ per tick. Writers take turns: threads by a lock, processes by a record lock on t
 from __future__ import annotations
 
 import fcntl
-import math
 import struct
 import threading
 import time
 from typing import Any, Self
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import Range
 from bondloop.realtime.layout import MAIL_KEY, MAILS
 from bondloop.realtime.shared import Segment
 
@@ -55,12 +55,11 @@ class Mailbox:
         return self._send("stop")
 
     def set(self, parameter: str, value: float) -> int:
-        """Change a parameter of the tick: a switch, a set point, a gain."""
+        """Change a parameter of the tick, within its range: a switch, a set point, a gain."""
         if parameter not in self._parameters:
             raise InputError(unknown_name("parameter", parameter, self._parameters))
-        if not math.isfinite(value):
-            raise InputError(f"parameter '{parameter}' must be finite; found {value}")
-        return self._send("set", self._parameters[parameter], value)
+        within = Range(**self.segment.metadata.get("ranges", {}).get(parameter, {}))
+        return self._send("set", self._parameters[parameter], within.check(value, parameter))
 
     def trip(self, cause: int = 9) -> int:
         """Trip: bring the rig to its safe state, with a cause (9: the operator)."""

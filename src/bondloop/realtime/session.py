@@ -18,6 +18,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.run import Run
+from bondloop.program.ranges import checked_values
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.live_line import Live, Watcher
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
@@ -298,6 +299,7 @@ def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: di
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
     made = LoopOptions(link=link, steps=steps, lock_step=lock_step, **given)
+    checked_values(test.computer_tick.parameters, made.parameters, "the loop")
     row_bytes = 64 + 8 * len(test.computer_tick.channels) + 63
     if lock_step:
         # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,

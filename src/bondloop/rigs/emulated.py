@@ -1,5 +1,6 @@
 """Emulated rigs: transfer systems with the specimen attached, and sensors."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
+from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Var
 from bondloop.substructure.half import orientation
 from bondloop.transfer.base import OUT, transfer_system
@@ -59,29 +61,36 @@ class Emulated:
     drive
         Imperfections of the command on its way to the actuators.
     latency
-        Delay of the command in seconds; a multiple of the rig's own time step.
+        Delay of the command in seconds (or text), any from 0 to a minute: whole steps of the rig are exact,
+        for a part of one see below.
     substeps
         Rig steps in one sample of the controller.
     integrator
         Scheme of the rig's own integration.
     seed
         Seed of all its noise.
+
+    Notes
+    -----
+    With a latency of L + f steps h of the rig, 0 < f < 1, the held command changes within a step: the old one
+    acts for f h, then the new one. Over that step the rig is given their mean, f old + (1 - f) new, which has
+    the same integral over time; only *when* within the step it acts is lost. A linear rig dx/dt = A x + B u
+    is wrong after a jump d of the command by A B d f (1 - f) h²/2, so by the second order of h, at most at
+    half a step. For slow motion at ω the gain is 1 - f (1 - f) (ωh)²/2 and the phase leads by
+    f (1 - f) (1 - 2f) (ωh)³/6, those of an interpolating `PureDelay` with the period h: at 10 Hz, with steps
+    of 0.25 ms, at most 0.003 % of the gain. More substeps make it smaller.
     """
 
     physical: Model
     actuators: Any
     sensors: Mapping[str, Any] = field(default_factory=dict)
     drive: tuple[Any, ...] = ()
-    latency: float = 0.0
-    substeps: int = 4
+    latency: Parameter = Parameter(0.0, least=0, most=60)
+    substeps: Whole = Whole(4, least=1, most=100_000)
     integrator: Integrator = field(default_factory=RK4)
-    seed: int = 0
+    seed: Whole = Whole(0, least=0, most=2**53 - 1)
 
     def __post_init__(self) -> None:
-        if self.substeps < 1 or self.substeps % 1:
-            raise InputError(f"substeps must be a whole number of at least 1; found {self.substeps}")
-        if not self.latency >= 0:
-            raise InputError(f"latency must not be negative; found {self.latency} s")
         for name in self.sensors:
             if name not in ("force", "displacement", "velocity"):
                 raise InputError(f"sensors are 'force', 'displacement' and 'velocity'; found {name!r}")

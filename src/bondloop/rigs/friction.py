@@ -12,11 +12,13 @@ methods for the control of machines with friction. Automatica 30.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from bondloop.bondgraph import C, R
 from bondloop.bondgraph.laws import check_number
 from bondloop.errors import InputError
+from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
 
@@ -40,9 +42,7 @@ def coulomb(force: Any, width: Any = 1e-3) -> R:
     >>> sorted(p for p in slider.compile().parameters if "friction" in p)
     ['friction.force', 'friction.width']
     """
-    return R(
-        _coulomb, force=_at_least_zero(force, "coulomb(force)"), width=_above_zero(width, "coulomb(width)")
-    )
+    return R(_coulomb, **_checked("coulomb", {"force": (force, NOT_NEGATIVE), "width": (width, POSITIVE)}))
 
 
 def _coulomb(flow: Any, force: Any, width: Any) -> Any:
@@ -70,13 +70,16 @@ def stribeck(coulomb: Any, static: Any, velocity: Any, viscous: Any = 0.0, width
     width
         Velocity over which the sign changes, m/s.
     """
-    values = {
-        "coulomb": _at_least_zero(coulomb, "stribeck(coulomb)"),
-        "static": _at_least_zero(static, "stribeck(static)"),
-        "velocity": _above_zero(velocity, "stribeck(velocity)"),
-        "viscous": _at_least_zero(viscous, "stribeck(viscous)"),
-        "width": _above_zero(width, "stribeck(width)"),
-    }
+    values = _checked(
+        "stribeck",
+        {
+            "coulomb": (coulomb, NOT_NEGATIVE),
+            "static": (static, NOT_NEGATIVE),
+            "velocity": (velocity, POSITIVE),
+            "viscous": (viscous, NOT_NEGATIVE),
+            "width": (width, POSITIVE),
+        },
+    )
     for small, large in (("coulomb", "static"), ("width", "velocity")):
         a, b = values[small], values[large]
         if isinstance(a, float) and isinstance(b, float) and a > b:
@@ -103,12 +106,8 @@ def dead_zone_spring(stiffness: Any, gap: Any, **options: Any) -> C:
     **options
         ``initial``, the initial displacement.
     """
-    return C(
-        _dead_zone,
-        stiffness=check_number(stiffness, "dead_zone_spring(stiffness)"),
-        gap=_at_least_zero(gap, "dead_zone_spring(gap)"),
-        **options,
-    )
+    values = {"stiffness": (stiffness, FINITE), "gap": (gap, NOT_NEGATIVE)}
+    return C(_dead_zone, **_checked("dead_zone_spring", values), **options)
 
 
 def _dead_zone(displacement: Any, stiffness: Any, gap: Any) -> Any:
@@ -129,12 +128,8 @@ def cubic_spring(stiffness: Any, cubic: Any, **options: Any) -> C:
     **options
         ``initial``, the initial displacement.
     """
-    return C(
-        _cubic,
-        stiffness=check_number(stiffness, "cubic_spring(stiffness)"),
-        cubic=check_number(cubic, "cubic_spring(cubic)"),
-        **options,
-    )
+    values = {"stiffness": (stiffness, FINITE), "cubic": (cubic, FINITE)}
+    return C(_cubic, **_checked("cubic_spring", values), **options)
 
 
 def _cubic(displacement: Any, stiffness: Any, cubic: Any) -> Any:
@@ -155,13 +150,12 @@ def preloaded_spring(stiffness: Any, preload: Any, width: Any = 1e-4, **options:
     **options
         ``initial``, the initial displacement.
     """
-    return C(
-        _preloaded,
-        stiffness=check_number(stiffness, "preloaded_spring(stiffness)"),
-        preload=_at_least_zero(preload, "preloaded_spring(preload)"),
-        width=_above_zero(width, "preloaded_spring(width)"),
-        **options,
-    )
+    values = {
+        "stiffness": (stiffness, FINITE),
+        "preload": (preload, NOT_NEGATIVE),
+        "width": (width, POSITIVE),
+    }
+    return C(_preloaded, **_checked("preloaded_spring", values), **options)
 
 
 def _preloaded(displacement: Any, stiffness: Any, preload: Any, width: Any) -> Any:
@@ -170,15 +164,7 @@ def _preloaded(displacement: Any, stiffness: Any, preload: Any, width: Any) -> A
     return preload * sp.tanh(displacement / width) + stiffness * displacement
 
 
-def _at_least_zero(value: Any, what: str) -> Any:
-    result = check_number(value, what)
-    if isinstance(result, float) and result < 0:
-        raise InputError(f"{what}: expected a number at least 0; found {result:g}")
-    return result
-
-
-def _above_zero(value: Any, what: str) -> Any:
-    result = check_number(value, what)
-    if isinstance(result, float) and result <= 0:
-        raise InputError(f"{what}: expected a number above 0; found {result:g}")
-    return result
+def _checked(kind: str, given: Mapping[str, tuple[Any, Range]]) -> dict[str, Any]:
+    """Return a law's parameters, checked in the name of the function that was called, and their ranges."""
+    values = {name: check_number(v, f"{kind}({name})", within) for name, (v, within) in given.items()}
+    return {**values, "ranges": {name: within for name, (_, within) in given.items()}}

@@ -9,7 +9,7 @@ from typing import Any, Self
 from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.bondgraph.laws import check_number
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter
+from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.rigs.friction import dead_zone_spring
 from bondloop.transfer.guide_friction import guide_friction
 
@@ -143,9 +143,11 @@ class OrificeDamper(Model):
             play = PlayData(gap) if gap else None
         d = self.data
         self.rod, self.v, self.pressure = Port(), One(), Zero()
-        self.piston = TF(modulus=d.area)
-        self.oil = C(_oil, bulk_modulus=d.bulk_modulus, volume=d.volume)
-        self.orifice = R(_drop, _orifice_flow, laminar=d.laminar, turbulent=d.turbulent)
+        self.piston = TF(modulus=d.area, ranges=ranges_of(DamperData, modulus="area"))
+        ranges = ranges_of(DamperData, "bulk_modulus", "volume")
+        self.oil = C(_oil, ranges=ranges, bulk_modulus=d.bulk_modulus, volume=d.volume)
+        ranges = ranges_of(DamperData, "laminar", "turbulent")
+        self.orifice = R(_drop, _orifice_flow, ranges=ranges, laminar=d.laminar, turbulent=d.turbulent)
         self.v >> self.piston >> self.pressure >> [self.oil, self.orifice]
         if d.seal_friction:
             self.seal = guide_friction(0.0, d.seal_friction, d.seal_width)
@@ -159,11 +161,17 @@ class OrificeDamper(Model):
 
     def _poppets(self, d: DamperData) -> None:
         self.difference, self.poppet_position = De(), Integrator()
-        self.poppet_velocity = Function(_lag, opening_time=d.opening_time)
+        ranges = ranges_of(DamperData, "opening_time")
+        self.poppet_velocity = Function(_lag, ranges=ranges, opening_time=d.opening_time)
+        of_poppet = {"laminar": "poppet_laminar", "turbulent": "poppet_turbulent"}
         self.poppet_flow = Function(
-            _poppet_flow, laminar=d.poppet_laminar, turbulent=d.poppet_turbulent, threshold=d.threshold,
+            _poppet_flow,
+            ranges=ranges_of(DamperData, "threshold", "opening_width", **of_poppet),
+            laminar=d.poppet_laminar,
+            turbulent=d.poppet_turbulent,
+            threshold=d.threshold,
             opening_width=d.opening_width,
-        )  # fmt: skip
+        )
         self.poppet = MSf()
         self.pressure >> self.difference
         [self.difference, self.poppet_position] >> self.poppet_velocity >> self.poppet_position
@@ -176,7 +184,7 @@ class OrificeDamper(Model):
     def _play(self, play: PlayData) -> None:
         self.bearing, self.gap = Zero(), One()
         self.contact = dead_zone_spring(play.stiffness, play.gap)
-        self.grease = R(damping=play.damping)
+        self.grease = R(damping=play.damping, ranges=ranges_of(PlayData, "damping"))
         self.mass = I(mass=play.mass)
         self.rod >> self.bearing >> self.v >> self.mass
         self.bearing >> self.gap >> [self.contact, self.grease]

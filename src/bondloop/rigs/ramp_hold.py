@@ -10,7 +10,7 @@ from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
-from bondloop.rigs.sub_stepped import BuiltRig, SubSteppedRig, machine
+from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class RampHold(SubSteppedRig):
         specimen = self.specimen.prefixed(f"{prefix}specimen.")
         count = len(specimen.motions)
         names = [f"{prefix}actuator[{i}]." if count > 1 else f"{prefix}actuator." for i in range(count)]
-        overshoot = Var(f"{prefix}overshoot")
+        overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
         position = [Var(f"{n}displacement") for n in names]
         speeds = [Var(f"{n}velocity") for n in names]
         own = System(

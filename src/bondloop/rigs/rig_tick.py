@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.errors import InputError
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
@@ -101,25 +101,31 @@ class RigBlock:
         """Return the statements that carry the rig through one period with the commands held."""
         emulated, rig = self.emulated, self.rig
         fine = self.period / emulated.substeps
-        length = round(emulated.latency / fine)
-        if abs(length * fine - emulated.latency) > 1e-6 * fine:
-            raise InputError(
-                f"rig.latency of {emulated.latency:g} s is not a multiple of the rig's time step {fine:g} s; "
-                f"choose {length * fine:g} s, or other substeps"
-            )
+        whole, part = _whole_and_part(emulated.latency / fine)
         steps: list[Step] = []
         body: list[Step] = []
         inputs: dict[Var, Expr] = {}
+        newest: dict[Var, Expr] = {}
         for i, (u, command) in enumerate(zip(rig.commands, commands, strict=True)):
             steps += self._through(emulated.drive, command, f"rig.drive[{i}]", 64 + i)
-            inputs[u] = self._value
-            if length:
+            inputs[u] = newest[u] = self._value
+            if whole:
                 late = Var(f"{u.name}.late")
-                body.append(Delay(late, self._value, length))
-                inputs[u] = late
+                body.append(Delay(late, self._value, whole))
+                inputs[u] = newest[u] = late
+            if part:
+                # The old command acts for this part of the fine step, the new one for the rest of it: their
+                # mean has the same integral over the step (see `Emulated`).
+                older, mean = Var(f"{u.name}.later"), Var(f"{u.name}.mean")
+                body += [
+                    Delay(older, newest[u], 1),
+                    Assign(mean, (1.0 - part) * newest[u] + part * older),
+                ]
+                inputs[u] = mean
         made = emulated.integrator.discretise(rig.system, fine, lambda _: inputs, [])
         body += [*made.first, *made.rest]
-        kept = [(h, inputs[u]) for u, h in self.held.items() if h in self.states]
+        # At the end of a fine step the newest command acts alone, whatever part of the step it had.
+        kept = [(h, newest[u]) for u, h in self.held.items() if h in self.states]
         if kept:
             body.append(Update(tuple(kept)))
         steps.append(Repeat(emulated.substeps, Var("substep"), tuple(body)))
@@ -135,6 +141,19 @@ class RigBlock:
         self.parameters.update(applied.parameters)
         self._value = applied.value
         return applied.steps
+
+
+def _whole_and_part(steps: float) -> tuple[int, float]:
+    """Return a number of fine steps as a whole number and a part; a part below 1e-6 is rounding.
+
+    >>> _whole_and_part(3.0000001), _whole_and_part(2.25)
+    ((3, 0.0), (2, 0.25))
+    """
+    nearest = round(steps)
+    if abs(steps - nearest) <= 1e-6:
+        return nearest, 0.0
+    whole = math.floor(steps)
+    return whole, steps - whole
 
 
 def rig_tick(emulated: Emulated, rig: RigSystem, period: float, name: str = "rig") -> Tick:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
-from bondloop.rigs.sub_stepped import BuiltRig, SubSteppedRig, machine
+from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -82,12 +83,12 @@ class ShakingTable(SubSteppedRig):
         specimen = self.specimen.prefixed(f"{prefix}specimen.")
         count = len(specimen.motions)
         names = [f"{prefix}table[{i}]." if count > 1 else f"{prefix}table." for i in range(count)]
-        overshoot = Var(f"{prefix}overshoot")
+        overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
         parameters: dict[Var, float | None] = {overshoot: self.overshoot}
         drives = [Var(f"{n}drive") for n in names]
         states: dict[Var, Expr] = {}
         motions: list[dict[str, Expr]] = []
-        omega, zeta = Var(f"{prefix}table.natural_frequency"), Var(f"{prefix}table.damping")
+        omega, zeta = (Var(f"{prefix}table.{w}", POSITIVE) for w in ("natural_frequency", "damping"))
         if self.bandwidth is not None:
             parameters.update({omega: 2 * math.pi * float(self.bandwidth), zeta: self.damping})
         for name, drive in zip(names, drives, strict=True):

@@ -14,6 +14,7 @@ from bondloop.integrate import RK4, Exact
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
 from bondloop.rigs.specimen import Specimen
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from bondloop.rigs.sensor import Sensor
 
 __all__ = ["BuiltRig", "Impose", "SubSteppedRig"]
+
+OVERSHOOT = Range(above=-1.0, below=10.0)
+"""At -1 nothing moves; ten times what was told is a mistake."""
 
 Impose = Callable[[Sequence[Expr], Expr], list[Step]]
 """``impose(commands, number)``: the statements of one sub-step."""
@@ -91,11 +95,9 @@ class SubSteppedRig(ABC):
                 f"the specimen is of type {type(self.specimen).__name__}; make one with "
                 "Specimen.from_matrices(...) or Specimen.from_model(...)"
             )
-        if not -1 < self.overshoot < 10:
-            raise InputError(
-                f"overshoot must lie above -1 (nothing moves) and below 10; found {self.overshoot}"
-            )
-        if self.integration_steps < 1 or self.integration_steps % 1:
+        OVERSHOOT.check(self.overshoot, f"{type(self).__name__}(overshoot)")
+        steps = self.integration_steps
+        if isinstance(steps, bool) or not steps >= 1 or steps % 1:
             raise InputError(
                 f"integration_steps must be a whole number from 1 up; found {self.integration_steps}"
             )

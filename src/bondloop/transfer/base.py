@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import SS, Model, bond
-from bondloop.errors import InputError, ModelError
+from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
@@ -20,7 +20,7 @@ from bondloop.transfer.normal_form import normal_form
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
 
-__all__ = ["OUT", "Transfer", "transfer_system"]
+__all__ = ["OUT", "ForceOutput", "Transfer", "force_output", "transfer_system"]
 
 OUT = "out"
 """Name of the port to which the specimen is attached."""
@@ -48,6 +48,35 @@ class Transfer:
     velocity: Expr
 
 
+@dataclass(frozen=True)
+class ForceOutput:
+    """A transfer system that gives a force at its port: the velocity there is an input.
+
+    Attributes
+    ----------
+    system
+        Its equations, with the velocity of the port as an input.
+    command
+        The input that the computer gives.
+    velocity
+        The input for the velocity of its port, in m/s.
+    force
+        The force that it gives to the specimen, in newtons.
+    """
+
+    system: System
+    command: Var
+    velocity: Var
+    force: Expr
+
+    def responses(self, omega: float) -> tuple[complex, complex]:
+        """Return force per command and force per displacement at an angular frequency in rad/s."""
+        space = self.system.linearise()
+        row = space.frequency_response([omega])[0, 0]
+        by_command, by_velocity = (row[space.inputs.index(u.name)] for u in (self.command, self.velocity))
+        return complex(by_command), complex(by_velocity) * 1j * omega
+
+
 def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) -> Transfer:
     """Return the equations of a transfer system given as a model, a system, or a state space.
 
@@ -60,6 +89,11 @@ def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) ->
         Put before all its names.
     to_invert
         Write one given by matrices in the coordinates in which it can be inverted.
+
+    Raises
+    ------
+    ForceOutputError
+        Where a model gives a force at its port and takes the velocity; see `force_output`.
     """
     if isinstance(given, Model):
         return _from_model(given, prefix)
@@ -98,22 +132,69 @@ def _check_channels(inputs: Sequence[str], outputs: Sequence[str]) -> None:
         )
 
 
+def force_output(model: Model, prefix: str = "") -> ForceOutput:
+    """Return the equations of a transfer system with the velocity of its port imposed.
+
+    For one without a mass at its port: a spring pulled at its far end, a drive that is a pure force.
+
+    Parameters
+    ----------
+    model
+        A model with a port ``out``.
+    prefix
+        Put before all its names.
+    """
+    system, command, velocity, force = _loaded(model, prefix, "flow")
+    return ForceOutput(system, command, velocity, force)
+
+
 def _from_model(model: Model, prefix: str) -> Transfer:
+    try:
+        system, command, load, velocity = _loaded(model, prefix, "effort")
+    except ModelError as error:
+        # Either the model is wrong as it stands, or it only refuses to be given a force.
+        try:
+            force_output(model)
+        except ModelError:
+            raise error from None
+        raise _no_motion(model) from error
+    if load in system.input_rates:
+        raise _no_motion(model)
+    return Transfer(system, command, load, velocity)
+
+
+def _loaded(model: Model, prefix: str, imposes: str) -> tuple[System, Var, Var, Expr]:
+    """Compile a model with an effort or a flow imposed at its port: system, command, imposed, answer."""
     if OUT not in model.ports:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} has no port '{OUT}'; its ports are "
+            f"the transfer system {_name(model)} has no port '{OUT}'; its ports are "
             f"{', '.join(model.ports) or 'none'}"
         )
+    answer = "flow" if imposes == "effort" else "effort"
     alone = model.copy()
     alone._owner = None
-    alone.load = SS("effort")
+    alone.load = SS(imposes)
     bond(alone.out, alone.load)
-    system = prefixed(alone.compile(["load.flow"]), prefix)
-    load = next(u for u in system.input_vars if u.name == f"{prefix}load.effort")
+    system = prefixed(alone.compile([f"load.{answer}"]), prefix)
+    load = next(u for u in system.input_vars if u.name == f"{prefix}load.{imposes}")
     commands = [u for u in system.input_vars if u is not load]
     if len(commands) != 1:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} must have exactly one input, the "
+            f"the transfer system {_name(model)} must have exactly one input, the "
             f"command; found {', '.join(u.name for u in commands) or 'none'}"
         )
-    return Transfer(system, commands[0], load, system.output_exprs[f"{prefix}load.flow"])
+    return system, commands[0], load, system.output_exprs[f"{prefix}load.{answer}"]
+
+
+def _no_motion(model: Model) -> ForceOutputError:
+    return ForceOutputError(
+        f"the transfer system {_name(model)} gives a force at its port '{OUT}' and takes the velocity there: "
+        "without a mass or a damper between its drive and the port it has no motion of its own, so no poles, "
+        "zeros or lag; controllers that need only where it comes to rest (Direct, compensators) or its "
+        "inverse (VirtualJunction) can use it, for anything else give it the mass that moves with it (rod, "
+        "load cell, clevis)"
+    )
+
+
+def _name(model: Model) -> str:
+    return model._name or type(model).__name__

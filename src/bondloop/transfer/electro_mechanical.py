@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,8 @@ from bondloop.bondgraph import (
     Zero,
 )
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter
+from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.program.ranges import POSITIVE
 from bondloop.transfer.clipping import clipped, unwound
 from bondloop.transfer.guide_friction import guide_friction
 
@@ -175,12 +177,14 @@ class ElectroMechanical(Model):
     def _mechanics(self, linear: bool) -> None:
         motor, screw = self.motor_data, self.screw_data
         self.shaft, self.force, self.stretch, self.v, self.out = One(), Zero(), One(), One(), Port()
-        self.inertia, self.bearing = I(inertia=motor.inertia), R(damping=motor.friction)
-        self.screw = TF(modulus=self.radius)
-        self.spring, self.damper = C(stiffness=screw.stiffness), R(damping=screw.damping)
+        self.inertia = I(inertia=motor.inertia)
+        self.bearing = R(damping=motor.friction, ranges=ranges_of(ServoMotor, damping="friction"))
+        self.screw = TF(modulus=self.radius, ranges=ranges_of(BallScrew, modulus="lead"))
+        self.spring = C(stiffness=screw.stiffness, ranges=ranges_of(BallScrew, "stiffness"))
+        self.damper = R(damping=screw.damping, ranges=ranges_of(BallScrew, "damping"))
         self.mass = I(mass=screw.mass)
         if linear:
-            self.guide = R(damping=screw.viscous)
+            self.guide = R(damping=screw.viscous, ranges=ranges_of(BallScrew, damping="viscous"))
         else:
             self.guide = guide_friction(screw.viscous, screw.coulomb, screw.width)
         self.shaft >> [self.inertia, self.bearing]
@@ -196,20 +200,22 @@ class ElectroMechanical(Model):
             self.velocity = Df()
             self.v >> self.velocity >> self.position
         else:
-            self.nut = Function(_nut, radius=self.radius)
+            self.nut = _positive(_nut, radius=self.radius)
             self.speed >> self.nut >> self.position
-        self.speed_demand = Function(
-            _linear_speed_demand if linear else _speed_demand, gain=loops.position_gain,
-            **({} if linear else {"top_speed": loops.top_speed}), radius=self.radius,
-        )  # fmt: skip
+        self.speed_demand = _positive(
+            _linear_speed_demand if linear else _speed_demand,
+            gain=loops.position_gain,
+            **({} if linear else {"top_speed": loops.top_speed}),
+            radius=self.radius,
+        )
         [self.set_point, self.position] >> self.speed_demand
         self.speed_error, self.speed_integral = Function(_difference), Integrator()
         [self.speed_demand, self.speed] >> self.speed_error
-        self.speed_total = Function(_total, reset_time=loops.reset_time)
-        self.current_output = Function(_times, gain=self.speed_gain)
+        self.speed_total = _positive(_total, reset_time=loops.reset_time)
+        self.current_output = _positive(_times, gain=self.speed_gain)
         [self.speed_error, self.speed_integral] >> self.speed_total >> self.current_output
         limit = {} if linear else {"peak_current": self.motor_data.peak_current}
-        self.current_demand = Function(_same if linear else _clip_current, **limit)
+        self.current_demand = _positive(_same if linear else _clip_current, **limit)
         self.current_output >> self.current_demand
         if linear:
             self.speed_error >> self.speed_integral
@@ -221,16 +227,17 @@ class ElectroMechanical(Model):
     def _current_lag(self) -> None:
         self.current: Part = Integrator()
         self.torque = MSe()
-        self.current_rate = Function(_lag, bandwidth=self.loops_data.current_bandwidth)
+        self.current_rate = _positive(_lag, bandwidth=self.loops_data.current_bandwidth)
         [self.current_demand, self.current] >> self.current_rate >> self.current
-        self.motor: Part = Function(_torque, torque_constant=self.motor_data.torque_constant)
+        self.motor: Part = _positive(_torque, torque_constant=self.motor_data.torque_constant)
         self.current >> self.motor >> self.torque >> self.shaft
 
     def _winding(self, linear: bool) -> None:
         motor, bandwidth = self.motor_data, self.loops_data.current_bandwidth
         self.circuit, self.amplifier = One(), MSe()
-        self.inductance, self.resistance = I(inductance=motor.inductance), R(resistance=motor.resistance)
-        self.motor = GY(ratio=motor.torque_constant)
+        self.inductance = I(inductance=motor.inductance)
+        self.resistance = R(resistance=motor.resistance, ranges=ranges_of(ServoMotor, "resistance"))
+        self.motor = GY(ratio=motor.torque_constant, ranges=ranges_of(ServoMotor, ratio="torque_constant"))
         self.amplifier >> self.circuit >> [self.inductance, self.resistance]
         self.circuit >> self.motor >> self.shaft
         self.current, self.current_error = Df(), Function(_difference)
@@ -238,14 +245,15 @@ class ElectroMechanical(Model):
         self.circuit >> self.current
         [self.current_demand, self.current] >> self.current_error
         # Its zero cancels the winding's pole: the closed loop is a lag of the bandwidth.
-        self.current_total = Function(_total, reset_time=motor.inductance / motor.resistance)
-        self.voltage_output = Function(_voltage, bandwidth=bandwidth, inductance=motor.inductance)
+        reset_time = motor.inductance / motor.resistance
+        self.current_total = _positive(_total, reset_time=reset_time)
+        self.voltage_output = _positive(_voltage, bandwidth=bandwidth, inductance=motor.inductance)
         [self.current_error, self.current_integral] >> self.current_total >> self.voltage_output
         if linear:
             self.voltage_output >> self.amplifier
             self.current_error >> self.current_integral
             return
-        self.voltage_limit = Function(_clip_voltage, voltage=motor.voltage)
+        self.voltage_limit = _positive(_clip_voltage, voltage=motor.voltage)
         self.voltage_output >> self.voltage_limit >> self.amplifier
         self.current_gate = Function(unwound)
         [self.current_error, self.current_total, self.voltage_output, self.voltage_limit] >> self.current_gate
@@ -267,6 +275,11 @@ class ElectroMechanical(Model):
         inertia = self.motor_data.inertia + self.screw_data.mass * self.radius**2
         omega = 2 * math.pi * self.loops_data.speed_bandwidth
         return omega * inertia / self.motor_data.torque_constant
+
+
+def _positive(function: Callable[..., Any], **parameters: float) -> Function:
+    """Return a part of the loops: all its parameters are made of data that are positive."""
+    return Function(function, ranges=dict.fromkeys(parameters, POSITIVE), **parameters)
 
 
 def _nut(speed: Any, radius: Any) -> Any:

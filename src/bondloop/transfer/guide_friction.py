@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bondloop.bondgraph import R
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
 
 __all__ = ["guide_friction"]
 
@@ -15,7 +16,8 @@ def guide_friction(viscous: Any, coulomb: Any, width: Any) -> R:
     The width, a velocity, keeps the slope at rest finite: viscous + coulomb/width. Divided by the moving mass
     it is a rate that the integrator's step must resolve.
     """
-    return R(_law, viscous=viscous, coulomb=coulomb, width=width)
+    ranges = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "width": POSITIVE}
+    return R(_law, ranges=ranges, viscous=viscous, coulomb=coulomb, width=width)
 
 
 def _law(flow: Any, viscous: Any, coulomb: Any, width: Any) -> Any:

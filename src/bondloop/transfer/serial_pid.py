@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.bondgraph import Function, Integrator, Model
-from bondloop.program.described import Described, Parameter
+from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.transfer.clipping import clipped, unwound
 
 __all__ = ["PIDModel", "SerialPID"]
@@ -73,10 +73,12 @@ class PIDModel(Model):
 
     def __init__(self, gains: SerialPID, *, linear: bool = False) -> None:
         super().__init__("serial_pid")
-        self.slope = Function(_slope, filter=gains.filter)
+        self.slope = Function(_slope, ranges=ranges_of(SerialPID, "filter"), filter=gains.filter)
         self.filtered, self.integral = Integrator(), Integrator()
-        self.lead = Function(_lead, derivative=gains.derivative)
-        self.total = Function(_total, integral=gains.integral)
+        ranges = ranges_of(SerialPID, "derivative")
+        self.lead = Function(_lead, ranges=ranges, derivative=gains.derivative)
+        ranges = ranges_of(SerialPID, "integral")
+        self.total = Function(_total, ranges=ranges, integral=gains.integral)
         self.output = Function(_output, proportional=gains.proportional)
         self.gate, self.drive = (
             Function(_same if linear else unwound),

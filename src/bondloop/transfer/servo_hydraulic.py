@@ -9,7 +9,7 @@ from typing import Any
 
 from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.errors import InputError
-from bondloop.program.described import Described, Parameter
+from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.transfer.clipping import clipped
 from bondloop.transfer.guide_friction import guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
@@ -146,18 +146,20 @@ class ServoHydraulic(Model):
     def _hydraulics(self, linear: bool) -> None:
         given, valve = self.cylinder_data, self.valve_data
         self.pressure, self.v, self.out = Zero(), One(), Port()
-        self.oil = C(_oil, bulk_modulus=given.bulk_modulus, volume=given.volume)
-        self.leakage = R(conductance=given.leakage)
-        self.piston = TF(modulus=1 / given.area)
+        ranges = ranges_of(Cylinder, "bulk_modulus", "volume")
+        self.oil = C(_oil, ranges=ranges, bulk_modulus=given.bulk_modulus, volume=given.volume)
+        self.leakage = R(conductance=given.leakage, ranges=ranges_of(Cylinder, conductance="leakage"))
+        self.piston = TF(modulus=1 / given.area, ranges=ranges_of(Cylinder, modulus="area"))
         self.mass = I(mass=given.mass)
         if linear:
-            self.friction = R(damping=given.viscous)
+            self.friction = R(damping=given.viscous, ranges=ranges_of(Cylinder, damping="viscous"))
         else:
             self.friction = guide_friction(given.viscous, given.coulomb, given.width)
         self.pressure >> [self.oil, self.leakage]
         self.pressure >> self.piston >> self.v >> [self.mass, self.friction, self.out]
         self.flow = Function(
             _linear_flow if linear else _flow,
+            ranges=ranges_of(ServoValve, "rated_flow", "rated_drop") | ranges_of(Cylinder, "supply_pressure"),
             rated_flow=valve.rated_flow,
             rated_drop=valve.rated_drop,
             supply_pressure=given.supply_pressure,
@@ -170,14 +172,16 @@ class ServoHydraulic(Model):
         self.set_point = Input("set_point")
         self.velocity, self.position, self.lvdt = Df(), Integrator(), Integrator()
         self.v >> self.velocity >> self.position
-        self.amplifier = Function(_amplifier, bandwidth=given.bandwidth)
+        ranges = ranges_of(Cylinder, "bandwidth")
+        self.amplifier = Function(_amplifier, ranges=ranges, bandwidth=given.bandwidth)
         [self.position, self.lvdt] >> self.amplifier >> self.lvdt
-        self.error = Function(_error, stroke=given.stroke)
+        self.error = Function(_error, ranges=ranges_of(Cylinder, "stroke"), stroke=given.stroke)
         [self.set_point, self.lvdt] >> self.error
         self.pid = PIDModel(self.gains, linear=linear)
         self.pid.take(self.error)
         self.spool, self.spool_velocity = Integrator(), Integrator()
-        self.spool_force = Function(_spool, frequency=valve.frequency, damping=valve.damping)
+        ranges = ranges_of(ServoValve, "frequency", "damping")
+        self.spool_force = Function(_spool, ranges=ranges, frequency=valve.frequency, damping=valve.damping)
         [self.pid.drive, self.spool, self.spool_velocity] >> self.spool_force
         self.spool_force >> self.spool_velocity >> self.spool >> self.flow
         if not linear:

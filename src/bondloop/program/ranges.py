@@ -1,0 +1,162 @@
+"""Ranges of parameters: which numbers a mass, a ratio or a width may be.
+
+A range is stated once, by the element or dataclass that owns the parameter, and travels with the parameter's
+variable (`Var.range`) from the model to the system, the test and the tick. So a value that is changed later,
+by path, is held to the same range as one given to the constructor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Var
+
+__all__ = [
+    "FINITE",
+    "NOT_NEGATIVE",
+    "NOT_ZERO",
+    "POSITIVE",
+    "Range",
+    "checked_value",
+    "checked_values",
+    "number",
+]
+
+
+def number(value: Any, what: str) -> float:
+    """Return a number, or a text with a unit, as a finite float in SI.
+
+    >>> number("150 mm", "Sine(amplitude)")
+    0.15
+    """
+    if isinstance(value, str):
+        try:
+            result = quantity(value)
+        except InputError as error:
+            raise InputError(f"{what}: {error}") from None
+    else:
+        try:
+            result = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"{what}: expected a number or a text with unit; found {value!r}") from None
+    if not math.isfinite(result):
+        raise InputError(f"{what}: expected a finite number; found {result}")
+    return result
+
+
+@dataclass(frozen=True)
+class Range:
+    """Which finite numbers a parameter may be.
+
+    Parameters
+    ----------
+    least, most, above, below
+        Bounds: at least, at most, and strictly above or below; None where there is none.
+    nonzero
+        Whether zero is left out: the law divides by it.
+
+    Examples
+    --------
+    >>> print(Range(above=0, most=1))
+    a number above 0 and at most 1
+    >>> Range(least=0).check(-2, "spring.gap")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: spring.gap: expected a number at least 0; found -2
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    nonzero: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        return (
+            math.isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and not (self.nonzero and value == 0)
+        )
+
+    def __str__(self) -> str:
+        words = [
+            f"{word} {bound:g}"
+            for word, bound in (
+                ("at least", self.least),
+                ("above", self.above),
+                ("at most", self.most),
+                ("below", self.below),
+            )
+            if bound is not None
+        ]
+        if self.nonzero and 0.0 in replace(self, nonzero=False):
+            words.append("other than 0")
+        return f"a number {' and '.join(words)}" if words else "a finite number"
+
+    def __and__(self, other: Range) -> Range:
+        """Return the numbers that lie in both."""
+        return Range(
+            _tighter(max, self.least, other.least),
+            _tighter(min, self.most, other.most),
+            _tighter(max, self.above, other.above),
+            _tighter(min, self.below, other.below),
+            self.nonzero or other.nonzero,
+        )
+
+    def check(self, value: Any, what: str) -> float:
+        """Return a value (a number, or a text with a unit) as a float in SI; refuse one outside the range."""
+        result = number(value, what)
+        if result not in self:
+            raise InputError(f"{what}: expected {self}; found {result:g}")
+        return result
+
+    def describe(self) -> dict[str, float]:
+        """Return it as a dictionary that fits into JSON; ``Range(**description)`` is the inverse."""
+        return {
+            name: bound for name, bound in asdict(self).items() if bound is not None and bound is not False
+        }
+
+
+FINITE = Range()
+POSITIVE = Range(above=0.0)
+NOT_NEGATIVE = Range(least=0.0)
+NOT_ZERO = Range(nonzero=True)
+
+
+def checked_value(parameter: Var, value: Any) -> float:
+    """Return a new value of a parameter; one outside its range is refused by path, value and range."""
+    return (parameter.range or FINITE).check(value, parameter.name)
+
+
+def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: str = "") -> dict[Var, float]:
+    """Return new values of some parameters, given by path; an unknown path or a bad value is refused.
+
+    Parameters
+    ----------
+    parameters
+        All parameters there are.
+    values
+        Values by path, in SI or as text with a unit.
+    where
+        What has the parameters, for the message: ``"the test"``.
+    """
+    if not values:
+        return {}
+    by_name = {v.name: v for v in parameters}
+    for path in values:
+        if path not in by_name:
+            raise InputError(unknown_name("parameter", path, by_name, where=where))
+    return {by_name[path]: checked_value(by_name[path], value) for path, value in values.items()}
+
+
+def _tighter(choose: Any, a: float | None, b: float | None) -> float | None:
+    return choose(a, b) if a is not None and b is not None else b if a is None else a
