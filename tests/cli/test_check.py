@@ -11,29 +11,34 @@ import pytest
 def test_every_papers_test_passes(bondloop, name):
     result = bondloop("check", name)
     assert result.exit_code == 0, result.stdout
-    assert "The five assumptions of Gawthrop 2005:" in result.stdout
-    assert result.stdout.rstrip().endswith("The check has passed.")
+    assert "A dry run with the test's own excitation and limits went to its end" in result.stdout
+    assert result.stdout.rstrip().splitlines()[-1].startswith("Verdict: Run it")
 
 
 def test_an_unstable_loop_is_refused_with_the_reason(bondloop):
     result = bondloop("check", "gawthrop-two-actuators", "--set", "controller=direct")
     assert result.exit_code == 1
-    assert "PROBLEM: the loop is unstable: a mode at 9.8 Hz grows" in result.stdout
+    assert "PROBLEM: the loop is unstable: a mode at 9.7 Hz grows at 8.05 1/s" in result.stdout
     assert "-52.4 Ns/m of damping" in result.stdout
-    assert result.stdout.rstrip().endswith("Do not run this test on a rig.")
+    assert "of prediction (PolynomialPrediction); tried out, the check then passes." in result.stdout
+    last = result.stdout.rstrip().splitlines()[-1]
+    assert last.startswith("Verdict: Do not run this test on a rig: the loop is unstable")
 
 
 def test_json_has_assumptions_poles_lags_and_problems(bondloop):
     result = bondloop("check", "gawthrop-two-actuators", "--set", "controller=direct", "--json")
     found = json.loads(result.stdout)
     assert result.exit_code == 1
-    assert set(found) == {"test", "passed", "assumptions", "poles", "lags", "problems", "notes"}
-    assert found["passed"] is False
+    assert (found["test"], found["passed"], found["level"]) == ("gawthrop-two-actuators", False, "stop")
+    assert found["step"]["growth"] == pytest.approx(8.05, abs=0.01)
+    assert found["dry_run"]["completed"] is False
+    assert found["dry_run"]["seconds"] == pytest.approx(0.547)
+    assert "of prediction" in found["change"]
     assert [a["number"] for a in found["assumptions"]] == [1, 2, 3, 4, 5]
     assert max(p[0] for p in found["poles"]) == pytest.approx(7.48, abs=0.05)
     assert found["lags"][0]["damping"] == pytest.approx(-52.4, abs=0.1)
     assert found["lags"][0]["structure_damping"] == pytest.approx(6, abs=0.05)
-    assert len(found["problems"]) == 1
+    assert len(found["problems"]) == 2, "the loop, and the limit that it runs into"
 
 
 def test_settings_reach_the_check(bondloop):
@@ -44,6 +49,16 @@ def test_settings_reach_the_check(bondloop):
     )
     assert plain == pytest.approx(0, abs=1e-8)
     assert changed == pytest.approx(-0.5 * 150.8 / 13618, rel=1e-2)
+
+
+def test_the_check_is_drawn(bondloop, tmp_path):
+    path = tmp_path / "check.png"
+    result = bondloop("check", "gawthrop-two-actuators", "--figure", path, "--seconds", 2, "--json")
+    found = json.loads(result.stdout)
+    assert found["figure"] == str(path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert found["dry_run"]["seconds"] == pytest.approx(2.0, abs=2e-3)
+    assert found["margins"]["delay"]["value"] == pytest.approx(1.19e-3, rel=0.02)
 
 
 def test_a_saved_run_cannot_be_checked(bondloop, tmp_path):

@@ -107,7 +107,7 @@ def test_run_draws_the_paper_s_figures(bondloop, tmp_path):
 def test_check_tells_stability(bondloop):
     passed = bondloop("check", "bayer-substep")
     assert passed.exit_code == 0
-    assert "The check has passed." in passed.stdout
+    assert "Verdict: Run it." in passed.stdout
     failed = bondloop("check", "bayer-substep", "--set", "sub_steps=2", "--json")
     assert failed.exit_code == 1
     found = json.loads(failed.stdout)

@@ -100,7 +100,10 @@ def test_shows_progress_and_can_be_interrupted(backend):
         ({"steps": 3, "inputs": [1.0, 2.0, 3.0]}, r"found \(3,\)"),
         ({"steps": 2, "inputs": [[1.0], [float("nan")]]}, "'u' is nan at step 1"),
         ({"steps": 1, "inputs": ones(1), "parameters": {"gian": 1.0}}, "did you mean 'gain'"),
-        ({"steps": 1, "inputs": ones(1), "parameters": {"gain": float("inf")}}, "gain: expected a finite number; found inf"),
+        (
+            {"steps": 1, "inputs": ones(1), "parameters": {"gain": float("inf")}},
+            "gain: expected a finite number; found inf",
+        ),
     ],
 )
 def test_refuses(backend, arguments, message):

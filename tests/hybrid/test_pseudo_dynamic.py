@@ -115,7 +115,7 @@ def test_parameters_by_path():
 def test_the_check_is_of_the_tick_that_runs():
     stable, unstable = test_of().check(), test_of(time_step=0.05, scheme=SubStep(1)).check()
     assert stable.passed
-    assert "The check has passed." in str(stable)
+    assert "Verdict: Run it." in str(stable)
     assert not unstable.passed
     assert "UNSTABLE" in str(unstable)
     assert f"{unstable.step.frequency:.3g} Hz" in unstable.problems[0]

@@ -63,7 +63,7 @@ def test_without_virtual_junction_the_check_names_the_negative_damping():
     assert "the loop is unstable" in text
     assert "-52.4 Ns/m of damping" in text
     assert "against 6 Ns/m in the numerical half" in text
-    assert "Do not run this test on a rig." in text
+    assert "Verdict: Do not run this test on a rig: the loop is unstable" in text
 
 
 def test_the_predicted_growth_is_the_one_of_the_run():
@@ -95,7 +95,8 @@ def test_the_matched_test_passes_the_check():
     check = two.test().check()
     assert check.passed
     assert [lag.seconds for lag in check.lags] == pytest.approx([0, 0], abs=1e-8)
-    assert "The check has passed." in str(check)
+    assert check.level == "care", "it bears 1.2 samples of extra delay"
+    assert "Verdict: Run it with care: only 1.19 ms of delay to spare" in str(check)
 
 
 def test_settings_are_checked():

@@ -16,13 +16,16 @@ from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
 from bondloop.program.ranges import checked_values
+from bondloop.program.walk import Point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.expr import Var
+
     from bondloop.program.tick import Tick
 
-__all__ = ["Backend", "Result", "Runner", "Status"]
+__all__ = ["Backend", "Result", "Runner", "Snapshot", "Status"]
 
 Backend = Literal["auto", "c", "numpy"]
 Status = Literal["finished", "beyond bounds", "not a number", "singular loop", "loop not converged"]
@@ -79,6 +82,14 @@ class Result:
             "loop not converged": "did not converge",
         }[self.status]
         return f"stopped at t = {self.stopped_at:.6g} s: {where} {why}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a run stands: the number of its next tick, and the whole state, delay lines included."""
+
+    count: int
+    state: NDArray[np.float64]
 
 
 class Runner:
@@ -141,6 +152,30 @@ class Runner:
             if name not in self._indices:
                 raise InputError(unknown_name("state", name, self._indices, self.tick.name))
             self._state[self._indices[name]] = _finite(f"state '{name}'", value)
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that the next tick will find: states, delay lines, its number."""
+        return Snapshot(self._first, self._state.copy())
+
+    def restore(self, snapshot: Snapshot, changes: Mapping[str, float] | None = None) -> None:
+        """Go back to a snapshot of this tick, with some states changed by an amount."""
+        self._first, self._state = snapshot.count, snapshot.state.copy()
+        for name, change in (changes or {}).items():
+            self._state[self._indices[name]] += change
+
+    def point(self, inputs: Mapping[Var, float] | None = None) -> Point:
+        """Return where the run stands now, for a linear analysis of the next tick.
+
+        Parameters
+        ----------
+        inputs
+            Values of the tick's inputs at that tick.
+        """
+        lines = []
+        for line in self._plan.lines:
+            places = self._state[line.offset : line.offset + line.delay.length]
+            lines.append(np.roll(places, -int(self._state[line.at_index])).tolist())
+        return Point(self._first, self.state, lines, {v.name: x for v, x in (inputs or {}).items()})
 
     def run(
         self,

@@ -118,4 +118,4 @@ class _AdaptiveFeedforward(Compensator):
             channel(context, f"a{j}"): (c * s, units[j])
             for j, (c, s) in enumerate(zip(coefficients, scales, strict=True))
         }
-        return Applied(steps, command, states, channels=channels)
+        return Applied(steps, command, states, channels=channels, adapted=tuple(coefficients))

@@ -121,7 +121,7 @@ class AdaptivePrediction(PolynomialPrediction):
             channel(context, "gain"): (used[1], ""),
         }
         states.update({**first.states, tau: float(self.delay), gain: self.gain})
-        return Applied(steps, command, states, channels=channels)
+        return Applied(steps, command, states, channels=channels, adapted=(tau, gain))
 
     def _law(
         self, demand: Expr, motion: Expr, tau: Var, gain: Var, context: Context

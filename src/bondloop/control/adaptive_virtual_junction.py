@@ -131,6 +131,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
         states: dict[Var, float] = {}
         channels: dict[str, tuple[Expr, str]] = {}
         values: dict[Var, Expr] = {}
+        found: list[Var] = []
         forces = dict(zip(design.efforts, (m.force for m in measured), strict=True))
         loads = {v.name: e for v, e in design.system.definitions.items()}
         by_name = {v.name: v for v in design.adapted}
@@ -142,10 +143,11 @@ class AdaptiveVirtualJunction(VirtualJunction):
             applied, estimates = self._identify(transfer, sensors, load, first, inner)
             steps += applied.steps
             states.update(applied.states)
+            found += estimates
             for v, estimate in zip(adapted, estimates, strict=True):
                 values[v] = estimate
                 channels[f"{v.name}.estimate"] = (estimate, "")
-        return Applied(steps, Const(0.0), states, channels=channels), values
+        return Applied(steps, Const(0.0), states, channels=channels, adapted=tuple(found)), values
 
     def _identify(
         self, transfer: Transfer, sensors: Measured, load: Expr, first: Sequence[float], context: Context

@@ -48,6 +48,8 @@ class Design:
         Inputs that follow signals of the controller's own.
     adapted
         Inputs that `Controller.observe` gives at every sample: parameters identified on line.
+    gains
+        States that are adapted as the test runs.
     """
 
     system: System
@@ -60,6 +62,7 @@ class Design:
     channels: Mapping[str, tuple[Expr, str]] = field(default_factory=dict)
     signals: Mapping[Var, Any] = field(default_factory=dict)
     adapted: tuple[Var, ...] = ()
+    gains: tuple[Var, ...] = ()
 
 
 class Controller(ABC):

@@ -131,6 +131,7 @@ class MCS(Controller):
             velocities,
             law.channels,
             signals,
+            gains=tuple(law.gains),
         )
 
     def describe(self) -> dict[str, Any]:
@@ -148,6 +149,7 @@ class _Law:
         self.states, self.definitions = states, definitions
         self.parameters: dict[Var, float | None] = {}
         self.channels: dict[str, tuple[Expr, str]] = {}
+        self.gains: list[Var] = []
         self.alpha, self.beta = self._constant("alpha", mcs.alpha), self._constant("beta", mcs.beta)
         self.weights = [self._constant(f"error_weight[{i}]", w) for i, w in enumerate(mcs.error_weights())]
         self.leakage = self._constant("leakage", mcs.leakage) if mcs.leakage else None
@@ -189,6 +191,7 @@ class _Law:
         if self.dead_zone is not None:
             adapting = select(function("fabs", y_e) > self.dead_zone, y_e, 0)
         integral = Var(f"{name}.integral")
+        self.gains.append(integral)
         growth = self.alpha * adapting * signal
         self.states[integral] = growth if self.leakage is None else growth - self.leakage * integral
         gain = Var(name)

@@ -1,164 +1,265 @@
-"""The check before a test: assumptions, stability, and why."""
+"""The check before a test: it is built, linearised as it runs, rehearsed dry and disturbed, and judged."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from bondloop.bondgraph.cut import interfaces, rejoin
-from bondloop.errors import BondloopError
-from bondloop.hybrid.switches import FORCE
-from bondloop.hybrid.wiring import loop_links
-from bondloop.program.compose import connect, prefixed, with_values
-from bondloop.program.expr import Const
-from bondloop.program.one_step import OneStep, one_step
+from bondloop.errors import BondloopError, InputError
+from bondloop.hybrid.dry_run import DryRun, Rehearsal, disturbed, dry_run, knock
+from bondloop.hybrid.free_motion import free_motion, repeated
+from bondloop.hybrid.judging import Finding, judged
+from bondloop.hybrid.lags import Lag, away_from_origin, closed_loop, lags, structure, unstable
+from bondloop.hybrid.linear_run import HEAVY, linear_run
+from bondloop.hybrid.margins import Curves, Margins, curves_of, margins
+from bondloop.hybrid.regimes import Regime, regimes
+from bondloop.hybrid.remedy import Change, smallest_change
+from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.program.tick import statements
 from bondloop.rigs.rig_tick import MEASURED
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
-from bondloop.transfer.base import Transfer, transfer_system
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bondloop.hybrid.test import HybridTest
-    from bondloop.program.expr import Expr
-    from bondloop.program.statespace import StateSpace
+    from bondloop.program.one_step import OneStep
 
 __all__ = ["Check", "Lag", "check"]
 
-TINY = 1e-6
-"""Lags in ms and dampings in Ns/m below this are rounding."""
+Level = Literal["run", "care", "stop"]
 
+LENGTH = 10.0
+"""Seconds of dry run of a test whose length is not said and whose excitation has no end."""
 
-@dataclass(frozen=True)
-class Lag:
-    """What a lagging transfer system does to the structure at one frequency.
+INSTANTS = 12
+"""Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
 
-    Attributes
-    ----------
-    interface
-        Number of the interface, from 0.
-    frequency
-        Frequency in Hz at which it is evaluated: that of the loop's least stable mode.
-    seconds
-        Lag of the transfer system behind the numerical half.
-    stiffness
-        Stiffness in N/m that the specimen shows at this frequency.
-    structure
-        Damping in Ns/m that the numerical half itself has there.
-    """
+LARGE = 600
+"""States beyond which the loop is not explained by its poles without sampling, and no change is tried out."""
 
-    interface: int
-    frequency: float
-    seconds: float
-    stiffness: float
-    structure: float
+GENTLE = 0.05
+"""Share of the knock for a controller that adapts. One whose gains are products of measured motions (MCS) gets none:
+it would take a blow a thousand times harder than the structure does."""
 
-    @property
-    def damping(self) -> float:
-        """Damping in Ns/m that the lag adds: minus stiffness times lag."""
-        return -self.stiffness * self.seconds
-
-    def __str__(self) -> str:
-        return (
-            f"interface {self.interface + 1}: a lag of {_clean(1e3 * self.seconds):.3g} ms on a stiffness of "
-            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping at "
-            f"{self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
-        )
+VERDICTS = {"run": "Run it", "care": "Run it with care", "stop": "Do not run this test on a rig"}
 
 
 @dataclass(frozen=True)
 class Check:
-    """Whether this cut, this actuator and this controller may be run.
+    """Whether this cut, this actuator and this controller may be run, with reasons.
 
     Attributes
     ----------
+    findings
+        Everything that was found, in words with a level each; the worst decides.
     assumptions
-        The five assumptions of Gawthrop 2005.
-    poles
-        Poles of the whole loop in rad/s, without sampling; empty where the controller adapts.
-    own
-        Unstable poles that the structure has in one piece, without any cut: a double well, say.
-    lags
-        The effect of each transfer system's lag.
-    problems
-        Everything that speaks against running, in words.
+        The five assumptions of Gawthrop 2005; None where the test could not be built.
     step
-        One step of the test as it will run, with sampling and latency, linearised at its initial state; None
-        where there is no loop, or where the coupling is continuous.
+        One step of the test as it will run, sampling, hold and latency included, linearised where it starts.
+    regimes
+        The same in each regime of a loop that is not linear, the least stable first.
+    dry_run
+        The rehearsal of the whole test; None where it could not be built.
+    margins
+        Distances from the borders of stability; None where the loop is not stable.
+    curves
+        Open loop and tracking over frequency; None where the coupling is continuous.
+    poles, lags, own
+        Poles of the loop without sampling in rad/s, the effect of each transfer system's lag, and unstable
+        poles that the structure has in one piece: they explain. Empty where they do not apply.
+    change
+        The smallest change that was tried and makes the test pass; None where none is needed or was found.
+    notes
+        What is worth knowing and speaks neither for nor against.
     """
 
-    assumptions: Assumptions
+    findings: tuple[Finding, ...] = ()
+    assumptions: Assumptions | None = None
+    step: OneStep | None = None
+    regimes: tuple[Regime, ...] = ()
+    dry_run: DryRun | None = None
+    margins: Margins | None = None
+    curves: Curves | None = None
     poles: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
     own: tuple[complex, ...] = ()
-    step: OneStep | None = None
+    change: Change | None = None
+    notes: tuple[str, ...] = ()
+    name: str = field(default="test", compare=False)
+
+    @cached_property
+    def level(self) -> Level:
+        """``"run"``, ``"care"`` or ``"stop"``."""
+        levels = {f.level for f in self.findings}
+        return "stop" if "stop" in levels else "care" if "care" in levels else "run"
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against running."""
-        return not self.problems
+        """Whether nothing speaks against running; what is near is another matter: see `level`."""
+        return self.level != "stop"
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Everything that speaks against running, in words."""
+        return tuple(f.text for f in self.findings if f.level == "stop")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is near, or not as one would wish, in words."""
+        return tuple(f.text for f in self.findings if f.level == "care")
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        why = "; ".join(dict.fromkeys(f.short for f in self.findings if f.level == self.level))
+        return f"{VERDICTS[self.level]}: {why}." if why else f"{VERDICTS[self.level]}."
 
     def __str__(self) -> str:
-        lines = ["The five assumptions of Gawthrop 2005:", *(f"  {a}" for a in self.assumptions.items)]
-        if self.poles:
-            moving = _away_from_origin(self.poles)
-            worst = max(moving, key=lambda s: s.real)
-            resting = len(self.poles) - len(moving)
-            lines.append(
-                f"The closed loop, without sampling, is {'UNSTABLE' if worst.real > 0 else 'stable'}"
-                f"{' at rest, as the structure itself is' if worst.real > 0 and self.own else ''}: its least "
-                f"stable pole is {worst.real:.3g}{worst.imag:+.3g}j rad/s "
-                f"({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
-                + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
-            )
-        if self.step is not None:
-            lines.append(
-                f"As it will run, sampled every {1e3 * self.step.period:.3g} ms, it is "
-                f"{'stable' if self.step.stable else 'UNSTABLE'}: "
-                f"spectral radius {self.step.spectral_radius:.6f} of one step, "
-                f"its mode at {self.step.frequency:.3g} Hz "
-                f"{'decays' if self.step.growth < 0 else 'grows'} at {abs(self.step.growth):.3g} 1/s."
-            )
-        lines += [f"  {lag}" for lag in self.lags]
-        lines += [f"Note: {n}" for n in self.notes]
-        lines += [f"PROBLEM: {p}" for p in self.problems]
-        lines.append("The check has passed." if self.passed else "Do not run this test on a rig.")
-        return "\n".join(lines)
+        from bondloop.hybrid.check_text import check_text
+
+        return check_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain numbers and texts, for JSON."""
+        from bondloop.hybrid.check_text import check_dict
+
+        return check_dict(self)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw open loop with margins, predicted tracking, eigenvalues of one step, dry run; save as ``path``."""
+        from bondloop.hybrid.check_figure import draw_check
+
+        return draw_check(self, path)
 
 
-def check(test: HybridTest) -> Check:
-    """Analyse a test before anything moves."""
-    transfers = [_in_force(test, i, a) for i, a in enumerate(test.rig.actuator_list())]
-    assumptions = check_assumptions(test.numerical, test.rig.physical, transfers)
-    problems: list[str] = []
-    notes: list[str] = []
-    for a in assumptions.items:
-        if not a.holds:
-            if a.number == 5 and not test.controller.inverts:
-                notes.append("assumption 5 does not hold, so a virtual junction could not be used")
-            else:
-                problems.append(f"assumption {a.number} does not hold: {a.reason}")
-    notes += _still_sensors(test)
+def check(test: HybridTest, seconds: float | None = None, *, suggest: bool = True) -> Check:
+    """Analyse a test before anything moves.
+
+    Parameters
+    ----------
+    test
+        The test.
+    seconds
+        The length of the run it is meant for: that of the excitation where none is given, or 10 s.
+    suggest
+        Whether to look for a change that makes a refused test pass.
+    """
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise InputError(f"the length of a test must be positive and finite; found {seconds} s")
+    try:
+        _ = test.tick  # what cannot be built cannot run
+        return _checked(test, seconds or length(test), suggest)
+    except BondloopError as error:
+        words = f"the test cannot be built: {error}"
+        return Check((Finding("stop", words, "it cannot be built"),), name=test.name)
+
+
+def length(test: HybridTest) -> float:
+    """Return the length of a test whose run is not said: as long as its excitation, or 10 s without end."""
+    ends = [s.duration for s in test.excitation.values()]
+    longest = max(ends, default=math.inf)
+    return max(longest, 100 * test.period) if 0 < longest < math.inf else LENGTH
+
+
+def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
+    notes = _still_sensors(test)
+    closed = test
     if test.switches is not None or test.interlock is not None:
-        closed = None if test.switches is None else test.switches.closed()
-        test = test.replaced(switches=closed, interlock=None)
-        if closed is not None:
+        switches = None if test.switches is None else test.switches.closed()
+        closed = test.replaced(switches=switches, interlock=None)
+        if switches is not None:
             notes.append("the loop is analysed with both switches closed")
-    result = Check(assumptions)
-    if test.design.channels or test.controller.adapts:
-        notes.append("the controller adapts, so its loop has no fixed poles; rehearse it instead")
-    elif not test.feedback:
+    loop = RunningLoop(closed)
+    found = Check(assumptions=_assumptions(test), name=test.name)
+    if not test.feedback:
         notes.append("the measured force is not fed back; there is no loop to be unstable")
+    step: OneStep | None = None
+    try:
+        step = loop.at()
+        _ = step.spectrum
+    except BondloopError as error:
+        notes.append(f"the loop cannot be linearised where it starts ({error}); the dry run alone decides")
+        step = None
+    curved = step is None or not step.linear or bool(loop.adapted)
+    rehearsal: Rehearsal | None = None
+    if not curved and closed is test and statements(test.tick.steps) > HEAVY:
+        ran = linear_run(loop, seconds)
     else:
-        try:
-            result = _loop(test, transfers, result, problems, notes)
-        except BondloopError as error:
-            notes.append(f"the loop could not be analysed: {error}")
-    return replace(result, problems=tuple(problems), notes=tuple(notes))
+        ran, rehearsal = dry_run(test, seconds, instants=INSTANTS if curved else 0)
+        if step is not None and ran.completed and test.feedback:
+            ran = replace(ran, disturbances=disturbed(test, rehearsal, ran, step, loop.forces))
+    found = replace(found, step=step, dry_run=ran, notes=tuple(notes))
+    if curved and rehearsal is not None:
+        found = _moved(replace(found, regimes=regimes(loop, ran.points)), test, loop, rehearsal)
+    found = _explained(found, closed)
+    if step is not None:
+        found = replace(found, curves=curves_of(loop, step))
+        if step.stable:
+            found = replace(found, margins=margins(loop, step, found.curves))
+    found = replace(found, findings=judged(found, closed))
+    if not found.passed and suggest and len(test.tick.states) <= LARGE:
+        found = replace(found, change=smallest_change(test, found, seconds))
+    return found
+
+
+def _moved(found: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehearsal) -> Check:
+    """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
+    ran, step = found.dry_run, found.step
+    assert ran is not None
+    if not ran.completed or ran.tripped is not None:
+        return found
+    steps = [s for s in (step, *(r.step for r in found.regimes)) if s is not None]
+    slowest = max(steps, key=lambda s: s.growth, default=None)
+    push = {} if step is None else knock(test, step, loop.forces)
+    peak = float(ran.windows.max(initial=0.0)) or 1e-6
+    growths = tuple(s.growth for s in steps)
+    frequency = 5.0 if slowest is None else slowest.frequency
+    gentle = 0.0 if test.design.gains else GENTLE if loop.adapted else 1.0
+    free = free_motion(test, rehearsal, push, peak, growths, frequency, gentle)
+    if free.ended:  # a limit in the way of the knock says nothing of growth: once more with a small one
+        free = free_motion(test, rehearsal, push, peak, growths, frequency, 0.1 * gentle)
+    if free.ended:  # and a structure that nothing holds may drift out of its limits: once more without them
+        unbounded = test.replaced(limits=None, interlock=None)
+        again = Rehearsal(unbounded, rehearsal.steps)
+        free = free_motion(unbounded, again, push, peak, growths, frequency, gentle)
+    ran = replace(ran, free=free)
+    if loop.adapted:
+        levels, why = repeated(test, rehearsal)
+        ran = replace(ran, repetitions=levels, given_up=why)
+    return replace(found, dry_run=ran)
+
+
+def _explained(found: Check, test: HybridTest) -> Check:
+    """Add poles without sampling, lags, and what the structure itself does: where they can be had."""
+    shaky = [s for s in (found.step, *(r.step for r in found.regimes)) if s is not None and not s.stable]
+    own: tuple[complex, ...] = ()
+    try:
+        if shaky and len(test.tick.states) <= LARGE:
+            own = tuple(unstable(structure(test).poles()))
+        large = len(test.tick.states) > LARGE
+        if (
+            test.controller.sampled
+            or test.controller.adapts
+            or test.design.channels
+            or not test.feedback
+            or large
+        ):
+            return replace(found, own=own)
+        poles = tuple(complex(p) for p in closed_loop(test).poles())
+        worst = max(away_from_origin(poles), key=lambda s: s.real)
+        return replace(found, own=own, poles=poles, lags=lags(test, test.transfers, worst))
+    except BondloopError:
+        return replace(found, own=own)
+
+
+def _assumptions(test: HybridTest) -> Assumptions | None:
+    try:
+        return check_assumptions(test.numerical, test.rig.physical, test.transfers)
+    except BondloopError:
+        return None  # an actuator of a form that the method does not speak of
 
 
 def _still_sensors(test: HybridTest) -> list[str]:
@@ -173,152 +274,3 @@ def _still_sensors(test: HybridTest) -> list[str]:
         f"{' and '.join(still)} have no noise, so they repeat at rest; give them some"
     )
     return [words]
-
-
-def _loop(
-    test: HybridTest, transfers: list[Transfer], result: Check, problems: list[str], notes: list[str]
-) -> Check:
-    """Add the stability of the loop, without sampling and as it will run."""
-    own = tuple(_unstable(structure(test).poles()))
-    result = replace(result, own=own)
-    added: list[complex] = []
-    if test.controller.sampled:
-        notes.append("the compensator works sample by sample; the loop is analysed as it will run")
-    else:
-        poles = tuple(complex(p) for p in closed_loop(test).poles())
-        added = _added(_unstable(poles), own)
-        worst = max(added or _away_from_origin(poles), key=lambda s: s.real)
-        lags = _lags(test, transfers, worst)
-        result = replace(result, poles=poles, lags=lags)
-        if added:
-            problems.append(_unstable_because(worst, lags))
-    if own and not added:
-        notes.append(
-            f"the structure itself is unstable at rest: a mode grows at {max(p.real for p in own):.3g} 1/s "
-            "in one piece too; the loop adds no unstable mode"
-        )
-    if test.coupling == "sampled":
-        step = one_step(test.tick)
-        result = replace(result, step=step)
-        allowed = max((p.real for p in own), default=0.0)
-        if not added and not step.stable and step.growth > 1.01 * allowed:
-            problems.append(_unstable_sampled(step, compensated=test.controller.sampled))
-    return result
-
-
-def _unstable_because(worst: complex, lags: tuple[Lag, ...]) -> str:
-    why = "; ".join(str(lag) for lag in lags if lag.damping < -max(lag.structure, TINY))
-    return (
-        f"the loop is unstable: a mode at {abs(worst.imag) / (2 * np.pi):.3g} Hz grows at {worst.real:.3g} "
-        "1/s" + (f", because {why}" if why else "")
-    )
-
-
-def _unstable_sampled(step: OneStep, *, compensated: bool) -> str:
-    mode = (
-        f"a mode at {step.frequency:.3g} Hz grows at {step.growth:.3g} 1/s (spectral radius "
-        f"{step.spectral_radius:.6f} of one step)"
-    )
-    if compensated:
-        return f"the loop is unstable: {mode}; the compensator does not fit the rig: identify it anew"
-    return (
-        f"sampling and latency make the loop unstable: {mode}, though without them it would be stable; "
-        "sample faster, or reduce the latency"
-    )
-
-
-def _in_force(test: HybridTest, i: int, actuator: Any) -> Transfer:
-    """Return a transfer system of the rig with the values in force."""
-    several = len(test.rig.actuator_list()) > 1
-    transfer = transfer_system(actuator, f"rig.transfer[{i}]." if several else "rig.transfer.")
-    return replace(transfer, system=with_values(transfer.system, test.values_for(transfer.system)))
-
-
-def _away_from_origin(poles: Sequence[complex]) -> list[complex]:
-    scale = max((abs(p) for p in poles), default=0.0)
-    return [p for p in poles if abs(p) > 1e-7 * scale] or list(poles) or [0j]
-
-
-def _unstable(poles: Any) -> list[complex]:
-    scale = max((abs(p) for p in poles), default=0.0)
-    return [complex(p) for p in poles if p.real > 1e-7 * scale]
-
-
-def _added(unstable: list[complex], own: Sequence[complex]) -> list[complex]:
-    """Return the unstable poles that the structure in one piece does not account for."""
-    left = list(unstable)
-    for p in own:
-        if left:
-            left.remove(min(left, key=lambda q: abs(q - p)))
-    return left
-
-
-def _clean(value: float) -> float:
-    """Return zero for what is only rounding."""
-    return value if abs(value) > TINY else 0.0
-
-
-def closed_loop(test: HybridTest) -> StateSpace:
-    """Return the whole loop without sampling, linearised at its initial state."""
-    design, rig = test.design, test.rig_system
-    links = loop_links(design, rig)
-    links.update({u: Const(1.0) for u in design.system.input_vars if u.name == FORCE})
-    whole = connect("loop", [design.system, rig.system], links, {})
-    return whole.linearise(whole.initial())
-
-
-def structure(test: HybridTest) -> StateSpace:
-    """Return the two halves joined without any transfer system, linearised at the initial state."""
-    whole = rejoin(test.numerical, test.rig.physical).compile()
-    renamed = {re.sub(r"^rig\.specimen\.", "physical.", path): v for path, v in test.overrides.items()}
-    return whole.linearise(
-        whole.initial(), values={k: v for k, v in renamed.items() if k in whole.parameters}
-    )
-
-
-def _lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:
-    """Find lags of slow motion, stiffnesses that oppose fast motion, dampings of the numerical half."""
-    omega = abs(worst.imag) or 1.0
-    half = test.half
-    numerical = half.system.linearise(half.system.initial())
-    mobility = numerical.frequency_response([omega])[0]
-    plain = prefixed(test.rig.physical.compile(), "rig.specimen.")
-    specimen = plain.linearise(plain.initial(), values=test.values_for(plain))
-    fast = 1e3 * max([1.0, *np.abs(specimen.poles())])
-    impedance = specimen.frequency_response([fast])[0]
-    slow = 0.01 * min(
-        max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers
-    )
-    result = []
-    ends = zip(interfaces(test.numerical), interfaces(test.rig.physical), strict=True)
-    for i, (ratio, (near, far)) in enumerate(zip(_following(test, transfers, slow), ends, strict=True)):
-        effort, flow = (f"rig.specimen.{far.path}.{word}" for word in ("effort", "flow"))
-        if flow not in specimen.inputs:
-            continue  # the specimen begins with a mass: it opposes no stiffness
-        sign = half.signs[i]
-        row = numerical.outputs.index(f"numerical.{near.path}.flow")
-        own = mobility[row, numerical.inputs.index(half.efforts[i].name)] * -sign
-        damping = float(np.real(1 / own)) if own != 0 else np.inf
-        felt = impedance[specimen.outputs.index(effort), specimen.inputs.index(flow)]
-        stiffness = float(np.real(1j * fast * felt)) * sign
-        result.append(Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow), stiffness, damping))
-    return tuple(result)
-
-
-def _following(test: HybridTest, transfers: list[Transfer], omega: float) -> list[complex]:
-    """Return the motion of each transfer system, without load, per desired motion, at one frequency."""
-    design = test.design
-    count = len(design.commands)
-    outputs: dict[str, Expr] = {f"command[{i}]": c for i, c in enumerate(design.commands)}
-    outputs.update({f"desired[{i}]": v for i, v in enumerate(design.desired_velocities)})
-    computer = connect("computer", [design.system], {}, outputs)
-    response = computer.linearise(computer.initial()).frequency_response([omega])[0]
-    columns = [j for j, u in enumerate(computer.input_vars) if u not in design.efforts]
-    ratios = []
-    for i, t in enumerate(transfers):
-        space = t.system.linearise()
-        plant = space.frequency_response([omega])[0, 0, space.inputs.index(t.command.name)]
-        drive = max(columns, key=lambda j: abs(response[count + i, j]), default=None)
-        desired = 0.0 if drive is None else response[count + i, drive]
-        ratios.append(complex(plant * response[i, drive] / desired) if desired != 0 else 1.0 + 0.0j)
-    return ratios

@@ -50,6 +50,8 @@ class Computer:
         What it works with, by word and interface: after the interlock's guards, where there is one.
     commands
         What goes to the rig.
+    adapted
+        What the controller adapts as the test runs.
     channels
         What the blocks have to record: by name an expression and its unit.
     """
@@ -62,6 +64,7 @@ class Computer:
         self.channels: dict[str, tuple[Expr, str]] = {}
         self.measured: dict[str, list[Expr]] = {}
         self.commands: list[Var] = []
+        self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
         self._latch = Var("interlock.latched")  # the cause of a trip, as of the last tick
         self.add(test.design.system)
@@ -124,6 +127,7 @@ class Computer:
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)
         self.channels.update(applied.channels)
+        self.adapted += applied.adapted
         return applied.steps
 
     def _guard(self, measured: Mapping[str, Sequence[Var]]) -> list[Step]:
@@ -161,7 +165,7 @@ class Computer:
         interlock = self.test.interlock
         target = switch.target(self.signals.time)
         if target is None:  # a schedule without a closed form is read from a table
-            target = self.signals.at(f"{name}.schedule", switch.schedule, 0.0)
+            target = self.signals.at(f"{name}.schedule", switch.schedule, 0.0, steady=True)
         tripped = Const(0.0) if interlock is None else self._latch
         release = switch.ramp if interlock is None else interlock.release
         applied = switch.apply(target, tripped, release, self._context(name))
@@ -211,12 +215,15 @@ class Computer:
             )
         rates = {r: self._signal_of(u) for u, r in system.input_rates.items()}
 
+        excited = {*self.test.excitation, *(u.name for u in self.test.design.signals)}
+
         def at(fraction: float) -> dict[Var, Expr]:
             given = dict(held)
             for u, (name, signal) in sources.items():
-                given[u] = self.signals.at(name, signal, fraction)
+                given[u] = self.signals.at(name, signal, fraction, steady=name not in excited)
             for r, (name, signal) in rates.items():
-                given[r] = self.signals.at(f"d/dt {name}", signal.derivative(), fraction)
+                rate = signal.derivative()
+                given[r] = self.signals.at(f"d/dt {name}", rate, fraction, steady=name not in excited)
             return given
 
         return at

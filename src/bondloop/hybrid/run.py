@@ -222,7 +222,7 @@ def _finish(
 
     attributes = {
         "status": "completed" if result.finished else "stopped",
-        "message": _why(tick, result, description.get("remedies", {})),
+        "message": why_stopped(tick, result, description.get("remedies", {})),
         "backend": runner.backend,
         "backend_message": runner.message,
         "wall_seconds": result.wall_seconds,
@@ -239,7 +239,7 @@ def _finish(
     return Run(Record(result.time, result.channels, units, description, attributes))
 
 
-def _why(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
+def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
     """Say when and why a run stopped: what was found, what was allowed, what to do."""
     channel = result.stopped_channel
     if result.finished or channel is None or result.status != "beyond bounds":

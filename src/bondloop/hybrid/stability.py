@@ -34,6 +34,16 @@ class Stability:
         return self.stable
 
     @property
+    def level(self) -> str:
+        """``"run"`` or ``"stop"``."""
+        return "run" if self.passed else "stop"
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        return "Run it." if self.passed else "Do not run this test on a rig: a motion grows."
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Everything that speaks against running, in words."""
         if self.stable:
@@ -54,7 +64,7 @@ class Stability:
                 f"Note: {s.resting} eigenvalues are 1: positions that nothing returns, such as a table's."
             )
         lines += [f"PROBLEM: {p}" for p in self.problems]
-        lines.append("The check has passed." if self.passed else "Do not run this test on a rig.")
+        lines.append(f"Verdict: {self.verdict}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,6 +72,8 @@ class Stability:
         s = self.step
         return {
             "passed": self.passed,
+            "level": self.level,
+            "verdict": self.verdict,
             "linear": s.linear,
             "spectral_radius": s.spectral_radius,
             "frequency": s.frequency,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.switches import FORCE, blended
-from bondloop.hybrid.wiring import Wiring
+from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
-from bondloop.program.ranges import POSITIVE, checked_values, number
+from bondloop.program.expr import Var
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, checked_values, number
 from bondloop.rigs.rig_tick import rig_tick
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
+from bondloop.transfer.base import transfer_system
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
     from bondloop.rigs.emulated import Emulated, RigSystem
     from bondloop.safety import Interlock, Limits
+    from bondloop.transfer.base import Transfer
 
 __all__ = ["HybridTest"]
 
@@ -192,9 +195,14 @@ class HybridTest(Rehearsable):
         return [*systems, self.reference_system] if self.reference_system is not None else systems
 
     @property
+    def scale(self) -> float:
+        """What the excitation is multiplied by: 1, unless ``values`` says otherwise (``excitation.scale``)."""
+        return self.overrides.get(SCALE, 1.0)
+
+    @property
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
-        found: dict[str, float | None] = {}
+        found: dict[str, float | None] = {SCALE: self.scale}
         for s in self._systems():
             found.update(s.parameters)
         return found
@@ -202,8 +210,8 @@ class HybridTest(Rehearsable):
     def _check_overrides(self) -> None:
         if not self.overrides:
             return
-        parameters = (p for s in self._systems() for p in s.parameters_by_var)
-        checked_values(parameters, self.overrides, "the test")
+        parameters = [p for s in self._systems() for p in s.parameters_by_var]
+        checked_values([*parameters, Var(SCALE, range=NOT_NEGATIVE)], self.overrides, "the test")
 
     def with_values(self, values: Mapping[str, float]) -> HybridTest:
         """Return the same test with some parameters changed, by path.
@@ -223,7 +231,26 @@ class HybridTest(Rehearsable):
         for name in changes:
             if name != "numerical" and name not in given:
                 raise InputError(unknown_name("argument", name, ["numerical", *given], where="the test"))
-        return HybridTest(changes.pop("numerical", self.numerical), **{**given, **changes})
+        made = HybridTest.__new__(HybridTest)
+        made.__dict__.update(self._still_good(changes))
+        made.__init__(changes.pop("numerical", self.numerical), **{**given, **changes})  # type: ignore[misc]
+        return made
+
+    def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what has been derived already and does not depend on the changes: it is derived once."""
+        rig = changes.get("rig", self.rig)
+        same_rig = rig.physical is self.rig.physical and rig.actuators is self.rig.actuators
+        made_of = {
+            "half": {"numerical", "switches", "values"},
+            "rig_system": {"numerical", "switches", "values"},
+            "design": {"numerical", "switches", "values", "controller"},
+            "reference_system": {"reference", "values"},
+        }
+        if not same_rig:
+            made_of = {k: v for k, v in made_of.items() if k in ("half", "reference_system")}
+        return {
+            k: self.__dict__[k] for k, v in made_of.items() if k in self.__dict__ and not v & set(changes)
+        }
 
     def values_for(self, system: System) -> dict[str, float]:
         """Return the replaced values that concern one system."""
@@ -240,6 +267,11 @@ class HybridTest(Rehearsable):
     def tick(self) -> Tick:
         """One step of the test: what is rehearsed is what runs."""
         return self._built[0]
+
+    @property
+    def wiring(self) -> Wiring:
+        """How the parts of the tick are joined."""
+        return self._built[1]
 
     @cached_property
     def _computer_built(self) -> tuple[Tick, Wiring]:
@@ -273,11 +305,29 @@ class HybridTest(Rehearsable):
         """Seed of the rig's noise."""
         return self.rig.seed
 
-    def check(self) -> Check:
-        """Whether this cut, this actuator and this controller may be run, with reasons."""
+    @cached_property
+    def transfers(self) -> list[Transfer]:
+        """The equations of each transfer system by itself, with the values in force."""
+        actuators = self.rig.actuator_list()
+        found = []
+        for i, actuator in enumerate(actuators):
+            prefix = f"rig.transfer[{i}]." if len(actuators) > 1 else "rig.transfer."
+            transfer = transfer_system(actuator, prefix)
+            system = with_values(transfer.system, self.values_for(transfer.system))
+            found.append(replace(transfer, system=system))
+        return found
+
+    def check(self, seconds: float | None = None) -> Check:
+        """Whether this cut, this actuator and this controller may be run, with reasons.
+
+        Parameters
+        ----------
+        seconds
+            The length of the run it is meant for; the excitation's, or 10 s, where none is given.
+        """
         from bondloop.hybrid.check import check
 
-        return check(self)
+        return check(self, seconds)
 
     def realtime(self, seconds: float, **options: Any) -> Run:
         """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.

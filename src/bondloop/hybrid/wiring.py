@@ -12,6 +12,7 @@ from bondloop.hybrid.comparison import POWER, counterparts, interface_velocities
 from bondloop.hybrid.computer import Computer
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 from bondloop.rigs.rig_tick import MEASURED, RigBlock, indexed
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.rigs.emulated import RigSystem
 
-__all__ = ["DIVERGED", "Wiring", "loop_links", "unit_of"]
+__all__ = ["DIVERGED", "SCALE", "Wiring", "loop_links", "unit_of"]
 
 DIVERGED = 1e9
 """A channel beyond this magnitude (SI units) has diverged, whatever the limits."""
+
+SCALE = "excitation.scale"
+"""Parameter by which the excitation is multiplied: 1 as it is given, 0 for none."""
 
 Part = Literal["computer", "rig", "reference"]
 """The parts of a test."""
@@ -49,12 +53,14 @@ class Wiring:
         self.rig: RigSystem = test.rig_system
         self.count_of_interfaces = len(self.rig.forces)
         self.time, self.count = Var("t"), Var("k")
-        self.signals = Signals(self.time, test.period)
+        self.scale = Var(SCALE, range=NOT_NEGATIVE)
+        self.signals = Signals(self.time, test.period, self.scale)
         self.computer = Computer(test, self.signals, self.count)
         self.states: dict[Var, float] = {}
-        self.parameters: dict[Var, float] = {}
+        self.parameters: dict[Var, float] = {self.scale: test.scale}
         self.steps: list[Step] = []
         self.values: dict[Var, Expr] = {}
+        self.measured: dict[str, list[Var]] = {}  # what the sensors read, before any guard
         self.wanted = self._wanted()
 
     # ---------------------------------------------------------------- the tick
@@ -128,6 +134,7 @@ class Wiring:
         block = RigBlock(self.test.rig, self.rig, self.count, self.test.period, self._of("rig"))
         self.steps += block.measure()
         self.values.update(block.table)
+        self.measured = block.measured
         self._compute(block.measured)
         self.steps += block.advance(self.computer.commands)
         self._keep(block)

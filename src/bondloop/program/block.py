@@ -58,6 +58,9 @@ class Applied:
     channels
         What is worth recording besides the value: by name an expression and its unit. A state named here
         stands for its value at the beginning of the tick.
+    adapted
+        Variables that the block adapts as it runs: coefficients, gains, estimates. The loop is linear only
+        as long as they keep still.
     """
 
     steps: list[Step]
@@ -65,6 +68,7 @@ class Applied:
     states: dict[Var, float] = field(default_factory=dict)
     parameters: dict[Var, float] = field(default_factory=dict)
     channels: Mapping[str, tuple[Expr, str]] = field(default_factory=dict)
+    adapted: tuple[Var, ...] = ()
 
 
 def named(value: Expr, context: Context, word: str) -> tuple[list[Step], Expr]:

@@ -24,7 +24,7 @@ from bondloop.program.statespace import StateSpace
 if TYPE_CHECKING:
     from bondloop.program.system import System
 
-__all__ = ["NonlinearError", "state_space"]
+__all__ = ["NonlinearError", "nilpotent_solve", "state_space", "with_tears"]
 
 
 class NonlinearError(SolveError):
@@ -190,9 +190,9 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
         keep = np.ones(n_w)
         keep[tears] = 0.0
         W = W @ sparse.diags_array(keep)
-    Y = _nilpotent_solve(W.tocsr(), G)
+    Y = nilpotent_solve(W.tocsr(), G)
     head = n_x + n_u + n_r + len(dots)
-    result = (last[:, :n_w] @ _with_tears(Y, tears, head, names)) + last[:, n_w:]
+    result = (last[:, :n_w] @ with_tears(Y, tears, head, [names[t].name for t in tears])) + last[:, n_w:]
     cut = np.cumsum([n_x, n_u, n_r])
     result = result.tocsc()
     X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, head], strict=True))
@@ -231,7 +231,8 @@ def _tears(
     return sorted(row_of[t] for members in groups.values() for t in tear(members, definitions, rank)[0])
 
 
-def _nilpotent_solve(W: Any, G: Any) -> Any:
+def nilpotent_solve(W: Any, G: Any) -> Any:
+    """Return (I - W)^-1 G for a nilpotent W: a finite product, see above."""
     Y = G
     for _ in range(64):
         W.eliminate_zeros()
@@ -242,8 +243,8 @@ def _nilpotent_solve(W: Any, G: Any) -> Any:
     raise SolveError("internal: the causal order is not finite")  # pragma: no cover
 
 
-def _with_tears(Y: Any, tears: list[int], head: int, names: Sequence[Var]) -> Any:
-    """Solve the loops for their tears and put the solution back."""
+def with_tears(Y: Any, tears: Sequence[int], head: int, names: Sequence[str]) -> Any:
+    """Solve the loops for their tears, whose columns stand from ``head`` on, and put the solution back."""
     if not tears:
         return Y
     from scipy import sparse
@@ -253,5 +254,5 @@ def _with_tears(Y: Any, tears: list[int], head: int, names: Sequence[Var]) -> An
     try:
         solution = sparse.csr_array(factorised(H)(Z[:, :head]))
     except SingularError:
-        raise SolveError(singular_loop([names[t].name for t in tears])) from None
+        raise SolveError(singular_loop(names)) from None
     return Y[:, :head] + Y[:, head:] @ solution

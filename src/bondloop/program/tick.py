@@ -27,6 +27,7 @@ __all__ = [
     "identifier",
     "instantiate",
     "reads",
+    "statements",
     "targets",
 ]
 
@@ -181,6 +182,14 @@ def reads(steps: Sequence[Step]) -> set[Var]:
         for e in exprs:
             found.update(variables(e))
     return found
+
+
+def statements(steps: Sequence[Step]) -> int:
+    """Return how many statements there are, each repetition counted once: what a compiler has to read."""
+    return sum(
+        statements(s.body) if isinstance(s, Repeat) else len(s.pairs) if isinstance(s, Update) else 1
+        for s in steps
+    )
 
 
 def identifier(name: str, otherwise: str) -> str:

@@ -125,7 +125,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
     if rate is not None and rate != test.rate:
         test = test.replaced(rate=rate)
-    check = test.check()
+    check = test.check(seconds)
     if not check.passed and not force:
         raise InputError(
             f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "

@@ -270,6 +270,11 @@ class ElectroMechanical(Model):
         return self.motor_data.torque_constant * self.motor_data.peak_current / self.radius
 
     @property
+    def capacity(self) -> dict[str, float]:
+        """What it can do at most: velocity in m/s, force in N."""
+        return {"velocity": self.loops_data.top_speed, "force": self.peak_force}
+
+    @property
     def speed_gain(self) -> float:
         """Gain of the speed loop in A s/rad: bandwidth times rigid inertia over torque constant."""
         inertia = self.motor_data.inertia + self.screw_data.mass * self.radius**2

@@ -201,6 +201,15 @@ class ServoHydraulic(Model):
         return self.cylinder_data.supply_pressure * self.cylinder_data.area
 
     @property
+    def capacity(self) -> dict[str, float]:
+        """What it can do at most: displacement in m, velocity in m/s, force in N."""
+        return {
+            "displacement": self.cylinder_data.stroke,
+            "velocity": self.top_speed,
+            "force": self.stall_force,
+        }
+
+    @property
     def oil_stiffness(self) -> float:
         """Stiffness 4 B A²/V of the oil column in N/m, in the middle of the stroke."""
         c = self.cylinder_data

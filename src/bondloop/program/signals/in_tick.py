@@ -19,33 +19,40 @@ __all__ = ["Signals", "now_and_next"]
 
 
 class Signals:
-    """Excitations as expressions of time, or as tabulated inputs of the tick."""
+    """Excitations as expressions of time, or as tabulated inputs of the tick.
 
-    def __init__(self, time: Var, period: float) -> None:
-        self.time, self.period = time, period
+    Parameters
+    ----------
+    time, period
+        Of the tick.
+    scale
+        A parameter by which excitations are multiplied; None for none.
+    """
+
+    def __init__(self, time: Var, period: float, scale: Var | None = None) -> None:
+        self.time, self.period, self.scale = time, period, scale
         self.steps: list[Step] = []
         self.tables: dict[str, tuple[Any, Var, Var]] = {}
-        self._made: dict[tuple[str, float], Var] = {}
+        self.made: dict[tuple[str, float], Var] = {}
 
-    def at(self, name: str, signal: Any, fraction: float) -> Expr:
-        """Value of a signal at a fraction of the step."""
+    def at(self, name: str, signal: Any, fraction: float, *, steady: bool = False) -> Expr:
+        """Value of a signal at a fraction of the step; one that is steady (a weight, a schedule) is not scaled."""
+        scale = None if steady else self.scale
         key = (name, fraction)
-        if key in self._made:
-            return self._made[key]
+        if key in self.made:
+            return self.made[key]
         when: Expr = self.time if fraction == 0 else self.time + Const(fraction * self.period)
         expr = signal.expression(when)
         if expr is None:
             if name not in self.tables:
                 self.tables[name] = (signal, Var(f"{name}.now"), Var(f"{name}.next"))
             _, now, after = self.tables[name]
-            if fraction == 0:
-                return now
-            if fraction == 1:
-                return after
-            expr = now + Const(fraction) * (after - now)
+            if scale is None and fraction in (0, 1):
+                return now if fraction == 0 else after
+            expr = now if fraction == 0 else after if fraction == 1 else now + Const(fraction) * (after - now)
         var = Var(name if fraction == 0 else f"{name}@{fraction:g}")
-        self.steps.append(Assign(var, expr))
-        self._made[key] = var
+        self.steps.append(Assign(var, expr if scale is None else scale * expr))
+        self.made[key] = var
         return var
 
 

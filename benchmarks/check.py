@@ -1,0 +1,219 @@
+"""Does the check tell the truth? Drawn tests are checked, then run and judged. Prints tables in Markdown.
+
+Run: python benchmarks/check.py (--cases 20000, two hours on two cores; --first SEED; --minutes N; --without-papers)
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hybrid"))
+
+RAN = ("well", "left limits", "grew", "undecided")
+DECIDED = RAN[:3]
+HABIT = 200
+"""Cases after which a process is replaced: compiled ticks stay loaded until their process ends."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A drawn test, checked and judged.
+
+    Attributes
+    ----------
+    seed
+        ``case(seed)`` of tests/hybrid/drawn_tests.py gives the test again.
+    passed, level
+        What the check said; None and nothing where the test could not be built, or the check failed.
+    ran, evidence
+        What happened in the run.
+    kind
+        Labels of the test.
+    check_seconds, truth_seconds
+        How long both took.
+    """
+
+    seed: int
+    passed: bool | None
+    level: str
+    ran: str
+    evidence: str
+    kind: dict[str, str]
+    check_seconds: float = 0.0
+    truth_seconds: float = 0.0
+
+
+def checked(test: Any, seconds: float) -> Any:
+    """Check a test; what would make a refused one pass is not looked for."""
+    from bondloop.hybrid import HybridTest
+    from bondloop.hybrid.check import check
+
+    return check(test, seconds, suggest=False) if isinstance(test, HybridTest) else test.check()
+
+
+def judged(seed: int) -> Case:
+    """Draw, check and run one test, with a compile cache of its own, so that nothing is kept."""
+    from drawn_tests import case
+    from truth import outcome
+
+    with tempfile.TemporaryDirectory(prefix="bondloop-check-") as folder:
+        os.environ["BONDLOOP_CACHE"] = folder
+        drawn = case(seed)
+        if drawn.test is None:
+            return Case(seed, None, "", "not built", drawn.refused, drawn.kind)
+        began = time.perf_counter()
+        try:
+            answer = checked(drawn.test, drawn.seconds)
+        except Exception as error:  # noqa: BLE001 - a check that fails is a result
+            return Case(seed, None, "", "check failed", f"{type(error).__name__}: {error}", drawn.kind)
+        middle = time.perf_counter()
+        found = outcome(drawn)
+        spent = (middle - began, time.perf_counter() - middle)
+        level = str(getattr(answer, "level", ""))
+        return Case(seed, answer.passed, level, found.ran, found.evidence, drawn.kind, *spent)
+
+
+def table(cases: list[Case], key: str | None = None) -> list[str]:
+    """Return the rows: passed or refused against what happened, for all tests or by a label."""
+    head = ["" if key is None else key, "passed, " + RAN[0], *RAN[1:], "refused, " + RAN[0], *RAN[1:]]
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * 8]
+    groups = {"all": cases} if key is None else {}
+    if key is not None:
+        for case in cases:
+            groups.setdefault(case.kind[key], []).append(case)
+    for name, group in sorted(groups.items()):
+        counts = Counter((c.passed, c.ran) for c in group)
+        row = [str(counts[passed, ran]) for passed in (True, False) for ran in RAN]
+        lines.append(f"| {name} | " + " | ".join(row) + " |")
+    return lines
+
+
+def report(cases: list[Case]) -> list[str]:
+    """Return the whole report."""
+    good = [c for c in cases if c.passed is not None]
+    passed = [c for c in good if c.passed and c.ran in DECIDED]
+    refused = [c for c in good if not c.passed and c.ran in DECIDED]
+    badly = [c for c in passed if c.ran != "well"]
+    wrongly = [c for c in refused if c.ran == "well"]
+    shares = Counter(c.ran for c in cases)
+    share = 100 * len(wrongly) / max(1, len(refused))
+    lines = [f"### {len(cases)} drawn tests", ""]
+    lines.append(", ".join(f"{ran} {100 * n / len(cases):.1f} %" for ran, n in shares.most_common()) + ".")
+    lines += [
+        "", "| what | goal | measured |", "|---|---:|---:|",
+        f"| passed, but left its limits or grew | 0 | {len(badly)} of {len(passed)} |",
+        f"| refused, but ran well | 2 % | {len(wrongly)} of {len(refused)} ({share:.1f} %) |",
+    ]  # fmt: skip
+    for name, seconds in (
+        ("check", sorted(c.check_seconds for c in good)), ("truth", sorted(c.truth_seconds for c in good)),
+    ):  # fmt: skip
+        if seconds:
+            half, most = seconds[len(seconds) // 2], seconds[-1]
+            lines.append(f"| seconds per {name}: median, largest | | {half:.3f}, {most:.2f} |")
+    for key in (None, "controller", "nonlinearity", "actuator"):
+        lines += ["", *table(good, key)]
+    for title, wrong in (
+        ("Passed, but should not have", badly), ("Refused, but ran well", wrongly),
+        ("Neither", [c for c in cases if c.ran == "check failed"]),
+    ):  # fmt: skip
+        if wrong:
+            lines += ["", f"{title}:", ""]
+        for c in sorted(wrong, key=lambda c: c.seed):
+            words = [w for w in c.kind.values() if w not in ("ideal", "none", "chain")]
+            lines.append(f"- {c.seed} ({', '.join(dict.fromkeys(words))}): {c.ran}, {c.evidence}")
+    return lines
+
+
+# ---------------------------------------------------------------------- the ready-made tests
+
+
+PAPER = """
+import os, sys, tempfile, time
+from bondloop import papers
+from benchmarks_check import checked
+entry = papers.find(sys.argv[1])
+module = entry.load()
+make, seconds = getattr(module, "test", None), getattr(module, "SECONDS", 1.0)
+if make is None or not hasattr(make(), "check"):
+    sys.exit(3)
+for _ in range(2):  # the first brings all imports
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["BONDLOOP_CACHE"] = folder
+        times = []
+        for _ in range(2):
+            test = make()
+            began = time.perf_counter()
+            answer = checked(test, seconds)
+            times.append(time.perf_counter() - began)
+print(times[0], times[1], answer.passed)
+"""
+
+
+def papers_table() -> list[str]:
+    """Time the check of every ready-made test: with an empty compile cache, and again."""
+    from bondloop import papers
+
+    lines = ["| ready-made test | cold (s) | warm (s) | passed |", "|---|---:|---:|---|"]
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(__file__, Path(folder) / "benchmarks_check.py")
+        environment = {**os.environ, "PYTHONPATH": folder}
+        for entry in papers.entries():
+            if entry.kind != "test":
+                continue
+            done = subprocess.run(
+                [sys.executable, "-c", PAPER, entry.name],
+                env=environment, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                why = "no check" if done.returncode == 3 else done.stderr.strip().splitlines()[-1][:80]
+                lines.append(f"| {entry.name} | - | - | {why} |")
+                continue
+            cold, warm, passed = done.stdout.split()[-3:]
+            lines.append(f"| {entry.name} | {float(cold):.3f} | {float(warm):.3f} | {passed} |")
+    return lines
+
+
+def main() -> None:
+    """Print the tables, and write them to a file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first case")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--out", type=Path, default=Path("out/check.md"))
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="report what is done by then")
+    parser.add_argument("--without-papers", action="store_true")
+    given = parser.parse_args()
+    seeds = range(given.first, given.first + given.cases)
+    cases: list[Case] = []
+    began = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(given.processes, maxtasksperchild=HABIT) as pool:
+        for case in pool.imap_unordered(judged, seeds):
+            cases.append(case)
+            if sys.stderr.isatty():
+                print(f"\r{len(cases)} of {given.cases}", end="", file=sys.stderr)
+            if time.perf_counter() - began > 60 * given.minutes:
+                pool.terminate()
+                break
+    cases.sort(key=lambda c: c.seed)
+    lines = report(cases)
+    lines += ["", f"{given.processes} processes, {time.perf_counter() - began:.0f} s."]
+    if not given.without_papers:
+        lines += ["", *papers_table()]
+    print("\n".join(lines))
+    with contextlib.suppress(OSError):
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""The check as a figure: open loop with margins, tracking, eigenvalues of one step, dry run."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.hybrid.margins import FOLLOWED
+from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, heading, legend, page, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bondloop.hybrid.check import Check
+
+__all__ = ["draw_check"]
+
+GOOD, BAD = COLOURS[2], COLOURS[1]
+
+
+def draw_check(check: Check, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Draw a check; what does not apply is said in its place.
+
+    Parameters
+    ----------
+    check
+        The check.
+    path
+        Where to save.
+    """
+    figure = page(6.4)
+    grid = figure.subplots(2, 2)
+    _open_loop(grid[0, 0], check)
+    _tracking(grid[0, 1], check)
+    _eigenvalues(grid[1, 0], check)
+    _dry_run(grid[1, 1], check)
+    colour = {"run": GOOD, "care": COLOURS[4], "stop": BAD}[check.level]
+    words = "\n".join(textwrap.wrap(plain(f"{check.name}: {check.verdict}"), 88))
+    figure.suptitle(words, fontsize=LABEL, color=colour, fontweight="bold", x=0.02, ha="left")
+    return finish(figure, path)
+
+
+def _nothing(axes: Axes, title: str, why: str) -> None:
+    dress(axes)
+    heading(axes, title)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(
+        0.5, 0.5, "\n".join(textwrap.wrap(why, 38)), ha="center", va="center", fontsize=SMALL, color=GREY,
+        transform=axes.transAxes,
+    )  # fmt: skip
+
+
+def _frequency(axes: Axes, f: Any) -> None:
+    axes.set_xscale("log")
+    axes.set_xlim(float(f[0]), float(f[-1]))
+    axes.set_xlabel("frequency [Hz]", fontsize=LABEL, color=INK)
+
+
+def _open_loop(axes: Axes, check: Check) -> None:
+    title = "open loop"
+    if check.curves is None:
+        _nothing(axes, title, "no open loop: the coupling is continuous, or the test could not be analysed")
+        return
+    f, loci = check.curves.frequency, check.curves.loci
+    size = np.sort(np.abs(loci), axis=1)[:, ::-1]
+    if not (size > 1e-12).any():
+        _nothing(axes, title, "nothing comes back: the measured force is not fed back")
+        return
+    axes.set_yscale("log")
+    for i in range(size.shape[1]):
+        label = None if size.shape[1] == 1 else f"locus {i + 1}"
+        axes.plot(f, np.maximum(size[:, i], 1e-12), color=COLOURS[i], linewidth=1.1, label=label)
+    axes.axhline(1.0, color=GREY, linewidth=0.8)
+    top = size[size > 0]
+    axes.set_ylim(max(1e-6, 0.5 * float(np.percentile(top, 2))), 3 * max(1.0, float(top.max())))
+    dress(axes, "", "size of the loop gain")
+    _frequency(axes, f)
+    heading(axes, title)
+    legend(axes)
+    m = check.margins
+    marks = []
+    if m is not None and m.delay is not None and m.delay.found:
+        axes.axvline(m.delay.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
+        marks.append(f"breaks at {m.delay.frequency:.3g} Hz with\n{1e3 * m.delay.value:.3g} ms more delay")
+    if m is not None and m.gain is not None and m.gain.found:
+        marks.append(f"gain margin {m.gain.value:.3g} ({m.gain.frequency:.3g} Hz)")
+    if check.step is not None and not check.step.stable:
+        axes.axvline(check.step.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
+        marks.append(f"grows at {check.step.frequency:.3g} Hz")
+    if marks:
+        axes.text(
+            0.03, 0.04, "\n".join(marks), transform=axes.transAxes, fontsize=SMALL, color=INK, va="bottom",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
+        )  # fmt: skip
+
+
+def _tracking(axes: Axes, check: Check) -> None:
+    title = "predicted tracking"
+    if check.curves is None or not check.curves.tracking.shape[1]:
+        _nothing(axes, title, "nothing drives the test, so there is nothing to follow")
+        return
+    f, ratio = check.curves.frequency, check.curves.tracking
+    axes.set_yscale("log")
+    for i in range(ratio.shape[1]):
+        label = None if ratio.shape[1] == 1 else str(i + 1)
+        axes.plot(
+            f, 100 * np.maximum(np.abs(ratio[:, i] - 1), 1e-6), color=COLOURS[i], linewidth=1.1, label=label
+        )
+    axes.axhline(100 * FOLLOWED, color=GREY, linewidth=0.8)
+    axes.set_ylim(0.01, 1e3)
+    dress(axes, "", "|actual/desired - 1| [%]")
+    _frequency(axes, f)
+    heading(axes, title)
+    legend(axes)
+    band = min(check.margins.followed, default=0.0) if check.margins is not None else 0.0
+    if band > f[0]:
+        axes.axvspan(float(f[0]), band, color=GOOD, alpha=0.12, linewidth=0)
+        axes.text(
+            0.03, 0.94, f"followed to 5 %\nup to {band:.3g} Hz", transform=axes.transAxes, fontsize=SMALL,
+            color=INK, va="top",
+        )  # fmt: skip
+
+
+def _eigenvalues(axes: Axes, check: Check) -> None:
+    title = "eigenvalues of one step"
+    if check.step is None or not len(check.step.eigenvalues):
+        _nothing(axes, title, "the loop could not be linearised")
+        return
+    steps = [("where it starts", check.step, "o"), *(("as it moves", r.step, "x") for r in check.regimes)]
+    seen: set[str] = set()
+    largest = 0.0
+    for label, step, marker in steps:
+        z = step.eigenvalues[np.abs(step.eigenvalues) > 1e-6]
+        s = np.log(z) / step.period
+        upper = s.imag >= 0
+        growth, frequency = s.real[upper], s.imag[upper] / (2 * np.pi)
+        largest = max(largest, float(np.abs(growth).max(initial=1.0)))
+        for grows, colour in ((False, GOOD), (True, BAD)):
+            part = (growth > 0) == grows
+            axes.plot(
+                growth[part], frequency[part], marker, color=colour, markersize=4, alpha=0.8, linestyle="none",
+                markerfacecolor="none", label=None if label in seen or grows else label,
+            )  # fmt: skip
+            if part.any():
+                seen.add(label)
+    slow = min(
+        (
+            abs(float(np.log(abs(st.eigenvalues[0])) / st.period))
+            for _, st, _ in steps
+            if abs(st.eigenvalues[0])
+        ),
+        default=1.0,
+    )
+    axes.set_xscale("symlog", linthresh=max(slow, 1e-3))
+    axes.set_yscale("symlog", linthresh=1.0)
+    axes.axvline(0.0, color=INK, linewidth=0.8)
+    right = max(10 * max(slow, 1e-3), 3 * max(0.0, *(st.growth for _, st, _ in steps)))
+    axes.axvspan(0.0, right, color=BAD, alpha=0.08, linewidth=0)
+    axes.set_xlim(-2 * largest, right)
+    axes.set_ylim(-0.1, 0.6 / check.step.period)
+    dress(axes, "growth [1/s]", "frequency [Hz]")
+    axes.xaxis.set_minor_locator(_no_ticks())
+    _few_ticks(axes)
+    heading(axes, title)
+    axes.legend(
+        loc="upper left", fontsize=SMALL, frameon=True, framealpha=0.85, edgecolor="none", handletextpad=0.2
+    )
+
+
+def _no_ticks() -> Any:
+    from matplotlib.ticker import NullLocator
+
+    return NullLocator()
+
+
+def _few_ticks(axes: Axes) -> None:
+    """Keep at most some six ticks of a symmetric logarithmic axis."""
+    low, high = axes.get_xlim()
+    ticks = [t for t in axes.get_xticks() if low <= t <= high]
+    left = [t for t in ticks if t < 0]
+    kept = [*left[:-1][:: max(1, -(-len(left[:-1]) // 3))], 0.0, *[t for t in ticks if t > 0][-1:]]
+    axes.set_xticks(kept)
+
+
+def _dry_run(axes: Axes, check: Check) -> None:
+    title = "dry run"
+    ran = check.dry_run
+    if ran is None:
+        _nothing(axes, title, "the test could not be built, so nothing was run")
+        return
+    axes.set_yscale("log")
+    count, interfaces = ran.windows.shape
+    for i in range(interfaces):
+        t = (np.arange(count) + 0.5) * ran.window
+        kept = ran.windows[:, i] > 0
+        label = "motion" if not i else None
+        axes.plot(t[kept], 1e3 * ran.windows[kept, i], color=COLOURS[i], linewidth=1.2, label=label)
+    for k, d in enumerate(ran.disturbances):
+        t = d.at + (np.arange(len(d.peaks)) + 0.5) * (ran.seconds - d.at) / max(1, len(d.peaks))
+        first = max(d.first, 1e-300)
+        kept = d.peaks > 0
+        axes.plot(
+            t[kept], 1e3 * d.size * d.peaks[kept] / first, color=INK, linewidth=0.9,
+            linestyle=(0, (4, 1.6)) if k else "-", label="knock" if not k else None,
+        )  # fmt: skip
+    limits = [b for n, b in ran.bounds.items() if n.startswith("actual.displacement")]
+    if limits:
+        axes.axhline(1e3 * min(limits), color=BAD, linewidth=1.0)
+        axes.text(
+            0.01, 1e3 * min(limits) * 0.85, "limit", transform=axes.get_yaxis_transform(), ha="left", va="top",
+            fontsize=SMALL, color=BAD,
+        )  # fmt: skip
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 1e-7 * high), high * 2)
+    dress(axes, "time [s]", "peak displacement [mm]")
+    heading(axes, title)
+    legend(axes)

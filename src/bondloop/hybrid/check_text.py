@@ -1,0 +1,242 @@
+"""The check in words, and as plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.hybrid.lags import away_from_origin
+from bondloop.hybrid.run import shown
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.check import Check
+    from bondloop.hybrid.margins import Border, Margins
+
+__all__ = ["check_dict", "check_text"]
+
+UNITS = {"displacement": "m", "velocity": "m/s", "force": "N"}
+
+
+def check_text(check: Check) -> str:
+    """Return the check as a text of some lines, the verdict last."""
+    lines: list[str] = []
+    if check.step is not None:
+        lines += _step(check)
+    if check.dry_run is not None:
+        lines += _dry(check)
+    if check.margins is not None:
+        lines += _margins(check.margins)
+    if check.lags:
+        lines += ["Each actuator's lag as the damping that it is:", *(f"  {lag}" for lag in check.lags)]
+    if check.assumptions is not None:
+        broken = [f"  {a}" for a in check.assumptions.items if not a.holds]
+        if broken:
+            lines += ["Of the five assumptions of Gawthrop 2005, which a virtual junction needs:", *broken]
+        else:
+            lines += ["The five assumptions of Gawthrop 2005 hold: a virtual junction can be used."]
+    lines += [f"Note: {n}." for n in check.notes]
+    lines += [f"Care: {w}." for w in check.warnings]
+    lines += [f"PROBLEM: {p}" for p in check.problems]
+    if not check.passed:
+        if check.change is not None:
+            lines.append(f"What would do: {check.change.words}; tried out, the check then passes.")
+        elif check.step is not None:
+            lines.append(
+                "No small change was found that makes it pass: see docs/check.md for what else to try."
+            )
+    lines.append(f"Verdict: {check.verdict}")
+    return "\n".join(lines)
+
+
+def _step(check: Check) -> list[str]:
+    step = check.step
+    assert step is not None
+    mode = (
+        f"its mode at {step.frequency:.3g} Hz {'decays' if step.growth < 0 else 'grows'} at "
+        f"{abs(step.growth):.3g} 1/s"
+    )
+    lines = [
+        f"As it will run, sampled every {1e3 * step.period:.3g} ms, it is {'stable' if step.stable else 'UNSTABLE'}"
+        f"{'' if step.linear else ' where it starts'}: spectral radius {step.spectral_radius:.6f} of one step, {mode}."
+    ]
+    if step.spectrum.note:
+        lines.append(f"  {step.spectrum.note}")
+    if check.poles:
+        moving = away_from_origin(check.poles)
+        worst = max(moving, key=lambda s: s.real)
+        resting = len(check.poles) - len(moving)
+        lines.append(
+            f"Without sampling its least stable pole is {worst.real:.3g}{worst.imag:+.3g}j rad/s "
+            f"({abs(worst.imag) / (2 * np.pi):.3g} Hz)"
+            + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
+        )
+    if check.regimes:
+        lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(check.regimes))}:")
+        for r in check.regimes[:6]:
+            lines.append(
+                f"  {100 * r.share:.0f} %: {r.words or 'as at the start'}: "
+                f"{'stable' if r.step.stable else 'UNSTABLE'}, {r.step.growth:.3g} 1/s at {r.step.frequency:.3g} Hz"
+            )
+    return lines
+
+
+def _count(n: int) -> str:
+    return "one regime" if n == 1 else f"{n} regimes"
+
+
+def _dry(check: Check) -> list[str]:
+    ran = check.dry_run
+    assert ran is not None
+    how = "went to its end" if ran.completed else "stopped early"
+    lines = [f"A dry run with the test's own excitation and limits {how}, at t = {ran.seconds:.4g} s."]
+    used = [
+        f"{name} {shown(ran.peaks[name], _unit(name))} of {shown(bound, _unit(name))} ({100 * share:.0f} %)"
+        for name, share, bound in ((n, s, ran.bounds[n]) for n, s in ran.usage.items())
+    ]
+    if used:
+        lines.append("  It used " + ", ".join(used) + ".")
+    else:
+        lines.append("  The test has no limits; give it some: a rig has them.")
+    errors = [f"{100 * e:.2g} %" for e in ran.error if np.isfinite(e)]
+    if errors and ran.completed:
+        lines.append(f"  The rig followed the numerical half to {', '.join(errors)} (rms).")
+    for d in ran.disturbances:
+        fate = "died away" if d.ratio < 1 else "grew"
+        lines.append(
+            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}: {d.ratio:.2g} times its first size "
+            "at the end."
+        )
+    if ran.free is not None:
+        lines.append(
+            f"  After the excitation had ended a knock was given, and {ran.free.seconds:.3g} s later "
+            f"{ran.free.last:.2g} of the run's own motion was left."
+        )
+    return lines
+
+
+def _unit(name: str) -> str:
+    return next((u for word, u in UNITS.items() if word in name), "")
+
+
+def _margins(m: Margins) -> list[str]:
+    lines = []
+    if m.delay is not None:
+        if m.delay.found:
+            how = (
+                "slightly"
+                if (m.indicator or 0) > 0.7
+                else "moderately"
+                if (m.indicator or 0) > 0
+                else "extremely"
+            )
+            lines.append(
+                f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at {m.delay.frequency:.3g} "
+                f"Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
+            )
+        else:
+            lines.append("  no extra delay was found that would make it unstable")
+    lines += _factor("the measured force", m.gain, m.least_gain)
+    if m.stiffer is not None:
+        lines += [_times("the specimen", m.stiffer, "as stiff")]
+    if m.lighter is not None:
+        lines += [_times("the specimen", m.lighter, "as heavy", "a tenth")]
+    if m.model_error is not None:
+        lines.append(
+            f"  the actuator may answer {100 * m.model_error.value:.3g} % differently, most delicate at "
+            f"{m.model_error.frequency:.3g} Hz"
+            if m.model_error.found
+            else "  no error of the actuator's model matters"
+        )
+    if m.followed:
+        bands = ", ".join(f"{f:.3g} Hz" for f in m.followed)
+        lines.append(f"  the motion is followed to 5 % up to {bands}")
+    if m.left_out:
+        lines.append(f"  {m.left_out}")
+    return ["How far it is from the border:", *lines] if lines else []
+
+
+def _factor(what: str, most: Border | None, least: Border | None) -> list[str]:
+    if most is None or least is None:
+        return []
+    words = [f"{b.value:.3g} times ({b.frequency:.3g} Hz)" for b in (least, most) if b.found]
+    if not words:
+        return [f"  {what} may be ten times smaller and ten times larger"]
+    return [f"  unstable with {what} {' or '.join(words)} as large"]
+
+
+def _times(what: str, border: Border, how: str, far: str = "ten times") -> str:
+    if not border.found:
+        return f"  {what} may be {far} {how}"
+    return f"  unstable with {what} {border.value:.3g} times {how}, at {border.frequency:.3g} Hz"
+
+
+def check_dict(check: Check) -> dict[str, Any]:
+    """Return the check as plain numbers and texts."""
+    ran, step, m = check.dry_run, check.step, check.margins
+    answer: dict[str, Any] = {
+        "passed": check.passed,
+        "level": check.level,
+        "verdict": check.verdict,
+        "problems": list(check.problems),
+        "warnings": list(check.warnings),
+        "notes": list(check.notes),
+        "change": None if check.change is None else check.change.words,
+    }
+    if step is not None:
+        answer["step"] = {
+            "stable": step.stable,
+            "linear": step.linear,
+            "spectral_radius": step.spectral_radius,
+            "frequency": step.frequency,
+            "growth": step.growth,
+            "method": step.spectrum.method,
+            "complete": step.spectrum.complete,
+            "eigenvalues": [[z.real, z.imag] for z in step.eigenvalues[:200].tolist()],
+        }
+    answer["regimes"] = [
+        {
+            "words": r.words,
+            "share": r.share,
+            "time": r.time,
+            "stable": r.step.stable,
+            "growth": r.step.growth,
+            "frequency": r.step.frequency,
+        }
+        for r in check.regimes
+    ]
+    if ran is not None:
+        answer["dry_run"] = {
+            "seconds": ran.seconds,
+            "completed": ran.completed,
+            "message": ran.message,
+            "usage": ran.usage,
+            "peaks": {n: ran.peaks[n] for n in ran.bounds if n in ran.peaks},
+            "error": list(ran.error),
+            "saturated": dict(ran.saturated),
+            "disturbances": [{"at": d.at, "size": d.size, "ratio": d.ratio} for d in ran.disturbances],
+        }
+    if m is not None:
+        names = ("delay", "gain", "least_gain", "stiffer", "lighter", "model_error")
+        answer["margins"] = {
+            n: None if (b := getattr(m, n)) is None else {"value": b.value, "frequency": b.frequency}
+            for n in names
+        }
+        answer["margins"] |= {"indicator": m.indicator, "followed": list(m.followed), "left_out": m.left_out}
+    if check.assumptions is not None:
+        answer["assumptions"] = [
+            {"number": a.number, "title": a.title, "holds": a.holds, "reason": a.reason}
+            for a in check.assumptions.items
+        ]
+    answer["poles"] = [[p.real, p.imag] for p in check.poles]
+    answer["lags"] = [
+        {
+            "interface": lag.interface,
+            "lag": lag.seconds,
+            "stiffness": lag.stiffness,
+            "damping": lag.damping,
+            "structure_damping": lag.structure,
+        }
+        for lag in check.lags
+    ]
+    return answer

@@ -1,0 +1,274 @@
+"""The way back to rest after the dry run: the excitation fades out, a knock is given, and the tick goes on.
+
+For a loop that is not linear no eigenvalue says what becomes of a motion as large as the test's own. So it is
+tried. Where sensors have noise, which is numbered by the tick and so repeats, the motion is the difference between
+two runs of the same noise, with the knock and without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.hybrid.dry_run import calibrated
+from bondloop.hybrid.wiring import SCALE
+from bondloop.safety import cause_words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.compile.runner import Result, Snapshot
+    from bondloop.hybrid.dry_run import Rehearsal
+    from bondloop.hybrid.test import HybridTest
+
+__all__ = ["FreeMotion", "free_motion", "repeated"]
+
+FADE, STAGES = 0.01, 4
+"""Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for long
+carries its wall away."""
+
+KNOCK, LEAST = 0.3, 0.003
+"""Size of the knock against the largest displacement of the run, and at least against the limit."""
+
+MOST, COST = 400_000, 4e7
+"""Ticks of free motion at most, and ticks times states."""
+
+GONE, GROWN = 1e-4, 20.0
+"""Levels against the run's own at which nothing more is learnt by going on."""
+
+TINY = 1e-3
+"""Share of the desired motion below which the rig does not move."""
+
+LASTING = 0.5
+"""A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, quantisation."""
+
+
+@dataclass(frozen=True)
+class FreeMotion:
+    """What became of the motion after the excitation had ended.
+
+    Attributes
+    ----------
+    levels
+        Its size in windows of some periods, against the run's own: velocities and forces at the interfaces,
+        each window less its own straight line, so that what nothing returns may drift.
+    raw
+        The same with the noise in it.
+    seconds
+        From the knock to the end.
+    ended
+        Why it stopped early; empty where it did not.
+    expected
+        Growth in 1/s of the slowest motion by the linear analysis; NaN where that found some unstable.
+    """
+
+    levels: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    seconds: float
+    ended: str
+    expected: float
+
+    @property
+    def first(self) -> float:
+        """Level after the knock."""
+        return float(self.levels[: max(1, len(self.levels) // 8)].max(initial=0.0))
+
+    @property
+    def last(self) -> float:
+        """Level at the end."""
+        return float(self.levels[-max(1, len(self.levels) // 8) :].mean()) if len(self.levels) else 0.0
+
+    @property
+    def most(self) -> float:
+        """Largest level after the beginning."""
+        return float(self.levels[len(self.levels) // 8 :].max(initial=0.0))
+
+    @property
+    def grew(self) -> bool:
+        """Whether it grew beyond what it was, or left its limits."""
+        risen = self.raw[-max(1, len(self.raw) // 8) :].mean() if len(self.raw) else 0.0
+        before = float(self.raw[: max(1, len(self.raw) // 8)].max(initial=0.0))
+        return bool(self.ended) or self.most > 1.5 * max(self.first, 1.0) or risen > 2 * max(before, 0.7)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
+        if self.last < LASTING:
+            return False
+        ratio = self.last / max(self.first, 1e-300)
+        if not math.isfinite(self.expected):
+            return ratio > 0.5
+        return ratio > max(math.exp(0.4 * self.expected * 0.85 * self.seconds), 0.05) and ratio > 0.7
+
+
+class _Levels:
+    """Sizes of interface velocities and forces in windows."""
+
+    def __init__(self, test: HybridTest, window: int) -> None:
+        self.names = [
+            c.name
+            for c in test.tick.channels
+            if c.name.startswith(("desired.velocity", "actual.velocity", "force"))
+        ]
+        self.window = window
+
+    def floored(self, own: NDArray[np.float64], test: HybridTest) -> NDArray[np.float64]:
+        """Return the run's own sizes, none so small that the least stir is a thousand times as much."""
+        size = dict(zip(self.names, own.tolist(), strict=True))
+        force = getattr(test.limits, "force", None) or 0.0
+        least = [
+            1e-5 * force if n.startswith("force") else TINY * size[n.replace("actual", "desired")] for n in self.names
+        ]
+        return np.maximum(own, least)
+
+    def rms(self, channels: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return rms about a straight line, shape (channels, windows)."""
+        n = self.window
+        t = np.linspace(-1.0, 1.0, n)
+        rows = []
+        for name in self.names:
+            x = channels[name]
+            x = x[: len(x) // n * n].reshape(-1, n)
+            x = x - x.mean(axis=1, keepdims=True)
+            x = x - np.outer(x @ t / (t @ t), t)
+            rows.append(np.sqrt(np.mean(x * x, axis=1)))
+        return np.array(rows)
+
+
+def free_motion(
+    test: HybridTest,
+    rehearsal: Rehearsal,
+    push: Mapping[str, float],
+    peak: float,
+    growths: tuple[float, ...],
+    frequency: float,
+    share: float = 1.0,
+) -> FreeMotion:
+    """Run the test once more, let the excitation fade, knock, and follow the motion.
+
+    Parameters
+    ----------
+    test, rehearsal
+        The test, and its tick ready to run.
+    push
+        Changes of states that make a knock, of any size; empty for none.
+    peak
+        Largest displacement of the run, in m.
+    growths
+        Growth in 1/s of the slowest motion in every regime.
+    frequency
+        In Hz, of the slowest motion: it sets the windows.
+    share
+        Of the knock that is given.
+    """
+    slow = min((abs(g) for g in growths if g), default=1.0)
+    expected = max(growths) if growths and max(growths) < 0 else math.nan
+    seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
+    window = max(8, round(seconds / test.period))
+    measure = _Levels(test, window)
+    rehearsal.runner.reset()
+    total, count = np.zeros(len(measure.names)), 0
+    while rehearsal.runner.count < rehearsal.steps:
+        result = rehearsal.run(max(1, 16384 // window) * window)
+        rms = measure.rms(result.channels)
+        total, count = total + (rms**2).sum(axis=1), count + rms.shape[1]
+        if not result.finished:  # pragma: no cover - the dry run has gone to its end
+            break
+    own = measure.floored(np.sqrt(total / max(count, 1)), test)[:, None]
+    for k in range(STAGES):
+        faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
+        rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
+    there = rehearsal.runner.snapshot()
+    quiet = {SCALE: 0.0}
+    limit = getattr(test.limits, "displacement", None)
+    aim = share * max(KNOCK * peak, LEAST * limit if limit else 0.0)
+    scaled = calibrated(test, rehearsal, there, push, aim, window, quiet)
+    noisy = any(s.streams for s in test.rig.sensors.values())
+    ticks = min(MOST, COST / max(1, len(test.tick.states)) / (2 if noisy else 1))
+    ticks = max(24 * window, min(ticks, 3.0 / max(slow, 1e-9) / test.period))
+    return _followed(test, rehearsal, measure, own, there, scaled, quiet, int(ticks), expected, noisy)
+
+
+def _followed(
+    test: HybridTest,
+    rehearsal: Rehearsal,
+    measure: _Levels,
+    own: NDArray[np.float64],
+    there: Snapshot,
+    push: Mapping[str, float],
+    quiet: Mapping[str, float],
+    ticks: int,
+    expected: float,
+    noisy: bool,
+) -> FreeMotion:
+    runner, window = rehearsal.runner, measure.window
+    states = [None, there] if noisy else [None]
+    levels: list[float] = []
+    raw: list[float] = []
+    ended, done = "", 0
+    chunk = max(4, 16384 // window) * window
+    current: list[Snapshot | None] = list(states)
+    while done < ticks:
+        channels = []
+        for i, state in enumerate(current):
+            runner.restore(there, push) if state is None else runner.restore(state)
+            result = rehearsal.on(chunk, quiet)
+            current[i] = runner.snapshot()
+            channels.append(result.channels)
+            ended = ended or _end(result)
+        n = min(len(c[measure.names[0]]) for c in channels)
+        motion = {
+            name: channels[0][name][:n] - (channels[1][name][:n] if noisy else 0.0) for name in measure.names
+        }
+        rms = measure.rms(motion)
+        if not levels and rms.shape[1]:  # what the run left at rest is measured by the knock
+            own = np.where(own > 0.01 * rms[:, :1], own, rms[:, :1])
+            own = np.where(own > 0, own, 1.0)
+        levels += np.sqrt(np.mean((rms / own) ** 2, axis=0)).tolist()
+        whole = measure.rms({name: channels[-1][name][:n] for name in measure.names}) if noisy else rms
+        raw += np.sqrt(np.mean((whole / own) ** 2, axis=0)).tolist()
+        done += n
+        if ended or (levels and (levels[-1] < GONE or levels[-1] > GROWN)):
+            break
+    return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, expected)
+
+
+def _end(result: Result) -> str:
+    """Say why a run ended before its time; nothing if it did not."""
+    if not result.finished:
+        return result.message
+    cause = result.channels.get("interlock.cause")
+    if cause is not None and cause.any():
+        k = int(np.argmax(cause != 0))
+        return f"the interlock trips at t = {result.time[k]:.4g} s: {cause_words(cause[k])}"
+    return ""
+
+
+def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...], str]:
+    """Return the level of motion in repetitions of the excitation, and why it stopped early.
+
+    For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions, and
+    nine where the third moves clearly farther than the first.
+    """
+    # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
+    names = [c.name for c in test.tick.channels if c.name.startswith(("actual.velocity", "desired.velocity"))]
+    rehearsal.runner.reset()
+    levels: list[float] = []
+    for i in range(9):
+        total, count, left = 0.0, 0, rehearsal.steps
+        while left > 0:
+            result = rehearsal.again(min(16384, left))
+            n = len(result.time)
+            total += float(sum((result.channels[c] ** 2).sum() for c in names))
+            count, left = count + n, left - n
+            ended = _end(result)
+            if ended:
+                return (*levels, math.sqrt(total / max(count, 1))), ended
+        levels.append(math.sqrt(total / max(count, 1)))
+        if i == 2 and not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
+            break
+    return tuple(levels), ""

@@ -1,0 +1,368 @@
+"""How far a stable loop is from its border: extra delay, gain, specimen, model of the actuator, tracking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import BondloopError
+from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.program.one_step import OneStep, Point
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Border", "Curves", "Margins", "curves_of", "margins"]
+
+FOLLOWED = 0.05
+"""Relative error up to which a motion counts as followed."""
+
+FACTORS = (1.0, 1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 3.0, 5.0, 10.0)
+"""Factors that are tried; what stands ten times as much is not near anything."""
+
+SHORT = 20.0
+"""Samples of extra delay up to which the estimate is tried on the tick itself."""
+
+CLOSE = 0.02
+"""How closely the critical delay of the loop's response is held against the tick itself."""
+
+LONGEST = 2.0
+"""Seconds of extra delay beyond which none is looked for."""
+
+MANY = 400
+"""States (with places in delay lines) beyond which margins that need dozens of eigenvalue computations are left."""
+
+PRECISION = 4e-3
+"""Relative precision of a border."""
+
+
+@dataclass(frozen=True)
+class Border:
+    """Where a loop would become unstable.
+
+    Attributes
+    ----------
+    value
+        Seconds or a factor; infinite where no border was found.
+    frequency
+        Of the motion that would grow, in Hz; NaN where there is no border.
+    """
+
+    value: float
+    frequency: float = math.nan
+
+    @property
+    def found(self) -> bool:
+        """Whether there is one within the range that was looked at."""
+        return math.isfinite(self.value)
+
+
+NOWHERE = Border(math.inf)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Responses over frequency, for figures.
+
+    Attributes
+    ----------
+    frequency
+        Hz.
+    loci
+        The loop cut open at the commands, its eigenvalues, as many as interfaces: it is unstable where they
+        encircle 1.
+    complementary
+        Size of what a disturbance of the commands adds to itself on its way round the loop.
+    tracking
+        Actual per desired motion, one column for each interface; empty where nothing drives the test.
+    """
+
+    frequency: NDArray[np.float64]
+    loci: NDArray[np.complex128]
+    complementary: NDArray[np.float64]
+    tracking: NDArray[np.complex128]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The distances of a stable loop from its borders; None where one does not apply or was left out.
+
+    Attributes
+    ----------
+    delay
+        Extra delay of the commands, in s.
+    gain, least_gain
+        Factors on the measured force, above and below one.
+    stiffer, lighter
+        Factors on all stiffnesses, and on all masses, of the specimen.
+    model_error
+        How wrong the actuator may be at the frequency where it matters most: the relative change of its
+        response, of any phase, that would make the loop unstable.
+    followed
+        For each interface the frequency in Hz up to which the motion is followed to 5 %.
+    left_out
+        Why some are missing, in words; empty where none are.
+    """
+
+    delay: Border | None = None
+    gain: Border | None = None
+    least_gain: Border | None = None
+    stiffer: Border | None = None
+    lighter: Border | None = None
+    model_error: Border | None = None
+    followed: tuple[float, ...] = ()
+    left_out: str = ""
+
+    @property
+    def indicator(self) -> float | None:
+        """Predictive stability indicator: log10 of the critical delay in ms (Maghareh et al. 2014)."""
+        if self.delay is None:
+            return None
+        return math.log10(1e3 * self.delay.value) if self.delay.found and self.delay.value > 0 else math.inf
+
+
+def margins(loop: RunningLoop, step: OneStep, curves: Curves | None, point: Point | None = None) -> Margins:
+    """Return the margins of a stable loop.
+
+    Parameters
+    ----------
+    loop, step
+        The loop, and one step of it where it was found stable.
+    curves
+        Its responses, as of `curves_of`.
+    point
+        Where that was.
+    """
+    if curves is None:
+        return Margins(
+            left_out="margins need coupling='sampled': a continuous coupling has no commands to delay"
+        )
+    places = len(step.states) + step.step.places
+    followed = _followed(curves)
+    if not loop.closed:
+        return Margins(followed=followed)
+    if places > MANY:
+        words = (
+            f"with {places:,} states the margins are left out; they take dozens of eigenvalue computations"
+        )
+        return Margins(followed=followed, left_out=words)
+    pairs = [(f, f) for f in loop.forces]
+
+    def gained(factor: float) -> OneStep:
+        # The output holds the probe already: f = raw + u, and u = (1 - 1/k) f makes f = k raw.
+        return step.fed_back(pairs, {0: 1.0 - 1.0 / factor})
+
+    return Margins(
+        delay=_delay(loop, step, point, curves),
+        gain=border(gained, FACTORS),
+        least_gain=border(gained, [1 / k for k in FACTORS]),
+        stiffer=_scaled(loop, point, "stiffness", FACTORS),
+        lighter=_scaled(loop, point, "mass", [1 / k for k in FACTORS]),
+        model_error=_model_error(curves),
+        followed=followed,
+    )
+
+
+def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Border:
+    """Return the first value at which a loop is unstable.
+
+    Parameters
+    ----------
+    step_at
+        One step for a value.
+    trials
+        Positive values in the order in which they are tried; the first is known to be stable. The first unstable
+        one and the one before it are then brought together.
+    """
+    good, before = trials[0], -math.inf
+    for bad in trials[1:]:
+        step = step_at(bad)
+        if not step.stable:
+            break
+        good, before = bad, step.growth
+    else:
+        return NOWHERE
+    after, frequency, other = step.growth, step.frequency, 0.0
+    while abs(bad - good) > PRECISION * abs(bad):
+        # Growth is smooth along the way: go where it would be zero, then just past that, to close in from both
+        # sides; in the middle where the guess is no help.
+        share = before / (before - after) if math.isfinite(before) and before < after else 0.5
+        value = other or good * (bad / good) ** min(max(share, 0.02), 0.98)
+        other = 0.0
+        step = step_at(value)
+        if step.stable:
+            good, before = value, step.growth
+            other = value * (1 + math.copysign(0.8 * PRECISION, bad - good))
+        else:
+            bad, after, frequency = value, step.growth, step.frequency
+            other = value * (1 - math.copysign(0.8 * PRECISION, bad - good))
+        if not min(good, bad) < other < max(good, bad):
+            other = math.sqrt(good * bad)
+    return Border(math.sqrt(good * bad), frequency)
+
+
+def _scaled(loop: RunningLoop, point: Point | None, word: str, factors: Sequence[float]) -> Border | None:
+    """Return the border for all parameters of the specimen that are called so, scaled together."""
+    own = {
+        v.name: x
+        for v, x in loop.tick.parameters.items()
+        if v.name.startswith("rig.specimen.") and v.name.rpartition(".")[2] == word and x
+    }
+    if not own:
+        return None
+    try:
+        return border(lambda k: loop.at(point, {n: k * x for n, x in own.items()}), factors)
+    except BondloopError:
+        return None
+
+
+# -------------------------------------------------------------------- delay
+
+
+def _delay(loop: RunningLoop, step: OneStep, point: Point | None, curves: Curves) -> Border:
+    """Return the critical extra delay of the commands: estimated on the loop's response, settled on the tick.
+
+    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and
+    wt is its angle. On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick
+    whose rig is late by that much, and where the two differ the tick is right.
+    """
+    estimate = _crossing(loop, step, curves)
+    if not estimate.found or estimate.value > SHORT * step.period:
+        return estimate  # over many samples it does not matter how a part of one is made
+
+    def late(seconds: float) -> OneStep:
+        rig = replace(loop.test.rig, latency=loop.test.rig.latency + seconds)
+        return RunningLoop(loop.test.replaced(rig=rig)).at(point and replace(point, lines=()))
+
+    try:
+        if late((1 - CLOSE) * estimate.value).stable and not late((1 + CLOSE) * estimate.value).stable:
+            return estimate
+        trials = [f * estimate.value for f in (1e-3, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0)]
+        return border(late, trials) if late(trials[0]).stable else Border(trials[0], estimate.frequency)
+    except BondloopError:
+        return estimate
+
+
+def _crossing(loop: RunningLoop, step: OneStep, curves: Curves) -> Border:
+    """Return the shortest delay that turns a locus of the open loop to 1."""
+    f, loci = curves.frequency, curves.loci
+    best = NOWHERE
+    for i in range(len(f) - 1):
+        for a in loci[i]:
+            b = loci[i + 1][np.argmin(np.abs(loci[i + 1] - a))]
+            if (abs(a) - 1) * (abs(b) - 1) > 0:
+                continue
+            at, value = _on_circle(loop, step, f[i], f[i + 1], a, b)
+            seconds = float(np.angle(value) % (2 * np.pi)) / (2 * np.pi * at)
+            if seconds < best.value:
+                best = Border(seconds, at)
+    return best if best.value < LONGEST else NOWHERE
+
+
+def _on_circle(
+    loop: RunningLoop, step: OneStep, low: float, high: float, a: complex, b: complex
+) -> tuple[float, complex]:
+    """Return where between two frequencies a locus has the size 1, and its value there."""
+    for _ in range(6):
+        share = (1 - abs(a)) / (abs(b) - abs(a)) if abs(b) != abs(a) else 0.5
+        middle = low + min(max(share, 0.05), 0.95) * (high - low)
+        loci = np.linalg.eigvals(_opened(loop, step, np.array([middle]))[0])
+        between = a + share * (b - a)
+        value = complex(loci[np.argmin(np.abs(loci - between))])
+        if abs(abs(value) - 1) < 1e-4:
+            break
+        if (abs(value) - 1) * (abs(a) - 1) > 0:
+            low, a = middle, value
+        else:
+            high, b = middle, value
+    return middle, value
+
+
+# -------------------------------------------------------------------- responses
+
+
+def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
+    """Return open loop and tracking over frequency, with many points where the loop is lively.
+
+    None where the coupling is continuous, so that there is no command at which to cut the loop open.
+    """
+    if not loop.commands:
+        return None
+    f = _grid(step)
+    response = step.response(f)
+    sensitivity = _sensitivity(loop, step, response)
+    opened = _loop_of(sensitivity)
+    size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
+    return Curves(f, np.linalg.eigvals(opened), np.asarray(size), _tracking(loop, step, response, f))
+
+
+def _sensitivity(
+    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
+    rows = [step.outputs.index(c) for c in loop.commands]
+    columns = [step.probes.index(c) for c in loop.commands]
+    return np.asarray(response[:, rows][:, :, columns])
+
+
+def _loop_of(sensitivity: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return the open loop: a disturbance of the commands comes back as S = 1/(1 - L), so L = 1 - 1/S."""
+    return np.asarray(np.eye(sensitivity.shape[1]) - np.linalg.inv(sensitivity))
+
+
+def _opened(loop: RunningLoop, step: OneStep, f: NDArray[np.float64]) -> NDArray[np.complex128]:
+    return _loop_of(_sensitivity(loop, step, step.response(f)))
+
+
+def _grid(step: OneStep) -> NDArray[np.float64]:
+    """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
+    nyquist = 0.5 / step.period
+    found = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 400 if len(step.states) < 150 else 20]
+    angle, width = np.abs(np.angle(found)), np.abs(np.log(np.abs(found))) + 1e-7
+    about = (angle[:, None] + width[:, None] * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])).ravel()
+    about = about / (2 * np.pi * step.period)
+    slow = about[about > 0].min(initial=nyquist)
+    low = min(max(0.1 * slow, 1e-4 * nyquist), 0.01 * nyquist)
+    few = 300 if len(step.states) < 150 else 60
+    grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, few), about])
+    return np.unique(grid[(grid >= low) & (grid < nyquist)])
+
+
+def _tracking(
+    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128], f: NDArray[np.float64]
+) -> NDArray[np.complex128]:
+    """Return actual per desired motion of each interface, for the signal by which it is moved most."""
+    columns = []
+    driven = [loop.driven(step, response, f, name) for name in loop.excitations()]
+    for want, have in zip(loop.desired, loop.actual, strict=True):
+        i, j = step.outputs.index(want), step.outputs.index(have)
+        moved = [d for d in driven if np.abs(d[:, i]).max() > 0]
+        if not moved:
+            return np.zeros((len(f), 0), dtype=complex)
+        most = max(moved, key=lambda d: float(np.abs(d[:, i]).max()))
+        size = np.abs(most[:, i])
+        columns.append(np.where(size > 0, most[:, j] / np.where(size > 0, most[:, i], 1.0), np.nan))
+    return np.stack(columns, axis=1)
+
+
+def _followed(curves: Curves) -> tuple[float, ...]:
+    bands = []
+    for column in curves.tracking.T:
+        off = ~(np.abs(column - 1) <= FOLLOWED)
+        first = int(np.argmax(off)) if off.any() else len(off)
+        bands.append(float(curves.frequency[first - 1]) if first else 0.0)
+    return tuple(bands)
+
+
+def _model_error(curves: Curves) -> Border:
+    """Return the smallest relative change of the actuators' response that makes the loop unstable.
+
+    A change of the response by a factor 1 + D, of any phase, does it where |D| = 1/|S - 1|, with S what becomes of
+    a disturbance of the commands: the small-gain theorem, which is sharp.
+    """
+    worst = int(np.argmax(curves.complementary))
+    size = float(curves.complementary[worst])
+    return Border(1 / size, float(curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE

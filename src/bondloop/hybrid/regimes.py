@@ -1,0 +1,118 @@
+"""The regimes of a loop that is not linear: stuck and sliding, in the play and out of it, limited and free.
+
+At some instants of the dry run the tick is linearised as it stands there. What is in force at an instant (which
+branch of every choice, which slope of every curve) makes its regime.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.errors import BondloopError
+from bondloop.program.one_step import OneStep, Point
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.running_loop import RunningLoop
+
+__all__ = ["Regime", "regimes"]
+
+FLAT = 1 / 3
+"""A curve counts as flat where its slope is below this share of the steepest that the run has seen."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """The loop in one regime.
+
+    Attributes
+    ----------
+    words
+        What is in force, as far as it differs from one regime to the other: "rig.specimen.friction flat".
+    step
+        One step of the loop there; of all instants of the regime the least stable.
+    point
+        Where that was.
+    share
+        Share of the instants looked at.
+    """
+
+    words: str
+    step: OneStep
+    point: Point
+    share: float
+
+    @property
+    def time(self) -> float:
+        """Of the instant, in s."""
+        return self.point.count * self.step.period
+
+
+def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
+    """Return the regimes at some points of a run, the least stable first."""
+    steps: list[tuple[Point, OneStep]] = []
+    for point in points:
+        try:
+            steps.append((point, loop.at(point)))
+        except BondloopError:
+            continue  # a slope that does not exist at just this instant
+    steepest: dict[str, float] = {}
+    for _, step in steps:
+        for name, slope in step.steepness.items():
+            steepest[name] = max(steepest.get(name, 0.0), slope)
+    varying = _varying([step for _, step in steps], steepest)
+    grouped: dict[str, list[tuple[Point, OneStep]]] = {}
+    for point, step in steps:
+        grouped.setdefault(_words(step, steepest, varying), []).append((point, step))
+    found = []
+    for words, members in grouped.items():
+        point, step = max(members, key=lambda m: m[1].growth)
+        found.append(Regime(words, step, point, len(members) / len(steps)))
+    return tuple(sorted(found, key=lambda r: -r.step.growth))
+
+
+def _element(name: str) -> str:
+    """Return the part of the test that a statement belongs to: its path without the last word and the stage."""
+    return re.sub(r"@\d+$", "", name).rpartition(".")[0] or name
+
+
+def _told(name: str) -> bool:
+    """Whether a statement is worth a word: of the rig or the structure, and not a later look at the same instant."""
+    return "@" not in name and name.startswith(("rig.", "numerical.", "measured."))
+
+
+def _pieces(step: OneStep) -> dict[str, tuple[int, ...]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for name, choice in step.branches:
+        if _told(name):
+            found[name] = (*found.get(name, ()), choice)
+    return found
+
+
+def _varying(steps: Sequence[OneStep], steepest: dict[str, float]) -> set[str]:
+    """Return the statements that are not the same at all instants."""
+    varying: set[str] = set()
+    first = _pieces(steps[0]) if steps else {}
+    for step in steps[1:]:
+        pieces = _pieces(step)
+        varying |= {n for n in {*pieces, *first} if pieces.get(n) != first.get(n)}
+    for name, most in steepest.items():
+        if _told(name) and any(s.steepness.get(name, most) < FLAT * most for s in steps):
+            varying.add(name)
+    return varying
+
+
+def _words(step: OneStep, steepest: dict[str, float], varying: set[str]) -> str:
+    pieces = _pieces(step)
+    words: dict[str, str] = {}
+    for name in sorted(varying):
+        element = _element(name)
+        if name in step.steepness and name in steepest:
+            flat = step.steepness[name] < FLAT * steepest[name]
+            words[element] = "flat" if flat else "steep"
+        elif name in pieces:
+            words.setdefault(element, f"on branch {''.join(map(str, pieces[name][:4]))}")
+    shown = [f"{element} {word}" for element, word in list(words.items())[:3]]
+    return " and ".join(shown) + (" ..." if len(words) > 3 else "")

@@ -1,0 +1,143 @@
+"""One step of a sampled loop whose delay lines are kept apart from its states.
+
+``x(k+1) = A x(k) + B y(k)``, ``w(k) = C x(k) + E y(k)`` and ``y_j(k) = w_s(k − m)`` with the source ``s``
+and the delay ``m`` of channel ``j``. Ten seconds at 4 kHz are one number here, not 40,000 states;
+`with_registers` writes chosen delay lines out as shift registers where a method wants them as states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    Matrix: TypeAlias = (
+        NDArray[np.float64]
+        | sparse.csr_array[np.float64]
+        | sparse.csc_array[np.float64]
+        | sparse.csr_matrix[np.float64]
+        | sparse.csc_matrix[np.float64]
+    )
+
+__all__ = ["DelayedStep", "dense_matrix", "with_registers"]
+
+
+@dataclass(frozen=True, eq=False)
+class DelayedStep:
+    """A linear step with delay lines.
+
+    Attributes
+    ----------
+    A, B, C, E
+        Matrices of the step, dense or sparse, of shapes (n, n), (n, p), (q, n) and (q, p).
+    sources
+        For each of the ``p`` channels ``y_j`` the number of the ``w`` that it reads, from 0.
+    delays
+        For each channel how many steps old that value is; 1 or more.
+
+    Examples
+    --------
+    ``x(k+1) = 0.5 x(k) + 0.25 x(k−3)``: one state, and a register of three places.
+
+    >>> one = np.ones((1, 1))
+    >>> step = DelayedStep(0.5 * one, 0.25 * one, one, 0 * one, sources=(0,), delays=(3,))
+    >>> step.states, step.places
+    (1, 3)
+    """
+
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    E: Matrix
+    sources: tuple[int, ...]
+    delays: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        n, p, q = self.A.shape[0], len(self.delays), self.C.shape[0]
+        shapes = {"A": (n, n), "B": (n, p), "C": (q, n), "E": (q, p)}
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise InputError(f"{name} has shape {getattr(self, name).shape}; {shape} fits the others")
+        if len(self.sources) != p or any(not 0 <= source < q for source in self.sources):
+            raise InputError(f"{p} delays need {p} sources from 0 to {q - 1}, not {self.sources}")
+        if any(delay < 1 for delay in self.delays):
+            raise InputError(f"a delay is 1 step or more, not {min(self.delays)}")
+
+    @property
+    def states(self) -> int:
+        """Number of states, without the delay lines."""
+        return int(self.A.shape[0])
+
+    @property
+    def lengths(self) -> dict[int, int]:
+        """Places of the register of each source that is read: its longest delay."""
+        longest: dict[int, int] = {}
+        for source, delay in zip(self.sources, self.delays, strict=True):
+            longest[source] = max(delay, longest.get(source, 0))
+        return longest
+
+    @property
+    def places(self) -> int:
+        """Places of all registers together."""
+        return sum(self.lengths.values())
+
+
+def dense_matrix(matrix: Matrix) -> NDArray[np.float64]:
+    """Return a matrix of a step as an array."""
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), float)
+
+
+def with_registers(step: DelayedStep, chosen: Collection[int] | None = None) -> DelayedStep:
+    """Return the same step with the delay lines of chosen sources written out as states.
+
+    The register of a source shifts once a step, ``r_0(k+1) = w(k)`` and ``r_i(k+1) = r_{i−1}(k)``, so that
+    ``y(k) = r_{m−1}(k)``: one register serves every channel that reads the source.
+
+    Parameters
+    ----------
+    step
+        The step; it is not changed.
+    chosen
+        Sources whose registers become states; all if None.
+
+    Returns
+    -------
+    DelayedStep
+        With sparse matrices, and only the channels of the other sources.
+    """
+    from scipy import sparse
+
+    lengths = {w: m for w, m in step.lengths.items() if chosen is None or w in chosen}
+    firsts = dict(zip(lengths, np.cumsum([0, *lengths.values()]).tolist(), strict=False))
+    places = sum(lengths.values())
+    written = [j for j, source in enumerate(step.sources) if source in lengths]
+    kept = [j for j, source in enumerate(step.sources) if source not in lengths]
+    A, B, C, E = (sparse.csc_array(matrix, dtype=np.float64) for matrix in (step.A, step.B, step.C, step.E))
+    q = C.shape[0]
+    read = [firsts[step.sources[j]] + step.delays[j] - 1 for j in written]
+    pick = sparse.csr_array(
+        (np.ones(len(written)), (range(len(written)), read)), shape=(len(written), places)
+    )
+    push = sparse.csr_array((np.ones(len(firsts)), (list(firsts.values()), list(firsts))), shape=(places, q))
+    starts = set(firsts.values())
+    inner = [i for i in range(places) if i not in starts]
+    shift = sparse.csr_array((np.ones(len(inner)), (inner, [i - 1 for i in inner])), shape=(places, places))
+    through = E[:, written] @ pick
+    above = sparse.hstack([A, B[:, written] @ pick])
+    below = sparse.hstack([push @ C, push @ through + shift])
+    return DelayedStep(
+        sparse.csr_array(sparse.vstack([above, below])),
+        sparse.csr_array(sparse.vstack([B[:, kept], push @ E[:, kept]])),
+        sparse.csr_array(sparse.hstack([C, through])),
+        sparse.csr_array(E[:, kept]),
+        tuple(step.sources[j] for j in kept),
+        tuple(step.delays[j] for j in kept),
+    )

@@ -1,0 +1,255 @@
+"""The characteristic function of a delayed step, fast at very many points of the complex plane.
+
+With ``G(z) = E + C (zI − A)⁻¹ B`` per channel (rows already picked by source) the eigenvalues of the step are
+the zeros of ``f(z) = det(I − diag(z^−m) G(z))``, with the eigenvalues of ``A`` as poles. ``A`` is decomposed
+once: where its eigenvectors are well conditioned ``G`` is a sum of residues; the defective rest (integrators
+in series, short registers) stays triangular and is solved by back-substitution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from bondloop.program.delayed_step import dense_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.delayed_step import DelayedStep
+
+__all__ = ["LoopTransfer", "loop_transfer"]
+
+_ILL = (1e9, 1e5, 1e3, 1e2)
+"""Condition numbers of an eigenvalue beyond which it stays in the triangular part, tried in this order."""
+
+_TRIANGULAR = 300
+"""States up to which all of them may stay there."""
+
+_GAP = 1e-6
+"""Eigenvalues nearer to each other are suspected of being defective, whatever their eigenvectors say."""
+
+_SAFE = 1e7
+"""Condition of the eigenvectors up to which residues keep enough digits."""
+
+_CHUNK = 1 << 21
+"""Numbers held at a time in one array: 32 MB of complex ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoopTransfer:
+    """Decomposed step: poles and residues, a triangular rest, feedthrough and delays.
+
+    Attributes
+    ----------
+    poles
+        All eigenvalues of ``A``, those of the triangular part first.
+    T, B, C
+        Triangular part of ``A`` with its columns and rows of ``B`` and ``C``.
+    residues
+        One row of p·p numbers for each of the remaining poles.
+    E
+        Feedthrough (p, p).
+    delays
+        Delay of each channel in steps.
+    """
+
+    poles: NDArray[np.complex128]
+    T: NDArray[np.complex128]
+    B: NDArray[np.complex128]
+    C: NDArray[np.complex128]
+    residues: NDArray[np.complex128]
+    E: NDArray[np.float64]
+    delays: NDArray[np.float64]
+
+    def __call__(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """``f(z)`` and ``f′(z)/f(z)``; inside the circle ``f`` is scaled to stay finite."""
+        value, slope = np.empty_like(z), np.empty_like(z)
+        for part in self._chunks(z.size):
+            value[part], slope[part] = self._evaluate(z[part])
+        return value, slope
+
+    def _chunks(self, size: int) -> Iterator[slice]:
+        p = len(self.delays)
+        width = max(self.poles.size, p * p, 2 * len(self.T) * p, 1)
+        length = max(_CHUNK // width, 1)
+        if len(self.T) > 8:  # back-substitution passes over its block again and again: keep it in the cache
+            length = max(min(length, 65536 // (len(self.T) * p)), 64)
+        return (slice(first, first + length) for first in range(0, size, length))
+
+    def _evaluate(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        G, dG = self.transfer(z)
+        m = self.delays
+        log = np.log(z)
+        # Rows are scaled by z^m inside the circle, where z^−m would overflow; f'/f does not see the scaling,
+        # as (D M)⁻¹ D N = M⁻¹ N.
+        inside = (log.real < 0)[:, None]
+        power = np.exp(np.where(inside, 1, -1) * m * log[:, None])
+        one, late = np.where(inside, power, 1), np.where(inside, 1, power)
+        N = late[:, :, None] * (dG - (m / z[:, None])[:, :, None] * G)
+        if len(m) == 1:
+            value = one[:, 0] - late[:, 0] * G[:, 0, 0]
+            return value, -N[:, 0, 0] / np.where(value == 0, 1e-300, value)
+        M = -late[:, :, None] * G
+        index = np.arange(len(m))
+        M[:, index, index] += one
+        try:
+            slope = -np.trace(np.linalg.solve(M, N), axis1=1, axis2=2)
+        except np.linalg.LinAlgError:  # exactly on an eigenvalue: step aside by less than its own rounding
+            return self._evaluate(z * (1 + 1e-15 * (3 + 2j)))
+        return np.linalg.det(M), slope
+
+    def transfer(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+        """``G`` and ``dG/dz``, of shape (points, p, p)."""
+        p, k = len(self.delays), len(self.T)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            inverse = 1 / (z[:, None] - self.poles[k:])
+        G = (inverse @ self.residues).reshape(z.size, p, p) + self.E
+        inverse *= inverse
+        dG = -(inverse @ self.residues).reshape(z.size, p, p)
+        if k:
+            X = self._solved(z, np.repeat(self.B[:, None, :], z.size, axis=1))
+            G += np.tensordot(self.C, X, 1).transpose(1, 0, 2)
+            dG -= np.tensordot(self.C, self._solved(z, X), 1).transpose(1, 0, 2)
+        return G, dG
+
+    def _solved(self, z: NDArray[np.complex128], right: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """``(zI − T)⁻¹`` times a right-hand side of shape (k, points, p), from the last row upwards."""
+        X = np.empty_like(right)
+        flat = X.reshape(len(X), -1)
+        for i in range(len(X) - 1, -1, -1):
+            row = right[i] + (self.T[i, i + 1 :] @ flat[i + 1 :]).reshape(right[i].shape)
+            X[i] = row / (z - self.T[i, i])[:, None]
+        return X
+
+
+def loop_transfer(step: DelayedStep) -> LoopTransfer | None:
+    """Decompose a step; of its channels only those that are read and fed remain.
+
+    None where a large ``A`` is defective throughout, and back-substitution at every point would take minutes.
+    """
+    from scipy import linalg
+
+    A, B, C, E = (dense_matrix(each) for each in (step.A, step.B, step.C, step.E))
+    C, E = C[list(step.sources)], E[list(step.sources)]
+    used = np.flatnonzero((abs(B).sum(0) + abs(E).sum(0) > 0) & (abs(C).sum(1) + abs(E).sum(1) > 0))
+    B, C, E = B[:, used], C[used], E[np.ix_(used, used)]
+    delays = np.array(step.delays, float)[used]
+    if not len(A):
+        return _assembled(
+            A.astype(complex), B.astype(complex), C.astype(complex), np.zeros(0, complex), E, delays
+        )
+    # Balanced as a loop, inputs and outputs included: balanced alone, two integrators in series would be
+    # scaled until the link between them falls below rounding.
+    _, (scale, _) = linalg.matrix_balance(np.block([[A, B], [C, E]]), permute=False, separate=True)
+    states, channels = scale[: len(A)], scale[len(A) :]
+    A, B = A * states / states[:, None], B * channels / states[:, None]
+    C, E = C * states / channels[:, None], E * channels / channels[:, None]
+    for T, top, front, modes in _partings(A, B, C):
+        return _assembled(T, top, front, modes, E, delays)
+    if len(A) > _TRIANGULAR:
+        return None
+    T, Q = linalg.schur(A, output="complex")
+    return _assembled(T, Q.conj().T @ B, C @ Q, np.zeros(0, complex), E, delays)
+
+
+def _assembled(
+    T: NDArray[np.complex128],
+    B: NDArray[np.complex128],
+    C: NDArray[np.complex128],
+    modes: NDArray[np.complex128],
+    E: NDArray[np.float64],
+    delays: NDArray[np.float64],
+) -> LoopTransfer:
+    k, p = len(T), len(delays)
+    residues = (C.T[k:, :, None] * B[k:, None, :]).reshape(len(modes), p * p)
+    return LoopTransfer(
+        np.concatenate([np.diag(T), modes]), T, B[:k].copy(), C[:, :k].copy(), residues, E, delays
+    )
+
+
+_Parting: TypeAlias = (
+    "tuple[NDArray[np.complex128], NDArray[np.complex128], NDArray[np.complex128], NDArray[np.complex128]]"
+)
+
+
+def _partings(A: NDArray[np.float64], B: NDArray[np.float64], C: NDArray[np.float64]) -> Iterator[_Parting]:
+    """Triangular part, B, C and modes, in the basis of both, with ever fewer eigenvalues as modes.
+
+    The eigenvalues that are left triangular belong to the subspace orthogonal to the left eigenvectors of the
+    modes. Only partings that give ``G`` to eight digits are handed out.
+    """
+    from scipy import linalg
+
+    n = len(A)
+    eigenvalues, *vectors = linalg.eig(A, left=True, right=True)
+    values = eigenvalues.astype(np.complex128)
+    left, right = vectors
+    with np.errstate(divide="ignore"):
+        condition = 1 / np.abs(np.einsum("ij,ij->j", left.conj(), right))
+    condition[_gaps(values) < _GAP] *= 1e4
+    # Beside the poles that nearly coincide a defect shows, if there is one.
+    points = values[np.argsort(_gaps(values))[:8]] + 1e-5 * np.exp(0.8j)
+    points = np.append(points, np.exp(1j * np.array([0.02, 0.4, 1.5, 3.0])))
+    tried = -1
+    for ill in _ILL:
+        mode = condition <= ill
+        k = n - int(mode.sum())
+        if k in (tried, n):
+            continue
+        tried = k
+        space = np.linalg.qr(left[:, mode], mode="complete")[0][:, n - k :] if k else np.zeros((n, 0))
+        basis = np.concatenate([space, right[:, mode]], axis=1).astype(complex)
+        try:
+            inverse = np.linalg.inv(basis)
+        except np.linalg.LinAlgError:
+            continue
+        if not np.linalg.norm(basis) * np.linalg.norm(inverse) < _SAFE * n:
+            continue
+        T = np.zeros((0, 0), complex)
+        if k:
+            T, Q = linalg.schur(inverse[:k] @ (A @ space), output="complex")
+            basis[:, :k], inverse[:k] = space @ Q, Q.conj().T @ inverse[:k]
+        if all(_solves(z, A, B, C, T, values[mode], basis, inverse) for z in points):
+            yield T, inverse @ B.astype(complex), C.astype(complex) @ basis, values[mode]
+
+
+def _solves(
+    z: complex,
+    A: NDArray[np.float64],
+    B: NDArray[np.float64],
+    C: NDArray[np.float64],
+    T: NDArray[np.complex128],
+    modes: NDArray[np.complex128],
+    basis: NDArray[np.complex128],
+    inverse: NDArray[np.complex128],
+) -> bool:
+    """Whether a parting solves ``(zI − A) X = B``, from the correction that its own residual asks for."""
+    from scipy import linalg
+
+    def solution(right: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        y = inverse @ right
+        k = len(T)
+        if k:
+            y[:k] = linalg.solve_triangular(z * np.eye(k) - T, y[:k])
+        y[k:] /= (z - modes)[:, None]
+        return basis @ y
+
+    X = solution(B.astype(complex))
+    correction = C @ solution(B - (z * X - A @ X))
+    # The loop is balanced: next to the 1 of det(1 − …) an entry below 1e-11 is nothing, whatever its digits.
+    return bool((np.abs(correction) <= 1e-8 * np.abs(C) @ np.abs(X) + 1e-11).all())
+
+
+def _gaps(values: NDArray[np.complex128]) -> NDArray[np.float64]:
+    """Distance of each value to the next one in the order of the real, or of the imaginary parts."""
+    gaps = np.full(values.size, np.inf)
+    for part in (values.real, values.imag):
+        order = np.argsort(part)
+        step = np.abs(np.diff(values[order]))
+        gaps[order[1:]] = np.minimum(gaps[order[1:]], step)
+        gaps[order[:-1]] = np.minimum(gaps[order[:-1]], step)
+    return gaps

@@ -1,0 +1,179 @@
+"""Value and slopes of an expression at a point, for the linear analysis of what runs.
+
+The slopes are those of the piece in force: of a `select` the branch that is taken, of ``fmin`` and ``fmax`` the
+operand that counts. A function that goes in steps has no slope worth the name: ``floor``, the staircase of a
+converter, counts with the gain 1 that it has on average, and what jumps (``sign``, a relay) is noted, so that
+nobody takes its slope of zero for a loop that is open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Literal
+
+from bondloop.program.calculus import partials
+from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var, apply, evaluate
+
+__all__ = ["Bend", "Slopes"]
+
+Bend = Literal["smooth", "piecewise", "quantiser", "step"]
+"""How an expression departs from a straight line: curved, in straight pieces, as a staircase with the right
+mean slope, by a jump."""
+
+Pairs = list[tuple[int, float]]
+Found = tuple[float, Pairs, bool]
+
+
+class Slopes:
+    """Evaluates expressions with their slopes, and notes what is not linear on the way.
+
+    Parameters
+    ----------
+    values
+        The value of every variable; read, never written.
+    columns
+        The number of every variable that moves with the states; the others are constants here.
+    bent
+        Numbers of variables that are not linear in the states.
+
+    Attributes
+    ----------
+    bends
+        How the expressions evaluated since `begin` depart from straight lines.
+    branches
+        Which piece was in force at every bend of the whole walk, with the statement's name, in order: equal
+        lists, equal regimes.
+    """
+
+    def __init__(self, values: Mapping[Var, float], columns: Mapping[Var, int], bent: set[int]) -> None:
+        self.values, self.columns, self.bent = values, columns, bent
+        self.bends: set[Bend] = set()
+        self.branches: list[tuple[str, int]] = []
+        self._statement = ""
+
+    def begin(self, statement: str) -> None:
+        """Begin a new statement, by the name of its target."""
+        self.bends = set()
+        self._statement = statement
+
+    def of(self, expr: Expr) -> Found:
+        """Return value, slopes by number (a number may come twice: add them), and whether it is bent."""
+        if type(expr) is Var:
+            column = self.columns.get(expr)
+            if column is None:
+                return self.values[expr], [], False
+            return self.values[expr], [(column, 1.0)], column in self.bent
+        if type(expr) is Const:
+            return expr.value, [], False
+        assert isinstance(expr, Op)
+        name = expr.name
+        if name == "add":
+            total, pairs, bent = self.of(expr.args[0])
+            for a in expr.args[1:]:
+                value, more, crooked = self.of(a)
+                total += value
+                pairs = pairs + more
+                bent = bent or crooked
+            return total, pairs, bent
+        if name == "neg":
+            value, pairs, bent = self.of(expr.args[0])
+            return -value, [(j, -s) for j, s in pairs], bent
+        if name == "mul":
+            return self._times(expr)
+        if name == "div":
+            return self._over(expr)
+        if name == "select":
+            return self._select(expr)
+        return self._function(name, expr)
+
+    def _times(self, expr: Op) -> Found:
+        x, dx, bent_x = self.of(expr.args[0])
+        y, dy, bent_y = self.of(expr.args[1])
+        if dx and dy:
+            self.bends.add("smooth")
+            return x * y, [*((j, s * y) for j, s in dx), *((j, s * x) for j, s in dy)], True
+        pairs = [(j, s * y) for j, s in dx] if dx else [(j, s * x) for j, s in dy]
+        return x * y, pairs, bent_x or bent_y
+
+    def _over(self, expr: Op) -> Found:
+        x, dx, bent_x = self.of(expr.args[0])
+        y, dy, bent_y = self.of(expr.args[1])
+        value = x / y
+        pairs = [(j, s / y) for j, s in dx]
+        if dy:
+            self.bends.add("smooth")
+            return value, pairs + [(j, -s * value / y) for j, s in dy], True
+        return value, pairs, bent_x or bent_y
+
+    def _select(self, expr: Op) -> Found:
+        condition, if_true, if_false = expr.args
+        chosen = bool(self._condition(condition))
+        value, pairs, bent = self.of(if_true if chosen else if_false)
+        if not self._moves(condition):
+            return value, pairs, bent
+        self.branches.append((self._statement, int(chosen)))
+        jump = not (self._moves(if_true) or self._moves(if_false))
+        if jump:  # a relay: two levels, and nothing but a jump between them
+            try:
+                jump = evaluate(if_true, self.values) != evaluate(if_false, self.values)  # type: ignore[arg-type]
+            except (ZeroDivisionError, ValueError, OverflowError):
+                jump = True
+            if not jump:
+                return value, pairs, bent
+        self.bends.add("step" if jump else "piecewise")
+        return value, pairs, True
+
+    def _condition(self, expr: Expr) -> float:
+        return evaluate(expr, self.values)  # type: ignore[arg-type]
+
+    def _moves(self, expr: Expr) -> bool:
+        if type(expr) is Var:
+            return expr in self.columns
+        return isinstance(expr, Op) and any(self._moves(a) for a in expr.args)
+
+    def _function(self, name: str, expr: Op) -> Found:
+        found = [self.of(a) for a in expr.args]
+        numbers = [value for value, _, _ in found]
+        value = float(apply(name, numbers))
+        bent = any(b for _, _, b in found)
+        if not any(pairs for _, pairs, _ in found):
+            return value, [], bent
+        if name == "floor":
+            self.bends.add("quantiser")
+            return value, found[0][1], True
+        if name in COMPARISONS or name in LOGIC or name == "sign":
+            self.branches.append((self._statement, int(value)))
+            self.bends.add("step")
+            return value, [], True
+        if name in ("fmin", "fmax"):
+            first = (numbers[0] <= numbers[1]) == (name == "fmin")
+            self.branches.append((self._statement, int(first)))
+            self.bends.add("piecewise")
+            return value, found[0 if first else 1][1], True
+        if name == "fabs":
+            side = math.copysign(1.0, numbers[0]) if numbers[0] else 0.0
+            self.branches.append((self._statement, int(side)))
+            self.bends.add("piecewise")
+            return value, [(j, s * side) for j, s in found[0][1]], True
+        self.bends.add("smooth")
+        return value, self._chain(name, found), True
+
+    def _chain(self, name: str, found: Sequence[Found]) -> Pairs:
+        """Slopes of a curved function by the rules of `program.calculus`, at numbers."""
+        operands, rules = _rules(name, len(found))
+        values = {v: value for v, (value, _, _) in zip(operands, found, strict=True)}
+        result: Pairs = []
+        for v, (_, pairs, _) in zip(operands, found, strict=True):
+            if pairs and v in rules:
+                slope = evaluate(rules[v], values)
+                result += [(j, slope * s) for j, s in pairs]
+        return result
+
+
+@cache
+def _rules(name: str, count: int) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
+    """Return operands of a function, and its partial derivatives as expressions of them."""
+    operands = tuple(Var(f"operand[{i}]") for i in range(count))
+    return operands, partials(Op(name, operands))
