@@ -262,7 +262,7 @@ def _tell_dry(name: str, made: Prepared, as_json: bool) -> None:
             }
         )
         return
-    print("the check has passed" if made.passed else "the check has NOT passed")
+    print(f"the check has {'passed' if made.passed else 'NOT passed'}: {made.verdict}")
     print(f"{made.steps:,} ticks at {made.test.rate:,.6g} Hz over {options.link}; built, nothing started")
     print(f"loop {made.loop}")
     if made.rig is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from bondloop.hybrid.dry_run import Disturbance
 from bondloop.hybrid.lags import TINY, away_from_origin
 from bondloop.safety import cause_words
@@ -33,6 +35,9 @@ SAMPLES, DELAY = 2.0, 2e-3
 HIDDEN = 3.0
 """Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that beat
 with one another do not come near it."""
+
+ROUNDS = 5.0
+"""Times that a motion must have gone round the loop in the dry run before its dying away says something."""
 
 AGAIN = 5.0
 """How much larger than the first a repetition that leaves its limits must be to count as growth."""
@@ -144,6 +149,15 @@ def _hidden(check: Check) -> list[Finding]:
     known = check.step.spectrum.outside is not None
     grown = [d for d in check.dry_run.disturbances if d.ratio > (HIDDEN if known else 1.0)]
     if not grown and not known:
+        longest = max(check.step.step.delays, default=0) * check.step.period
+        quiet = check.curves is not None and float(np.abs(check.curves.loci).max(initial=0.0)) < 1
+        if not quiet and check.dry_run.seconds < ROUNDS * longest:
+            text = (
+                f"{check.step.spectrum.note} That is not enough to know, and a dry run of "
+                f"{check.dry_run.seconds:.3g} s is too short to see what comes back after {longest:.3g} s; check it with "
+                f"seconds={ROUNDS * longest:.3g}, reduce the model, or shorten the delay"
+            )
+            return [Finding("stop", text, "it cannot be analysed")]
         text = f"{check.step.spectrum.note} None of them grows, and a knock dies away in the dry run"
         return [Finding("care", text, "not all eigenvalues are known")]
     if not grown:

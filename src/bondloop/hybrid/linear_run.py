@@ -119,7 +119,7 @@ def linear_run(
         windows=windows,
         window=length * test.period,
         error=tuple(np.where(motion > 0, error / np.where(motion > 0, motion, 1.0), np.nan).tolist()),
-        disturbances=() if message else _knocked(loop, step, steps, [place[n] for n in names], actual),
+        disturbances=() if message else _knocked(loop, step, steps, [place[n] for n in names], [*desired, *actual]),
         backend="its one step, without noise",
     )
 

@@ -343,8 +343,8 @@ def _tracking(
         if not moved:
             return np.zeros((len(f), 0), dtype=complex)
         most = max(moved, key=lambda d: float(np.abs(d[:, i]).max()))
-        size = np.abs(most[:, i])
-        columns.append(np.where(size > 0, most[:, j] / np.where(size > 0, most[:, i], 1.0), np.nan))
+        moves = np.abs(most[:, i]) > 1e-30 * np.abs(most[:, i]).max()
+        columns.append(np.where(moves, most[:, j] / np.where(moves, most[:, i], 1.0), np.nan))
     return np.stack(columns, axis=1)
 
 

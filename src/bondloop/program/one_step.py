@@ -246,7 +246,10 @@ def one_step(
     given = len(order)
     order += [-1 - walk.probe_columns[v] for v in probes.values()]
     full = full[:, order]
-    sources, delays = tuple(s for s, _ in walk.pops), tuple(m for _, m in walk.pops)
+    # A command that is held goes into its delay line at every substep: one value, one source.
+    same: dict[int | None, int] = {}
+    first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
+    sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
     core = [i for i, v in enumerate(walk.states) if not v.name.startswith(beside)]
     kept, lines = _acting(full[:, :given], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]

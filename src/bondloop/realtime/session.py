@@ -151,7 +151,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
     own = [Path(d) for d in drivers]
     loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
-    return Prepared(test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed)
+    return Prepared(test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict)
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ class Prepared:
         The executables; None where no rig is started.
     table
         Tabulated signals, one row a tick; None if there are none.
-    passed
-        Whether the check has passed.
+    passed, verdict
+        Whether the check has passed, and what it said.
     """
 
     test: HybridTest
@@ -180,6 +180,7 @@ class Prepared:
     rig: Path | None
     table: NDArray[np.float64] | None
     passed: bool
+    verdict: str = ""
 
     def run(self, record: str | Path | None = None, live: Callable[[Live], None] | None = None) -> Run:
         """Start everything, wait, and return what was recorded; arguments as in `run_realtime`."""
