@@ -92,7 +92,7 @@ def outcome(drawn: Drawn) -> Outcome:
     steps = round(drawn.seconds * test.rate) + 1
     inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
     run = runner.run(steps, inputs)
-    left = _left(run)
+    left = _left(run) or _beyond(test, run)
     if left:
         return Outcome("left limits", left, run.steps)
     free = _Free(drawn, _tabled(test), run)
@@ -169,6 +169,18 @@ def _left(run: Result) -> str:
     cause = run.channels.get("interlock.cause")
     if cause is not None and cause.any():
         return f"the interlock tripped at t = {run.time[int(np.argmax(cause != 0))]:.4g} s"
+    return ""
+
+
+def _beyond(test: HybridTest, run: Result) -> str:
+    """Say where a run asks more than a tenth beyond what an actuator can do; nothing if it does not."""
+    names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
+    actuators = test.rig.actuator_list()
+    for i, actuator in enumerate(actuators):
+        for word, most in getattr(actuator, "capacity", {}).items():
+            channel = names[word] + (f"[{i}]" if len(actuators) > 1 else "")
+            if np.abs(run.channels[channel]).max() > 1.1 * most:
+                return f"{channel} is beyond the actuator"
     return ""
 
 

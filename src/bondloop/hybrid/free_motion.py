@@ -99,10 +99,12 @@ class FreeMotion:
         """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
         if self.last < LASTING:
             return False
-        ratio = self.last / max(self.first, 1e-300)
         if not math.isfinite(self.expected):
-            return ratio > 0.5
-        return ratio > max(math.exp(0.4 * self.expected * 0.85 * self.seconds), 0.05) and ratio > 0.7
+            return self.last / max(self.first, 1e-300) > 0.5
+        n = len(self.levels)
+        middle = float(self.levels[3 * n // 8 : 5 * n // 8 + 1].mean())
+        # From the middle to the end it should have faded for nearly half of the time.
+        return self.last / max(middle, 1e-300) > max(0.7, math.exp(0.4 * self.expected * 0.45 * self.seconds))
 
 
 class _Levels:
@@ -178,7 +180,7 @@ def free_motion(
         total, count = total + (rms**2).sum(axis=1), count + rms.shape[1]
         if not result.finished:  # pragma: no cover - the dry run has gone to its end
             break
-    own = measure.floored(np.sqrt(total / max(count, 1)), test)[:, None]
+    own = np.sqrt(total / max(count, 1))[:, None]
     for k in range(STAGES):
         faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
         rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
@@ -227,6 +229,7 @@ def _followed(
         rms = measure.rms(motion)
         if not levels and rms.shape[1]:  # what the run left at rest is measured by the knock
             own = np.where(own > 0.01 * rms[:, :1], own, rms[:, :1])
+            own = measure.floored(own[:, 0], test)[:, None]
             own = np.where(own > 0, own, 1.0)
         levels += np.sqrt(np.mean((rms / own) ** 2, axis=0)).tolist()
         whole = measure.rms({name: channels[-1][name][:n] for name in measure.names}) if noisy else rms
