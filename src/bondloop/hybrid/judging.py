@@ -198,6 +198,7 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
     unheld = (nowhere and not chatters) or (free.last > HARMLESS and not adapts)
     unheld = unheld and starts_loose and not check.own and not fading
     mostly = sum(r.share for r in loose) > 0.5 and any(d.ratio > 1.2 for d in ran.disturbances)
+    mostly = mostly and free.last > HARMLESS
     coarse = max(steps, key=lambda s: s.spectral_radius, default=None)
     if coarse is not None and coarse.spectral_radius > COARSE and (adapts or not chatters):
         text = (
