@@ -40,6 +40,9 @@ INSTANTS = 12
 LARGE = 600
 """States beyond which the loop is not explained by its poles without sampling, and no change is tried out."""
 
+LONG = 50_000
+"""Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
+
 GENTLE = 0.05
 """Share of the knock for a controller that adapts. One whose gains are products of measured motions (MCS) gets none:
 it would take a blow a thousand times harder than the structure does."""
@@ -226,7 +229,7 @@ def _moved(found: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehears
         again = Rehearsal(unbounded, rehearsal.steps)
         free = free_motion(unbounded, again, push, peak, growths, frequency, gentle)
     ran = replace(ran, free=free)
-    if loop.adapted:
+    if loop.adapted and rehearsal.steps <= LONG:
         levels, why = repeated(test, rehearsal)
         ran = replace(ran, repetitions=levels, given_up=why)
     return replace(found, dry_run=ran)

@@ -37,6 +37,9 @@ WINDOWS = 48
 KNOCK = 0.01
 """Size of the disturbance, as a share of the motion's peak (or of the limit, where nothing moves)."""
 
+FOLLOWED = 30_000
+"""Ticks for which a disturbance is followed."""
+
 FLOOR = 1e-12
 """Motions in m below this are nothing."""
 
@@ -252,9 +255,9 @@ def disturbed(
         if not rehearsal.to(start):
             break
         there = rehearsal.runner.snapshot()
-        sized = calibrated(test, rehearsal, there, push, aim, max(200, (steps - start) // 6))
+        sized = calibrated(test, rehearsal, there, push, aim, min(max(200, (steps - start) // 6), 4000))
         if sized:
-            found.append(_twin(test, rehearsal, there, sized, steps))
+            found.append(_twin(test, rehearsal, there, sized, min(steps, start + FOLLOWED)))
     return tuple(found)
 
 

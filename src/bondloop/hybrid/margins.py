@@ -21,7 +21,7 @@ __all__ = ["Border", "Curves", "Margins", "curves_of", "margins"]
 FOLLOWED = 0.05
 """Relative error up to which a motion counts as followed."""
 
-FACTORS = (1.0, 1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 3.0, 5.0, 10.0)
+FACTORS = (1.0, 1.1, 1.25, 1.6, 2.5, 5.0, 10.0)
 """Factors that are tried; what stands ten times as much is not near anything."""
 
 SHORT = 20.0
