@@ -215,19 +215,19 @@ def _moved(found: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehears
     if not ran.completed or ran.tripped is not None:
         return found
     steps = [s for s in (step, *(r.step for r in found.regimes)) if s is not None]
-    slowest = max(steps, key=lambda s: s.growth, default=None)
     push = {} if step is None else knock(test, step, loop.forces)
     peak = float(ran.windows.max(initial=0.0)) or 1e-6
     growths = tuple(s.growth for s in steps)
-    frequency = 5.0 if slowest is None else slowest.frequency
+    frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
+    slow = min((s.slowest for s in steps), default=1.0)
     gentle = 0.0 if test.design.gains else GENTLE if loop.adapted else 1.0
-    free = free_motion(test, rehearsal, push, peak, growths, frequency, gentle)
+    free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, gentle)
     if free.ended:  # a limit in the way of the knock says nothing of growth: once more with a small one
-        free = free_motion(test, rehearsal, push, peak, growths, frequency, 0.1 * gentle)
+        free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, 0.1 * gentle)
     if free.ended:  # and a structure that nothing holds may drift out of its limits: once more without them
         unbounded = test.replaced(limits=None, interlock=None)
         again = Rehearsal(unbounded, rehearsal.steps)
-        free = free_motion(unbounded, again, push, peak, growths, frequency, gentle)
+        free = free_motion(unbounded, again, push, peak, growths, slow, frequency, gentle)
     ran = replace(ran, free=free)
     if loop.adapted and rehearsal.steps <= LONG:
         levels, why = repeated(test, rehearsal)

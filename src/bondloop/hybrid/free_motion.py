@@ -147,6 +147,7 @@ def free_motion(
     push: Mapping[str, float],
     peak: float,
     growths: tuple[float, ...],
+    slow: float,
     frequency: float,
     share: float = 1.0,
 ) -> FreeMotion:
@@ -161,13 +162,14 @@ def free_motion(
     peak
         Largest displacement of the run, in m.
     growths
-        Growth in 1/s of the slowest motion in every regime.
+        Growth in 1/s of the least stable motion in every regime.
+    slow
+        Rate in 1/s of the slowest motion: it sets for how long it is followed.
     frequency
-        In Hz, of the slowest motion: it sets the windows.
+        In Hz, of the least stable motion: it sets the windows.
     share
         Of the knock that is given.
     """
-    slow = min((abs(g) for g in growths if g), default=1.0)
     expected = max(growths) if growths and max(growths) < 0 else math.nan
     seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
     window = max(8, round(seconds / test.period))

@@ -207,7 +207,9 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
             "sample faster"
         )
         return [Finding("stop", text, "the time step is too long")]
-    if free.grew or free.lasts or unheld or (mostly and not check.own):
+    # Gains that are never at rest hunt for ever where there is friction; the excited motion is what counts for them.
+    wanders = (free.grew or free.lasts) and (not test.design.gains or bool(free.ended))
+    if wanders or unheld or (mostly and not check.own):
         fate = "grows" if free.grew else "goes on by itself"
         text = (
             f"after the excitation has ended the motion {fate}: {free.last:.2g} of the run's own after "

@@ -135,6 +135,13 @@ class OneStep:
         return float(np.log(radius)) / self.period if radius else -np.inf
 
     @property
+    def slowest(self) -> float:
+        """Rate [1/s] of the motion that changes most slowly, up or down; those at rest are left out."""
+        lively = np.abs(self.eigenvalues)
+        rates = np.abs(np.log(lively[lively > 1e-3])) / self.period
+        return float(rates.min(initial=np.inf)) if len(rates) else 1.0
+
+    @property
     def stable(self) -> bool:
         """Whether nothing grows."""
         return self.spectral_radius <= 1 + MARGIN and not self.spectrum.outside
