@@ -1,6 +1,7 @@
 """Does the check tell the truth? Drawn tests are checked, then run and judged. Prints tables in Markdown.
 
-Run: python benchmarks/check.py (--cases 20000, two hours on two cores; --first SEED; --minutes N; --without-papers)
+Run: python benchmarks/check.py (--cases 20000, two hours on two cores; --first SEED; --minutes N;
+--without-papers)
 """
 
 import argparse

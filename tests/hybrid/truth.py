@@ -43,15 +43,15 @@ COST = 6e7
 KICK, LEAST = 0.3, 1e-3
 """Size of the kick against the run's own motion; a run below this share of its limit has no motion."""
 GENTLE = 0.05
-"""Share of the kick for a controller that adapts: a blow of one sample is no part of any run, and gains that are
-products of measured motions take it a thousand times harder than the structure does."""
+"""Share of the kick for a controller that adapts: a blow of one sample is no part of any run, and gains that
+are products of measured motions take it a thousand times harder than the structure does."""
 SPARSE = 7
 """In long blocks one tick in so many is recorded: a prime, so that hardly any oscillation looks at rest."""
 GROWN, GONE, FLOOR = 5.0, 1e-5, 1e-10
 """Levels against the run's own: clearly larger; clearly dying out; nothing left but rounding."""
 SMALL, OWN = 0.05, 0.8
-"""A motion that goes on by itself is harmless up to the one, and as large as the run's own from the other; between
-them it is neither growth nor a test that ran well."""
+"""A motion that goes on by itself is harmless up to the one, and as large as the run's own from the other;
+between them it is neither growth nor a test that ran well."""
 EARLY = 20_000
 """Ticks before which a motion that is not linear may be gone and come back."""
 LONG = 300_000

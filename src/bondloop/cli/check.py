@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
 from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import Check, Stability
 
 __all__ = ["check"]
 
@@ -28,25 +31,28 @@ def check(
 ) -> None:
     """Check a test before anything moves: stability, dry run, margins; exit with 1 if it should not run."""
     test, module = find_test(source, settings or [])
-    if not hasattr(test, "check"):
-        raise InputError(f"{short_name(source)} is a plain simulation: it has no rig and no loop to check")
-    from bondloop.hybrid import HybridTest
-
-    if isinstance(test, HybridTest):
-        length = seconds if seconds is not None else getattr(module, "SECONDS", None)
-        found: Any = test.check(length)
-    else:
-        found = test.check()
+    answer = _checked(test, seconds if seconds is not None else getattr(module, "SECONDS", None), source)
     if figure is not None:
-        if not hasattr(found, "plot"):
+        if not hasattr(answer, "plot"):
             raise InputError(f"{short_name(source)}: a pseudo-dynamic test's check has no figure")
-        found.plot(figure)
+        answer.plot(figure)
     if as_json:
         files = {} if figure is None else {"figure": str(figure)}
-        print_json({"test": short_name(source), **found.to_dict(), **files})
+        print_json({"test": short_name(source), **answer.to_dict(), **files})
     else:
-        print(found)
+        print(answer)
         if figure is not None:
             print(f"wrote {figure}")
-    if not found.passed:
+    if not answer.passed:
         raise typer.Exit(1)
+
+
+def _checked(test: object, seconds: float | None, source: str) -> Check | Stability:
+    """Check a test of either kind; only one that runs in real time has a length."""
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest
+
+    if isinstance(test, HybridTest):
+        return test.check(seconds)
+    if isinstance(test, PseudoDynamicTest):
+        return test.check()
+    raise InputError(f"{short_name(source)} is a plain simulation: it has no rig and no loop to check")

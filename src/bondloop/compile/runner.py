@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.expr import Var
-
     from bondloop.program.tick import Tick
 
 __all__ = ["Backend", "Result", "Runner", "Snapshot", "Status"]

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid.dry_run import DryRun, Rehearsal, disturbed, dry_run, knock
+from bondloop.hybrid.disturbance import disturbed, knock
+from bondloop.hybrid.dry_run import DryRun, dry_run
+from bondloop.hybrid.finding import Finding
 from bondloop.hybrid.free_motion import free_motion, repeated
-from bondloop.hybrid.judging import Finding, judged
-from bondloop.hybrid.lags import Lag, away_from_origin, closed_loop, lags, structure, unstable
+from bondloop.hybrid.judging import judged
+from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
-from bondloop.hybrid.margins import Curves, Margins, curves_of, margins
+from bondloop.hybrid.loop_curves import Curves, curves_of
+from bondloop.hybrid.margins import Margins, margins
 from bondloop.hybrid.regimes import Regime, regimes
+from bondloop.hybrid.rehearsal import Rehearsal
 from bondloop.hybrid.remedy import Change, smallest_change
-from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.program.tick import statements
 from bondloop.rigs.rig_tick import MEASURED
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
@@ -24,12 +28,14 @@ from bondloop.substructure.assumptions import Assumptions, check_assumptions
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
+    from bondloop.hybrid.finding import Level
+    from bondloop.hybrid.lags import Lag
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
 
-__all__ = ["Check", "Lag", "check"]
-
-Level = Literal["run", "care", "stop"]
+__all__ = ["Check", "check"]
 
 LENGTH = 10.0
 """Seconds of dry run of a test whose length is not said and whose excitation has no end."""
@@ -44,8 +50,8 @@ LONG = 50_000
 """Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
 
 GENTLE = 0.05
-"""Share of the knock for a controller that adapts. One whose gains are products of measured motions (MCS) gets none:
-it would take a blow a thousand times harder than the structure does."""
+"""Share of the knock for a controller that adapts. One whose gains are products of measured motions (MCS)
+gets none: it would take a blow a thousand times harder than the structure does."""
 
 VERDICTS = {"run": "Run it", "care": "Run it with care", "stop": "Do not run this test on a rig"}
 
@@ -57,7 +63,7 @@ class Check:
     Attributes
     ----------
     findings
-        Everything that was found, in words with a level each; the worst decides.
+        All that speaks for or against it, in words with a level each; the worst decides.
     assumptions
         The five assumptions of Gawthrop 2005; None where the test could not be built.
     step
@@ -77,6 +83,8 @@ class Check:
         The smallest change that was tried and makes the test pass; None where none is needed or was found.
     notes
         What is worth knowing and speaks neither for nor against.
+    name
+        Of the test.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -92,6 +100,11 @@ class Check:
     change: Change | None = None
     notes: tuple[str, ...] = ()
     name: str = field(default="test", compare=False)
+
+    @property
+    def steps(self) -> list[OneStep]:
+        """One step where the test starts, where it can be linearised there, and one in each regime."""
+        return [s for s in (self.step, *(r.step for r in self.regimes)) if s is not None]
 
     @cached_property
     def level(self) -> Level:
@@ -131,8 +144,14 @@ class Check:
 
         return check_dict(self)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draw open loop with margins, predicted tracking, eigenvalues of one step, dry run; save as ``path``."""
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw open loop with margins, predicted tracking, eigenvalues of one step and dry run.
+
+        Parameters
+        ----------
+        path
+            Where to save the figure, if anywhere.
+        """
         from bondloop.hybrid.check_figure import draw_check
 
         return draw_check(self, path)
@@ -168,15 +187,12 @@ def length(test: HybridTest) -> float:
 
 
 def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
+    """Analyse a test that can be built."""
     notes = _still_sensors(test)
-    closed = test
-    if test.switches is not None or test.interlock is not None:
-        switches = None if test.switches is None else test.switches.closed()
-        closed = test.replaced(switches=switches, interlock=None)
-        if switches is not None:
-            notes.append("the loop is analysed with both switches closed")
+    closed = coupled(test)
+    if closed.switches is not None:
+        notes.append("the loop is analysed with both switches closed")
     loop = RunningLoop(closed)
-    found = Check(assumptions=_assumptions(test), name=test.name)
     if not test.feedback:
         notes.append("the measured force is not fed back; there is no loop to be unstable")
     step: OneStep | None = None
@@ -186,79 +202,76 @@ def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
     except BondloopError as error:
         notes.append(f"the loop cannot be linearised where it starts ({error}); the dry run alone decides")
         step = None
-    curved = step is None or not step.linear or bool(loop.adapted)
-    rehearsal: Rehearsal | None = None
-    if not curved and closed is test and statements(test.tick.steps) > HEAVY:
-        ran = linear_run(loop, seconds)
-    else:
-        ran, rehearsal = dry_run(test, seconds, instants=INSTANTS if curved else 0)
-        if step is not None and ran.completed and test.feedback:
-            ran = replace(ran, disturbances=disturbed(test, rehearsal, ran, step, loop.forces))
-    found = replace(found, step=step, dry_run=ran, notes=tuple(notes))
-    if curved and rehearsal is not None:
-        found = _moved(replace(found, regimes=regimes(loop, ran.points)), test, loop, rehearsal)
-    found = _explained(found, closed)
+    so_far = Check(assumptions=_assumptions(test), step=step, notes=tuple(notes), name=test.name)
+    so_far = _explained(_rehearsed(so_far, test, loop, seconds), closed)
     if step is not None:
-        found = replace(found, curves=curves_of(loop, step))
+        so_far = replace(so_far, curves=curves_of(loop, step))
         if step.stable:
-            found = replace(found, margins=margins(loop, step, found.curves))
-    found = replace(found, findings=judged(found, closed))
-    if not found.passed and suggest and len(test.tick.states) <= LARGE:
-        found = replace(found, change=smallest_change(test, found, seconds))
-    return found
+            so_far = replace(so_far, margins=margins(loop, step, so_far.curves))
+    so_far = replace(so_far, findings=judged(so_far, closed))
+    if not so_far.passed and suggest and len(test.tick.states) <= LARGE:
+        return replace(so_far, change=smallest_change(test, so_far, seconds))
+    return so_far
 
 
-def _moved(found: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehearsal) -> Check:
+def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: float) -> Check:
+    """Add the dry run with its knocks and, for a loop that is not linear, its regimes and free motion."""
+    step = so_far.step
+    linear = step is not None and step.linear and not loop.adapted
+    if linear and loop.test is test and statements(test.tick.steps) > HEAVY:
+        return replace(so_far, dry_run=linear_run(loop, seconds))
+    ran, rehearsal = dry_run(test, seconds, instants=0 if linear else INSTANTS)
+    if step is not None and ran.completed and test.feedback:
+        ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, step, loop.forces))
+    if linear:
+        return replace(so_far, dry_run=ran)
+    so_far = replace(so_far, regimes=regimes(loop, ran.points))
+    if ran.completed and ran.tripped is None:
+        ran = _let_go(ran, so_far, test, loop, rehearsal)
+    return replace(so_far, dry_run=ran)
+
+
+def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehearsal) -> DryRun:
     """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
-    ran, step = found.dry_run, found.step
-    assert ran is not None
-    if not ran.completed or ran.tripped is not None:
-        return found
-    steps = [s for s in (step, *(r.step for r in found.regimes)) if s is not None]
+    step, steps = so_far.step, so_far.steps
     push = {} if step is None else knock(test, step, loop.forces)
-    peak = float(ran.windows.max(initial=0.0)) or 1e-6
+    peak = ran.peak or 1e-6
     growths = tuple(s.growth for s in steps)
     frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
     slow = min((s.slowest for s in steps), default=1.0)
-    gentle = 0.0 if test.design.gains else GENTLE if loop.adapted else 1.0
-    free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, gentle)
+    share = 0.0 if test.design.gains else GENTLE if loop.adapted else 1.0
+    free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, share)
     if free.ended:  # a limit in the way of the knock says nothing of growth: once more with a small one
-        free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, 0.1 * gentle)
+        free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, 0.1 * share)
     if free.ended:  # and a structure that nothing holds may drift out of its limits: once more without them
         unbounded = test.replaced(limits=None, interlock=None)
         again = Rehearsal(unbounded, rehearsal.steps)
-        free = free_motion(unbounded, again, push, peak, growths, slow, frequency, gentle)
-    ran = replace(ran, free=free)
-    if loop.adapted and rehearsal.steps <= LONG:
-        levels, why = repeated(test, rehearsal)
-        ran = replace(ran, repetitions=levels, given_up=why)
-    return replace(found, dry_run=ran)
+        free = free_motion(unbounded, again, push, peak, growths, slow, frequency, share)
+    if not loop.adapted or rehearsal.steps > LONG:
+        return replace(ran, free=free)
+    levels, why = repeated(test, rehearsal)
+    return replace(ran, free=free, repetitions=levels, given_up=why)
 
 
-def _explained(found: Check, test: HybridTest) -> Check:
+def _explained(so_far: Check, test: HybridTest) -> Check:
     """Add poles without sampling, lags, and what the structure itself does: where they can be had."""
-    shaky = [s for s in (found.step, *(r.step for r in found.regimes)) if s is not None and not s.stable]
+    controller, small = test.controller, len(test.tick.states) <= LARGE
     own: tuple[complex, ...] = ()
     try:
-        if shaky and len(test.tick.states) <= LARGE:
+        if small and not all(s.stable for s in so_far.steps):
             own = tuple(unstable(structure(test).poles()))
-        large = len(test.tick.states) > LARGE
-        if (
-            test.controller.sampled
-            or test.controller.adapts
-            or test.design.channels
-            or not test.feedback
-            or large
-        ):
-            return replace(found, own=own)
+        sampled = controller.sampled or controller.adapts or test.design.channels
+        if sampled or not test.feedback or not small:
+            return replace(so_far, own=own)
         poles = tuple(complex(p) for p in closed_loop(test).poles())
         worst = max(away_from_origin(poles), key=lambda s: s.real)
-        return replace(found, own=own, poles=poles, lags=lags(test, test.transfers, worst))
+        return replace(so_far, own=own, poles=poles, lags=lags(test, test.transfers, worst))
     except BondloopError:
-        return replace(found, own=own)
+        return replace(so_far, own=own)
 
 
 def _assumptions(test: HybridTest) -> Assumptions | None:
+    """Return the five assumptions of Gawthrop 2005 on a test's transfer systems."""
     try:
         return check_assumptions(test.numerical, test.rig.physical, test.transfers)
     except BondloopError:

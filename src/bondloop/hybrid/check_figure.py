@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from bondloop.hybrid.check import Check
 
@@ -45,6 +46,7 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None) -> Figu
 
 
 def _nothing(axes: Axes, title: str, why: str) -> None:
+    """Say why there is nothing to draw."""
     dress(axes)
     heading(axes, title)
     axes.set_xticks([])
@@ -55,7 +57,8 @@ def _nothing(axes: Axes, title: str, why: str) -> None:
     )  # fmt: skip
 
 
-def _frequency(axes: Axes, f: Any) -> None:
+def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
+    """Make frequencies the horizontal axis."""
     axes.set_xscale("log")
     axes.set_xlim(float(f[0]), float(f[-1]))
     axes.set_xlabel("frequency [Hz]", fontsize=LABEL, color=INK)
@@ -143,28 +146,34 @@ def _eigenvalues(axes: Axes, check: Check) -> None:
         for grows, colour in ((False, GOOD), (True, BAD)):
             part = (growth > 0) == grows
             axes.plot(
-                growth[part], frequency[part], marker, color=colour, markersize=4, alpha=0.8, linestyle="none",
-                markerfacecolor="none", label=None if label in seen or grows else label,
-            )  # fmt: skip
+                growth[part],
+                frequency[part],
+                marker,
+                color=colour,
+                markersize=4,
+                alpha=0.8,
+                linestyle="none",
+                markerfacecolor="none",
+                label=None if label in seen or grows else label,
+            )
             if part.any():
                 seen.add(label)
     slow = min(
         (
-            abs(float(np.log(abs(st.eigenvalues[0])) / st.period))
-            for _, st, _ in steps
-            if abs(st.eigenvalues[0])
+            abs(float(np.log(abs(step.eigenvalues[0])) / step.period))
+            for step in check.steps
+            if abs(step.eigenvalues[0])
         ),
         default=1.0,
     )
     axes.set_xscale("symlog", linthresh=max(slow, 1e-3))
     axes.set_yscale("symlog", linthresh=1.0)
     axes.axvline(0.0, color=INK, linewidth=0.8)
-    right = max(10 * max(slow, 1e-3), 3 * max(0.0, *(st.growth for _, st, _ in steps)))
+    right = max(10 * max(slow, 1e-3), 3 * max(0.0, *(step.growth for step in check.steps)))
     axes.axvspan(0.0, right, color=BAD, alpha=0.08, linewidth=0)
     axes.set_xlim(-2 * largest, right)
     axes.set_ylim(-0.1, 0.6 / check.step.period)
     dress(axes, "growth [1/s]", "frequency [Hz]")
-    axes.xaxis.set_minor_locator(_no_ticks())
     _few_ticks(axes)
     heading(axes, title)
     axes.legend(
@@ -172,14 +181,11 @@ def _eigenvalues(axes: Axes, check: Check) -> None:
     )
 
 
-def _no_ticks() -> Any:
+def _few_ticks(axes: Axes) -> None:
+    """Keep at most some six ticks of a symmetric logarithmic axis, and no minor ones."""
     from matplotlib.ticker import NullLocator
 
-    return NullLocator()
-
-
-def _few_ticks(axes: Axes) -> None:
-    """Keep at most some six ticks of a symmetric logarithmic axis."""
+    axes.xaxis.set_minor_locator(NullLocator())
     low, high = axes.get_xlim()
     ticks = [t for t in axes.get_xticks() if low <= t <= high]
     left = [t for t in ticks if t < 0]
@@ -212,8 +218,8 @@ def _dry_run(axes: Axes, check: Check) -> None:
     if limits:
         axes.axhline(1e3 * min(limits), color=BAD, linewidth=1.0)
         axes.text(
-            0.01, 1e3 * min(limits) * 0.85, "limit", transform=axes.get_yaxis_transform(), ha="left", va="top",
-            fontsize=SMALL, color=BAD,
+            0.01, 1e3 * min(limits) * 0.85, "limit", transform=axes.get_yaxis_transform(), ha="left",
+            va="top", fontsize=SMALL, color=BAD,
         )  # fmt: skip
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 1e-7 * high), high * 2)

@@ -12,10 +12,12 @@ from bondloop.hybrid.run import shown
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.margins import Border, Margins
+    from bondloop.hybrid.regimes import Regime
 
 __all__ = ["check_dict", "check_text"]
 
 UNITS = {"displacement": "m", "velocity": "m/s", "force": "N"}
+"""Of the channels that have limits, by a word in their names."""
 
 
 def check_text(check: Check) -> str:
@@ -56,10 +58,13 @@ def _step(check: Check) -> list[str]:
         f"its mode at {step.frequency:.3g} Hz {'decays' if step.growth < 0 else 'grows'} at "
         f"{abs(step.growth):.3g} 1/s"
     )
-    lines = [
-        f"As it will run, sampled every {1e3 * step.period:.3g} ms, it is {'stable' if step.stable else 'UNSTABLE'}"
-        f"{'' if step.linear else ' where it starts'}: spectral radius {step.spectral_radius:.6f} of one step, {mode}."
-    ]
+    verdict = "stable" if step.stable else "UNSTABLE"
+    where = "" if step.linear else " where it starts"
+    words = (
+        f"As it will run, sampled every {1e3 * step.period:.3g} ms, it is {verdict}{where}: spectral radius "
+        f"{step.spectral_radius:.6f} of one step, {mode}."
+    )
+    lines = [words]
     if step.spectrum.note:
         lines.append(f"  {step.spectrum.note}")
     if check.poles:
@@ -73,12 +78,16 @@ def _step(check: Check) -> list[str]:
         )
     if check.regimes:
         lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(check.regimes))}:")
-        for r in check.regimes[:6]:
-            lines.append(
-                f"  {100 * r.share:.0f} %: {r.words or 'as at the start'}: "
-                f"{'stable' if r.step.stable else 'UNSTABLE'}, {r.step.growth:.3g} 1/s at {r.step.frequency:.3g} Hz"
-            )
+        lines += [_regime(r) for r in check.regimes[:6]]
     return lines
+
+
+def _regime(regime: Regime) -> str:
+    step = regime.step
+    return (
+        f"  {100 * regime.share:.0f} %: {regime.words or 'as at the start'}: "
+        f"{'stable' if step.stable else 'UNSTABLE'}, {step.growth:.3g} 1/s at {step.frequency:.3g} Hz"
+    )
 
 
 def _count(n: int) -> str:
@@ -90,10 +99,10 @@ def _dry(check: Check) -> list[str]:
     assert ran is not None
     how = "went to its end" if ran.completed else "stopped early"
     lines = [f"A dry run with the test's own excitation and limits {how}, at t = {ran.seconds:.4g} s."]
-    used = [
-        f"{name} {shown(ran.peaks[name], _unit(name))} of {shown(bound, _unit(name))} ({100 * share:.0f} %)"
-        for name, share, bound in ((n, s, ran.bounds[n]) for n, s in ran.usage.items())
-    ]
+    used = []
+    for name, share in ran.usage.items():
+        peak, bound = (shown(value, _unit(name)) for value in (ran.peaks[name], ran.bounds[name]))
+        used.append(f"{name} {peak} of {bound} ({100 * share:.0f} %)")
     if used:
         lines.append("  It used " + ", ".join(used) + ".")
     else:
@@ -104,8 +113,8 @@ def _dry(check: Check) -> list[str]:
     for d in ran.disturbances:
         fate = "died away" if d.ratio < 1 else "grew"
         lines.append(
-            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}: {d.ratio:.2g} times its first size "
-            "at the end."
+            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}: {d.ratio:.2g} times its first "
+            "size at the end."
         )
     if ran.free is not None:
         lines.append(
@@ -121,21 +130,15 @@ def _unit(name: str) -> str:
 
 def _margins(m: Margins) -> list[str]:
     lines = []
-    if m.delay is not None:
-        if m.delay.found:
-            how = (
-                "slightly"
-                if (m.indicator or 0) > 0.7
-                else "moderately"
-                if (m.indicator or 0) > 0
-                else "extremely"
-            )
-            lines.append(
-                f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at {m.delay.frequency:.3g} "
-                f"Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
-            )
-        else:
-            lines.append("  no extra delay was found that would make it unstable")
+    if m.delay is not None and m.delay.found:
+        indicator = m.indicator or 0.0
+        how = "slightly" if indicator > 0.7 else "moderately" if indicator > 0 else "extremely"
+        lines.append(
+            f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at "
+            f"{m.delay.frequency:.3g} Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
+        )
+    elif m.delay is not None:
+        lines.append("  no extra delay was found that would make it unstable")
     lines += _factor("the measured force", m.gain, m.least_gain)
     if m.stiffer is not None:
         lines += [_times("the specimen", m.stiffer, "as stiff")]

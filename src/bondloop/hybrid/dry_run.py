@@ -1,85 +1,38 @@
-"""The dry run inside the check: the very tick, compiled, with excitation and limits, and once more disturbed.
-
-A disturbance is a short knock on the measured force, small against the motion. The same run is made with it and
-without; noise is numbered by the tick, so it is the same in both, and what is left of the difference is the
-loop's own answer: in a stable test it dies away.
-"""
+"""The dry run inside the check: the very tick, compiled, with excitation and limits, from end to end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.compile import Runner
+from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, trip
 from bondloop.hybrid.run import why_stopped
-from bondloop.program.signals.in_tick import now_and_next
+from bondloop.hybrid.sensor_range import at_an_end, span
+from bondloop.hybrid.wiring import DIVERGED
 from bondloop.rigs.rig_tick import indexed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile.runner import Result, Snapshot
+    from bondloop.compile.runner import Result
+    from bondloop.hybrid.disturbance import Disturbance
     from bondloop.hybrid.free_motion import FreeMotion
     from bondloop.hybrid.test import HybridTest
-    from bondloop.program.one_step import OneStep, Point
+    from bondloop.program.one_step import Point
 
-__all__ = ["Disturbance", "DryRun", "Rehearsal", "disturbed", "dry_run", "knock", "limits_of"]
-
-CHUNK = 16384
-"""Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
+__all__ = ["FLOOR", "WINDOWS", "DryRun", "dry_run", "limits_of", "relative_error", "window_length"]
 
 WINDOWS = 48
 """Parts of the run in which peaks are kept."""
 
-KNOCK = 0.01
-"""Size of the disturbance, as a share of the motion's peak (or of the limit, where nothing moves)."""
-
-FOLLOWED = 30_000
-"""Ticks for which a disturbance is followed."""
-
 FLOOR = 1e-12
 """Motions in m below this are nothing."""
 
-
-@dataclass(frozen=True)
-class Disturbance:
-    """What became of a disturbance.
-
-    Attributes
-    ----------
-    at
-        When it came, in s.
-    size
-        Largest difference of the interface displacements in the first third after it, in m.
-    peaks
-        Largest difference of the interface velocities in each window after it, in m/s. Velocities, since a
-        structure that nothing holds drifts away at a constant one, and that is no instability.
-    ended
-        Why the disturbed run stopped early, empty where it did not.
-    """
-
-    at: float
-    size: float
-    peaks: NDArray[np.float64]
-    ended: str = ""
-
-    @property
-    def first(self) -> float:
-        """Largest difference in the first third of the time after it."""
-        return float(self.peaks[: max(1, len(self.peaks) // 3)].max(initial=0.0))
-
-    @property
-    def last(self) -> float:
-        """Largest difference in the last sixth."""
-        return float(self.peaks[-max(1, len(self.peaks) // 6) :].max(initial=0.0))
-
-    @property
-    def ratio(self) -> float:
-        """Last over first: below 1 it dies away."""
-        return self.last / self.first if self.first > FLOOR else 0.0
+STARTED = 10
+"""Ticks after which a run has started: before, no instant is worth a linear analysis."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +58,9 @@ class DryRun:
     error
         Rms of desired less actual displacement over rms of desired, each less its mean, for each interface.
     saturated
-        By name of a sensor's channel, the share of samples at the end of its range.
+        By name of a sensor's channel, the share of samples at an end of its range.
     disturbances
-        What became of disturbances.
+        What became of knocks.
     points
         Where the run stood at some instants, for linear analysis.
     tripped
@@ -117,7 +70,8 @@ class DryRun:
     free
         The motion after the excitation has ended; None where the loop is linear, and eigenvalues tell.
     repetitions, given_up
-        For a controller that adapts: rms velocity in repetitions of the excitation, in m/s, and why they ended.
+        For a controller that adapts: rms velocity in repetitions of the excitation, in m/s, and why they
+        ended.
     """
 
     seconds: float
@@ -138,65 +92,14 @@ class DryRun:
     given_up: str = ""
 
     @property
+    def peak(self) -> float:
+        """Largest displacement of an interface (actual), in m."""
+        return float(self.windows.max(initial=0.0))
+
+    @property
     def usage(self) -> dict[str, float]:
         """Share of every limit that is used: 1 is all of it."""
         return {n: self.peaks[n] / b for n, b in self.bounds.items() if n in self.peaks and b > 0}
-
-    @property
-    def closest(self) -> tuple[str, float] | None:
-        """The limit that the run comes closest to, and the share of it that is used."""
-        return max(self.usage.items(), key=lambda item: item[1], default=None)
-
-
-class Rehearsal:
-    """Runs a test's tick in parts, with its tabulated signals.
-
-    Attributes
-    ----------
-    steps
-        Ticks of the whole test.
-    runner
-        The tick.
-    """
-
-    def __init__(self, test: HybridTest, steps: int) -> None:
-        self.tick, self.steps = test.tick, steps
-        self.runner = Runner(test.tick)
-        tables = test.tables
-        self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
-
-    def on(self, count: int, parameters: Mapping[str, float]) -> Result:
-        """Go on after the end of the test, with tabulated signals at rest at their last values."""
-        rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
-        return self.runner.run(count, rows, parameters)
-
-    def again(self, count: int) -> Result:
-        """Go on with the tabulated signals over again."""
-        k = self.runner.count % self.steps
-        count = min(count, self.steps - k)
-        return self.runner.run(count, None if self.inputs is None else self.inputs[k : k + count])
-
-    def run(self, count: int) -> Result:
-        """Go on, at most to the end of the test."""
-        k = self.runner.count
-        count = min(count, self.steps - k)
-        given = None if self.inputs is None else self.inputs[k : k + count]
-        return self.runner.run(count, given)
-
-    def to(self, k: int) -> bool:
-        """Go on to a tick; False where the run ended before it."""
-        while self.runner.count < k:
-            n = min(CHUNK, k - self.runner.count)
-            if not self.run(n).finished:
-                return False
-        return True
-
-    def point(self) -> Point:
-        """Return where the run stands."""
-        k = self.runner.count
-        row = None if self.inputs is None or k >= len(self.inputs) else self.inputs[k]
-        given = {} if row is None else dict(zip(self.tick.inputs, row.tolist(), strict=True))
-        return self.runner.point(given)
 
 
 def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[DryRun, Rehearsal]:
@@ -209,8 +112,13 @@ def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[Dry
     seconds
         Its whole length.
     instants
-        At how many instants to keep where the run stands; chosen over the whole length and where the motion is
-        fastest, slowest and farthest out.
+        At how many instants to keep where the run stands; spread over the whole length, and besides them
+        those where the motion is fastest, slowest and farthest out.
+
+    Returns
+    -------
+    tuple
+        The dry run, and its tick for more.
     """
     steps = round(seconds / test.period) + 1
     rehearsal = Rehearsal(test, steps)
@@ -233,135 +141,19 @@ def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[Dry
         window=log.length * test.period,
         error=log.error(),
         saturated=log.saturated(),
-        points=_points(rehearsal, log, instants) if instants and result.finished else (),
+        points=_points(rehearsal, log.instants(instants)) if instants and result.finished else (),
         tripped=log.tripped,
         backend=rehearsal.runner.backend,
     )
     return ran, rehearsal
 
 
-def disturbed(
-    test: HybridTest, rehearsal: Rehearsal, ran: DryRun, step: OneStep, forces: Sequence[str]
-) -> tuple[Disturbance, ...]:
-    """Return what becomes of a knock on the measured force at the start, and of one in the middle of the run."""
-    push = knock(test, step, forces)
-    if not push:
-        return ()
-    aim = KNOCK * max(float(np.max(ran.windows, initial=0.0)), _least_motion(test))
-    steps = rehearsal.steps
-    found = []
-    for start in (min(2, steps - 1), steps // 2):
-        rehearsal.runner.reset()
-        if not rehearsal.to(start):
-            break
-        there = rehearsal.runner.snapshot()
-        sized = calibrated(test, rehearsal, there, push, aim, min(max(200, (steps - start) // 6), 4000))
-        if sized:
-            found.append(_twin(test, rehearsal, there, sized, min(steps, start + FOLLOWED)))
-    return tuple(found)
-
-
-def knock(test: HybridTest, step: OneStep, forces: Sequence[str]) -> dict[str, float]:
-    """Return what a short knock on the interfaces does to the computer's states, for a unit of force.
-
-    The rig is left where it is: a model of a rig would take a command that jumps for an impossible blow.
-    """
-    kick = step.P[:, [step.probes.index(f) for f in forces]].sum(axis=1)
-    known = {v.name for v in test.tick.states if not v.name.startswith(("rig.", "measured.", "command"))}
-    return {n: float(x) for n, x in zip(step.states, kick, strict=True) if x and n in known}
-
-
-def calibrated(
-    test: HybridTest,
-    rehearsal: Rehearsal,
-    there: Snapshot,
-    push: Mapping[str, float],
-    aim: float,
-    ticks: int,
-    parameters: Mapping[str, float] | None = None,
-) -> dict[str, float]:
-    """Return a push scaled so that it moves the interface by some metres within some ticks; {} where it moves nothing.
-
-    It begins with a push far too small, since one too large runs into a limit at once.
-    """
-    if not push or aim <= 0:
-        return {}
-    names = _motions(test)["displacement"]
-    scale = 1e-9 / max(abs(x) for x in push.values())
-    for tried in range(4):
-        moved = []
-        for factor in (0.0, scale):
-            rehearsal.runner.restore(there, {n: factor * x for n, x in push.items()})
-            moved.append(rehearsal.on(ticks, parameters or {}).channels)
-        n = min(len(m[names[0]]) for m in moved)
-        size = max(float(np.abs(moved[1][c][:n] - moved[0][c][:n]).max(initial=0.0)) for c in names)
-        if not (size > 0 and np.isfinite(size)):
-            if tried:
-                break
-            scale *= 1e3  # below the last digit of the motion
-            continue
-        if 0.5 * aim < size < 2 * aim:
-            break
-        scale *= aim / size
-    else:
-        return {n: scale * x for n, x in push.items()}
-    return {n: scale * x for n, x in push.items()} if size > 0 else {}
-
-
-def _least_motion(test: HybridTest) -> float:
-    limit = getattr(test.limits, "displacement", None)
-    return 0.01 * limit if limit else 1e-5
-
-
-def _twin(
-    test: HybridTest, rehearsal: Rehearsal, there: Snapshot, push: Mapping[str, float], end: int
-) -> Disturbance:
-    """Run on from a snapshot twice, once knocked, and compare the interface motions."""
-    runner = rehearsal.runner
-    names = _motions(test)
-    length = max(1, -(-(end - there.count) // WINDOWS))
-    peaks: list[float] = []
-    shifts: list[float] = []
-    ended = ""
-    plain, knocked = there, None
-    while plain.count < end:
-        n = min(max(CHUNK // length, 1) * length, end - plain.count)
-        runner.restore(plain)
-        first = rehearsal.run(n)
-        after = runner.snapshot()
-        runner.restore(there, push) if knocked is None else runner.restore(knocked)
-        second = rehearsal.run(n)
-        knocked = runner.snapshot()
-        m = min(len(first.time), len(second.time))
-        moved, sped = (
-            np.max([np.abs(second.channels[c][:m] - first.channels[c][:m]) for c in names[word]], axis=0)
-            for word in ("displacement", "velocity")
-        )
-        peaks += [float(sped[i : i + length].max(initial=0.0)) for i in range(0, m, length)]
-        shifts += [float(moved[i : i + length].max(initial=0.0)) for i in range(0, m, length)]
-        if not second.finished:
-            ended = second.message
-        if not (first.finished and second.finished):
-            break
-        plain = after
-    size = max(shifts[: max(1, len(shifts) // 3)], default=0.0)
-    return Disturbance(there.count * test.period, size, np.array(peaks), ended)
-
-
-def _motions(test: HybridTest) -> dict[str, list[str]]:
-    count = test.wiring.count_of_interfaces
-    return {
-        word: [n for side in ("desired", "actual") for n in indexed(f"{side}.{word}", count)]
-        for word in ("displacement", "velocity")
-    }
-
-
 class _Log:
     """Collects what is kept of the dry run, part by part."""
 
     def __init__(self, test: HybridTest, steps: int) -> None:
-        self.test, self.steps = test, steps
-        self.length = max(1, -(-steps // WINDOWS))
+        self.steps = steps
+        self.length = window_length(steps)
         count = test.wiring.count_of_interfaces
         self.desired, self.actual = (indexed(f"{word}.displacement", count) for word in ("desired", "actual"))
         self.velocity = indexed("actual.velocity", count)
@@ -372,8 +164,8 @@ class _Log:
         self._sums = np.zeros((count, 5))
         self._samples = 0
         self._extremes: dict[tuple[str, str], tuple[float, int]] = {}
-        self._ranges = _ranges(test)
-        self._full = dict.fromkeys(self._ranges, 0)
+        self._spans = _sensor_spans(test)
+        self._full = dict.fromkeys(self._spans, 0)
 
     def take(self, first: int, result: Result) -> None:
         """Take a part of the run."""
@@ -384,6 +176,14 @@ class _Log:
             return
         for name, values in channels.items():
             self.peaks[name] = max(self.peaks.get(name, 0.0), float(np.abs(values).max()))
+        self._take_motions(first, n, channels)
+        self._samples += n
+        for name, (low, high) in self._spans.items():
+            self._full[name] += int(np.count_nonzero(at_an_end(channels[name], low, high)))
+        if self.tripped is None:
+            self.tripped = trip(result.time, channels)
+
+    def _take_motions(self, first: int, n: int, channels: Mapping[str, NDArray[np.float64]]) -> None:
         switch = channels.get("switch.displacement")
         coupled = slice(None) if switch is None else switch >= 1
         window = np.minimum((first + np.arange(n)) // self.length, WINDOWS - 1)
@@ -397,83 +197,86 @@ class _Log:
                 (d - a)[coupled].sum(),
                 ((d - a)[coupled] ** 2).sum(),
             ]
-            self._note("fast", first, np.abs(channels[self.velocity[i]]), self.velocity[i])
+            speed = np.abs(channels[self.velocity[i]])
+            self._note("fast", first, speed, self.velocity[i])
             self._note("far", first, np.abs(a - a.mean()), have)
-            self._note("slow", first, -np.abs(channels[self.velocity[i]]), self.velocity[i])
-        self._samples += n
-        for name, (low, high) in self._ranges.items():
-            self._full[name] += int(np.count_nonzero((channels[name] >= high) | (channels[name] <= low)))
-        cause = channels.get("interlock.cause")
-        if cause is not None and self.tripped is None and cause.any():
-            k = int(np.argmax(cause != 0))
-            self.tripped = float(result.time[k]), float(cause[k])
+            self._note("slow", first, -speed, self.velocity[i])
 
     def _note(self, word: str, first: int, values: NDArray[np.float64], name: str) -> None:
-        after = values[max(0, 10 - first) :] if first < 10 else values
-        if not len(after):
+        """Keep the tick at which values are largest."""
+        start = max(0, STARTED - first)
+        if start >= len(values):
             return
-        k = int(np.argmax(after))
-        kept = self._extremes.get((word, name))
-        if kept is None or after[k] > kept[0]:
-            self._extremes[word, name] = float(after[k]), first + len(values) - len(after) + k
+        k = start + int(np.argmax(values[start:]))
+        best = self._extremes.get((word, name))
+        if best is None or values[k] > best[0]:
+            self._extremes[word, name] = float(values[k]), first + k
 
     def error(self) -> tuple[float, ...]:
         """Rms error over rms motion, both without their means, while the rig was to follow."""
-        _, d, dd, e, ee = self._sums.T / np.maximum(self._sums[:, 0], 1)
-        motion, off = np.sqrt(np.maximum(dd - d * d, 0.0)), np.sqrt(np.maximum(ee - e * e, 0.0))
-        return tuple(np.where(motion > FLOOR, off / np.maximum(motion, FLOOR), np.nan).tolist())
+        return relative_error(self._sums[:, 1:].T / np.maximum(self._sums[:, 0], 1), FLOOR)
 
     def saturated(self) -> dict[str, float]:
-        """Share of samples at the end of a sensor's range."""
+        """Share of samples at an end of a sensor's range."""
         return {n: k / max(self._samples, 1) for n, k in self._full.items() if k}
 
     def instants(self, count: int) -> list[int]:
         """Return ticks worth a linear analysis."""
-        even = np.linspace(min(10, self.steps - 1), self.steps - 1, count).astype(int).tolist()
+        even = np.linspace(min(STARTED, self.steps - 1), self.steps - 1, count).astype(int).tolist()
         return sorted({*even, *(k for _, k in self._extremes.values() if k > 0)})
 
 
-def _points(rehearsal: Rehearsal, log: _Log, count: int) -> tuple[Point, ...]:
+def _points(rehearsal: Rehearsal, ticks: list[int]) -> tuple[Point, ...]:
+    """Run once more, and return where it stands at some ticks."""
     rehearsal.runner.reset()
-    found = []
-    for k in log.instants(count):
+    points = []
+    for k in ticks:
         if not rehearsal.to(k):
             break
-        found.append(rehearsal.point())
-    return tuple(found)
+        points.append(rehearsal.point())
+    return tuple(points)
+
+
+def window_length(steps: int) -> int:
+    """Return the ticks of each part of a run in which peaks are kept."""
+    return max(1, -(-steps // WINDOWS))
+
+
+def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...]:
+    """Return rms error over rms motion, both without their means; NaN where nothing moves.
+
+    Parameters
+    ----------
+    means
+        Means of the motion, of its square, of the error and of its square, a column for each interface.
+    floor
+        Rms motion up to which nothing moves.
+    """
+    d, dd, e, ee = means
+    motion, error = np.sqrt(np.maximum(dd - d * d, 0.0)), np.sqrt(np.maximum(ee - e * e, 0.0))
+    moves = motion > floor
+    return tuple(np.where(moves, error / np.where(moves, motion, 1.0), np.nan).tolist())
 
 
 def limits_of(test: HybridTest) -> dict[str, float]:
     """Return the limits of channels: those of the test, and what the actuators can do where they say so."""
-    from bondloop.hybrid.wiring import DIVERGED
-
     count = test.wiring.count_of_interfaces
     names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
-    found = {n: b for n, b in test.tick.bounds.items() if b < DIVERGED}
+    limits = {n: b for n, b in test.tick.bounds.items() if b < DIVERGED}
     for i, actuator in enumerate(test.rig.actuator_list()):
         for word, most in getattr(actuator, "capacity", {}).items():
             channel = indexed(names[word], count)[i]
-            found[channel] = min(most, found.get(channel, np.inf))
-    return found
+            limits[channel] = min(most, limits.get(channel, np.inf))
+    return limits
 
 
-def _ranges(test: HybridTest) -> dict[str, tuple[float, float]]:
-    """Return the ends of the sensors' ranges by channel; the last converter or limit counts."""
-    found: dict[str, tuple[float, float]] = {}
+def _sensor_spans(test: HybridTest) -> dict[str, tuple[float, float]]:
+    """Return the least and the greatest reading of each measured channel whose sensor has a range."""
     names = {c.name for c in test.tick.channels}
+    spans: dict[str, tuple[float, float]] = {}
     for word, sensor in test.rig.sensors.items():
-        span: tuple[float, float] | None = None
-        for part in sensor.imperfections:
-            span = _range(part) or span
-        for channel in indexed(f"measured.{word}", test.wiring.count_of_interfaces):
-            if span is not None and channel in names:
-                found[channel] = span
-    return found
-
-
-def _range(part: Any) -> tuple[float, float] | None:
-    from bondloop.rigs.imperfections import Quantisation, Saturation
-
-    if isinstance(part, Quantisation):
-        return -part.range, part.range - part.resolution
-    return (float(part.low), part.high) if isinstance(part, Saturation) else None  # type: ignore[arg-type]
+        low, high = span(sensor.imperfections, noise=0.0)
+        if np.isfinite(low) or np.isfinite(high):
+            measured = indexed(f"measured.{word}", test.wiring.count_of_interfaces)
+            spans.update({channel: (low, high) for channel in measured if channel in names})
+    return spans

@@ -1,8 +1,8 @@
 """The way back to rest after the dry run: the excitation fades out, a knock is given, and the tick goes on.
 
 For a loop that is not linear no eigenvalue says what becomes of a motion as large as the test's own. So it is
-tried. Where sensors have noise, which is numbered by the tick and so repeats, the motion is the difference between
-two runs of the same noise, with the knock and without.
+tried. Where sensors have noise, which is numbered by the tick and so repeats, the motion is the difference
+between two runs of the same noise, with the knock and without.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.dry_run import calibrated
+from bondloop.hybrid.disturbance import sized_push
+from bondloop.hybrid.rehearsal import CHUNK, trip
 from bondloop.hybrid.wiring import SCALE
 from bondloop.safety import cause_words
 
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.runner import Result, Snapshot
-    from bondloop.hybrid.dry_run import Rehearsal
+    from bondloop.hybrid.rehearsal import Rehearsal
     from bondloop.hybrid.test import HybridTest
 
 __all__ = ["FreeMotion", "free_motion", "repeated"]
 
 FADE, STAGES = 0.01, 4
-"""Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for long
-carries its wall away."""
+"""Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for
+long carries its wall away."""
+
+QUIET = {SCALE: 0.0}
+"""Parameters of a tick without excitation."""
 
 KNOCK, LEAST = 0.3, 0.003
 """Size of the knock against the largest displacement of the run, and at least against the limit."""
@@ -44,7 +48,8 @@ TINY = 1e-3
 """Share of the desired motion below which the rig does not move."""
 
 LASTING = 0.5
-"""A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, quantisation."""
+"""A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
+converter."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +122,18 @@ class _Levels:
             if c.name.startswith(("desired.velocity", "actual.velocity", "force"))
         ]
         self.window = window
+        self.force = getattr(test.limits, "force", None) or 0.0
 
-    def floored(self, own: NDArray[np.float64], test: HybridTest) -> NDArray[np.float64]:
+    def level(self, rms: NDArray[np.float64], own: NDArray[np.float64]) -> list[float]:
+        """Return levels in windows against the run's own sizes, all channels together."""
+        return [float(x) for x in np.sqrt(np.mean((rms / own) ** 2, axis=0))]
+
+    def floored(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the run's own sizes, none so small that the least stir is a thousand times as much."""
         size = dict(zip(self.names, own.tolist(), strict=True))
-        force = getattr(test.limits, "force", None) or 0.0
         least = [
-            1e-5 * force if n.startswith("force") else TINY * size[n.replace("actual", "desired")] for n in self.names
+            1e-5 * self.force if n.startswith("force") else TINY * size[n.replace("actual", "desired")]
+            for n in self.names
         ]
         return np.maximum(own, least)
 
@@ -177,7 +187,7 @@ def free_motion(
     rehearsal.runner.reset()
     total, count = np.zeros(len(measure.names)), 0
     while rehearsal.runner.count < rehearsal.steps:
-        result = rehearsal.run(max(1, 16384 // window) * window)
+        result = rehearsal.run(max(1, CHUNK // window) * window)
         rms = measure.rms(result.channels)
         total, count = total + (rms**2).sum(axis=1), count + rms.shape[1]
         if not result.finished:  # pragma: no cover - the dry run has gone to its end
@@ -187,77 +197,87 @@ def free_motion(
         faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
         rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
     there = rehearsal.runner.snapshot()
-    quiet = {SCALE: 0.0}
     limit = getattr(test.limits, "displacement", None)
     aim = share * max(KNOCK * peak, LEAST * limit if limit else 0.0)
-    scaled = calibrated(test, rehearsal, there, push, aim, window, quiet)
+    blow = sized_push(test, rehearsal, there, push, aim, window, QUIET)
     noisy = any(s.streams for s in test.rig.sensors.values())
     ticks = min(MOST, COST / max(1, len(test.tick.states)) / (2 if noisy else 1))
     ticks = max(24 * window, min(ticks, 3.0 / max(slow, 1e-9) / test.period))
-    return _followed(test, rehearsal, measure, own, there, scaled, quiet, int(ticks), expected, noisy)
+    levels, raw, done, ended = _followed(rehearsal, measure, own, _Start(there, blow, noisy), int(ticks))
+    return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, expected)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How a free motion starts.
+
+    Attributes
+    ----------
+    there
+        Where the run stands.
+    blow
+        Changes of its states.
+    noisy
+        Whether sensors have noise, so that the run without the blow is needed too.
+    """
+
+    there: Snapshot
+    blow: Mapping[str, float]
+    noisy: bool
 
 
 def _followed(
-    test: HybridTest,
-    rehearsal: Rehearsal,
-    measure: _Levels,
-    own: NDArray[np.float64],
-    there: Snapshot,
-    push: Mapping[str, float],
-    quiet: Mapping[str, float],
-    ticks: int,
-    expected: float,
-    noisy: bool,
-) -> FreeMotion:
+    rehearsal: Rehearsal, measure: _Levels, own: NDArray[np.float64], start: _Start, ticks: int
+) -> tuple[list[float], list[float], int, str]:
+    """Return levels of the motion without and with its noise, the ticks it was followed, why it ended."""
     runner, window = rehearsal.runner, measure.window
-    states = [None, there] if noisy else [None]
     levels: list[float] = []
     raw: list[float] = []
     ended, done = "", 0
-    chunk = max(4, 16384 // window) * window
-    current: list[Snapshot | None] = list(states)
+    chunk = max(4, CHUNK // window) * window
+    runs: list[Snapshot | None] = [None, start.there] if start.noisy else [None]  # None: still to be knocked
     while done < ticks:
         channels = []
-        for i, state in enumerate(current):
-            runner.restore(there, push) if state is None else runner.restore(state)
-            result = rehearsal.on(chunk, quiet)
-            current[i] = runner.snapshot()
+        for i, state in enumerate(runs):
+            runner.restore(start.there, start.blow) if state is None else runner.restore(state)
+            result = rehearsal.on(chunk, QUIET)
+            runs[i] = runner.snapshot()
             channels.append(result.channels)
             ended = ended or _end(result)
         n = min(len(c[measure.names[0]]) for c in channels)
         motion = {
-            name: channels[0][name][:n] - (channels[1][name][:n] if noisy else 0.0) for name in measure.names
+            name: channels[0][name][:n] - (channels[1][name][:n] if start.noisy else 0.0)
+            for name in measure.names
         }
         rms = measure.rms(motion)
         if not levels and rms.shape[1]:  # what the run left at rest is measured by the knock
             own = np.where(own > 0.01 * rms[:, :1], own, rms[:, :1])
-            own = measure.floored(own[:, 0], test)[:, None]
+            own = measure.floored(own[:, 0])[:, None]
             own = np.where(own > 0, own, 1.0)
-        levels += np.sqrt(np.mean((rms / own) ** 2, axis=0)).tolist()
-        whole = measure.rms({name: channels[-1][name][:n] for name in measure.names}) if noisy else rms
-        raw += np.sqrt(np.mean((whole / own) ** 2, axis=0)).tolist()
+        levels += measure.level(rms, own)
+        whole = measure.rms({name: channels[-1][name][:n] for name in measure.names}) if start.noisy else rms
+        raw += measure.level(whole, own)
         done += n
         if ended or (levels and (levels[-1] < GONE or levels[-1] > GROWN)):
             break
-    return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, expected)
+    return levels, raw, done, ended
 
 
 def _end(result: Result) -> str:
     """Say why a run ended before its time; nothing if it did not."""
     if not result.finished:
         return result.message
-    cause = result.channels.get("interlock.cause")
-    if cause is not None and cause.any():
-        k = int(np.argmax(cause != 0))
-        return f"the interlock trips at t = {result.time[k]:.4g} s: {cause_words(cause[k])}"
-    return ""
+    tripped = trip(result.time, result.channels)
+    if tripped is None:
+        return ""
+    return f"the interlock trips at t = {tripped[0]:.4g} s: {cause_words(tripped[1])}"
 
 
 def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...], str]:
     """Return the level of motion in repetitions of the excitation, and why it stopped early.
 
-    For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions, and
-    nine where the third moves clearly farther than the first.
+    For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions,
+    and nine where the third moves clearly farther than the first.
     """
     # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
     names = [c.name for c in test.tick.channels if c.name.startswith(("actual.velocity", "desired.velocity"))]
@@ -266,7 +286,7 @@ def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...],
     for i in range(9):
         total, count, left = 0.0, 0, rehearsal.steps
         while left > 0:
-            result = rehearsal.again(min(16384, left))
+            result = rehearsal.again(min(CHUNK, left))
             n = len(result.time)
             total += float(sum((result.channels[c] ** 2).sum() for c in names))
             count, left = count + n, left - n

@@ -1,8 +1,8 @@
 """Why a loop is unstable, in the words of structural dynamics: each actuator's lag is negative damping.
 
-The loop is looked at without sampling: its poles, the lag of each transfer system behind the numerical half, and
-what that lag does with the stiffness that it works against. It explains; whether a test may run is decided on the
-tick itself.
+The loop is looked at without sampling: its poles, the lag of each transfer system behind the numerical half,
+and what that lag does with the stiffness that it works against. It explains; whether a test may run is
+decided on the tick itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,12 +21,14 @@ from bondloop.program.compose import connect, prefixed
 from bondloop.program.expr import Const
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.expr import Expr
     from bondloop.program.statespace import StateSpace
     from bondloop.transfer.base import Transfer
 
-__all__ = ["Lag", "away_from_origin", "closed_loop", "lags", "structure", "unstable"]
+__all__ = ["TINY", "Lag", "away_from_origin", "closed_loop", "lags", "structure", "unstable"]
 
 TINY = 1e-6
 """Lags in ms and dampings in Ns/m below this are rounding."""
@@ -75,7 +77,7 @@ def away_from_origin(poles: Sequence[complex]) -> list[complex]:
     return [p for p in poles if abs(p) > 1e-7 * scale] or list(poles) or [0j]
 
 
-def unstable(poles: Any) -> list[complex]:
+def unstable(poles: NDArray[np.complex128]) -> list[complex]:
     """Return the poles in the right half plane, those at the origin left out."""
     scale = max((abs(p) for p in poles), default=0.0)
     return [complex(p) for p in poles if p.real > 1e-7 * scale]
@@ -105,7 +107,17 @@ def structure(test: HybridTest) -> StateSpace:
 
 
 def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:
-    """Find lags of slow motion, stiffnesses that oppose fast motion, dampings of the numerical half."""
+    """Find lags of slow motion, stiffnesses that oppose fast motion, dampings of the numerical half.
+
+    Parameters
+    ----------
+    test
+        The test.
+    transfers
+        The equations of its transfer systems.
+    worst
+        The loop's least stable pole, in rad/s.
+    """
     omega = abs(worst.imag) or 1.0
     half = test.half
     numerical = half.system.linearise(half.system.initial())
@@ -125,8 +137,8 @@ def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[L
             continue  # the specimen begins with a mass: it opposes no stiffness
         sign = half.signs[i]
         row = numerical.outputs.index(f"numerical.{near.path}.flow")
-        own = mobility[row, numerical.inputs.index(half.efforts[i].name)] * -sign
-        damping = float(np.real(1 / own)) if own != 0 else np.inf
+        yields = mobility[row, numerical.inputs.index(half.efforts[i].name)] * -sign
+        damping = float(np.real(1 / yields)) if yields != 0 else np.inf
         felt = impedance[specimen.outputs.index(effort), specimen.inputs.index(flow)]
         stiffness = float(np.real(1j * fast * felt)) * sign
         if not plain.is_linear and abs(felt.real) * omega > abs(stiffness):

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.hybrid.loop_curves import loci_at
 from bondloop.hybrid.running_loop import RunningLoop
-from bondloop.program.one_step import OneStep, Point
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from bondloop.hybrid.loop_curves import Curves
+    from bondloop.program.one_step import OneStep
 
-__all__ = ["Border", "Curves", "Margins", "curves_of", "margins"]
+__all__ = ["FOLLOWED", "Border", "Margins", "margins"]
 
 FOLLOWED = 0.05
 """Relative error up to which a motion counts as followed."""
@@ -34,7 +35,7 @@ LONGEST = 2.0
 """Seconds of extra delay beyond which none is looked for."""
 
 MANY = 400
-"""States (with places in delay lines) beyond which margins that need dozens of eigenvalue computations are left."""
+"""States (with places in delay lines) beyond which margins are left out: they need dozens of spectra."""
 
 PRECISION = 4e-3
 """Relative precision of a border."""
@@ -62,29 +63,6 @@ class Border:
 
 
 NOWHERE = Border(math.inf)
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Responses over frequency, for figures.
-
-    Attributes
-    ----------
-    frequency
-        Hz.
-    loci
-        The loop cut open at the commands, its eigenvalues, as many as interfaces: it is unstable where they
-        encircle 1.
-    complementary
-        Size of what a disturbance of the commands adds to itself on its way round the loop.
-    tracking
-        Actual per desired motion, one column for each interface; empty where nothing drives the test.
-    """
-
-    frequency: NDArray[np.float64]
-    loci: NDArray[np.complex128]
-    complementary: NDArray[np.float64]
-    tracking: NDArray[np.complex128]
 
 
 @dataclass(frozen=True)
@@ -125,17 +103,15 @@ class Margins:
         return math.log10(1e3 * self.delay.value) if self.delay.found and self.delay.value > 0 else math.inf
 
 
-def margins(loop: RunningLoop, step: OneStep, curves: Curves | None, point: Point | None = None) -> Margins:
+def margins(loop: RunningLoop, step: OneStep, curves: Curves | None) -> Margins:
     """Return the margins of a stable loop.
 
     Parameters
     ----------
     loop, step
-        The loop, and one step of it where it was found stable.
+        The loop, and one step of it where it starts, which must be stable.
     curves
         Its responses, as of `curves_of`.
-    point
-        Where that was.
     """
     if curves is None:
         return Margins(
@@ -150,18 +126,17 @@ def margins(loop: RunningLoop, step: OneStep, curves: Curves | None, point: Poin
             f"with {places:,} states the margins are left out; they take dozens of eigenvalue computations"
         )
         return Margins(followed=followed, left_out=words)
-    pairs = [(f, f) for f in loop.forces]
 
     def gained(factor: float) -> OneStep:
         # The output holds the probe already: f = raw + u, and u = (1 - 1/k) f makes f = k raw.
-        return step.fed_back(pairs, {0: 1.0 - 1.0 / factor})
+        return step.fed_back(loop.forces, loop.forces, 1.0 - 1.0 / factor)
 
     return Margins(
-        delay=_delay(loop, step, point, curves),
+        delay=_delay(loop, step, curves),
         gain=border(gained, FACTORS),
         least_gain=border(gained, [1 / k for k in FACTORS]),
-        stiffer=_scaled(loop, point, "stiffness", FACTORS),
-        lighter=_scaled(loop, point, "mass", [1 / k for k in FACTORS]),
+        stiffer=_scaled(loop, "stiffness", FACTORS),
+        lighter=_scaled(loop, "mass", [1 / k for k in FACTORS]),
         model_error=_model_error(curves),
         followed=followed,
     )
@@ -175,8 +150,8 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     step_at
         One step for a value.
     trials
-        Positive values in the order in which they are tried; the first is known to be stable. The first unstable
-        one and the one before it are then brought together.
+        Positive values in the order in which they are tried; the first is known to be stable. The first
+        unstable one and the one before it are then brought together.
     """
     good, before = trials[0], -math.inf
     for bad in trials[1:]:
@@ -188,8 +163,8 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
         return NOWHERE
     after, frequency, other = step.growth, step.frequency, 0.0
     while abs(bad - good) > PRECISION * abs(bad):
-        # Growth is smooth along the way: go where it would be zero, then just past that, to close in from both
-        # sides; in the middle where the guess is no help.
+        # Growth is smooth along the way: go where it would be zero, then just past that, to close in from
+        # both sides; in the middle where the guess is no help.
         share = before / (before - after) if math.isfinite(before) and before < after else 0.5
         value = other or good * (bad / good) ** min(max(share, 0.02), 0.98)
         other = 0.0
@@ -205,17 +180,17 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     return Border(math.sqrt(good * bad), frequency)
 
 
-def _scaled(loop: RunningLoop, point: Point | None, word: str, factors: Sequence[float]) -> Border | None:
+def _scaled(loop: RunningLoop, word: str, factors: Sequence[float]) -> Border | None:
     """Return the border for all parameters of the specimen that are called so, scaled together."""
-    own = {
+    values = {
         v.name: x
         for v, x in loop.tick.parameters.items()
         if v.name.startswith("rig.specimen.") and v.name.rpartition(".")[2] == word and x
     }
-    if not own:
+    if not values:
         return None
     try:
-        return border(lambda k: loop.at(point, {n: k * x for n, x in own.items()}), factors)
+        return border(lambda k: loop.at(parameters={n: k * x for n, x in values.items()}), factors)
     except BondloopError:
         return None
 
@@ -223,11 +198,11 @@ def _scaled(loop: RunningLoop, point: Point | None, word: str, factors: Sequence
 # -------------------------------------------------------------------- delay
 
 
-def _delay(loop: RunningLoop, step: OneStep, point: Point | None, curves: Curves) -> Border:
-    """Return the critical extra delay of the commands: estimated on the loop's response, settled on the tick.
+def _delay(loop: RunningLoop, step: OneStep, curves: Curves) -> Border:
+    """Return the critical extra delay of the commands: estimated on the response, settled on the tick.
 
-    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and
-    wt is its angle. On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick
+    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and wt is
+    its angle. On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick
     whose rig is late by that much, and where the two differ the tick is right.
     """
     estimate = _crossing(loop, step, curves)
@@ -236,7 +211,7 @@ def _delay(loop: RunningLoop, step: OneStep, point: Point | None, curves: Curves
 
     def late(seconds: float) -> OneStep:
         rig = replace(loop.test.rig, latency=loop.test.rig.latency + seconds)
-        return RunningLoop(loop.test.replaced(rig=rig)).at(point and replace(point, lines=()))
+        return RunningLoop(loop.test.replaced(rig=rig)).at()
 
     try:
         if late((1 - CLOSE) * estimate.value).stable and not late((1 + CLOSE) * estimate.value).stable:
@@ -270,7 +245,7 @@ def _on_circle(
     for _ in range(6):
         share = (1 - abs(a)) / (abs(b) - abs(a)) if abs(b) != abs(a) else 0.5
         middle = low + min(max(share, 0.05), 0.95) * (high - low)
-        loci = np.linalg.eigvals(_opened(loop, step, np.array([middle]))[0])
+        loci = loci_at(loop, step, middle)[0]
         between = a + share * (b - a)
         value = complex(loci[np.argmin(np.abs(loci - between))])
         if abs(abs(value) - 1) < 1e-4:
@@ -282,73 +257,8 @@ def _on_circle(
     return middle, value
 
 
-# -------------------------------------------------------------------- responses
-
-
-def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
-    """Return open loop and tracking over frequency, with many points where the loop is lively.
-
-    None where the coupling is continuous, so that there is no command at which to cut the loop open.
-    """
-    if not loop.commands:
-        return None
-    f = _grid(step)
-    response = step.response(f)
-    sensitivity = _sensitivity(loop, step, response)
-    opened = _loop_of(sensitivity)
-    size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
-    return Curves(f, np.linalg.eigvals(opened), np.asarray(size), _tracking(loop, step, response, f))
-
-
-def _sensitivity(
-    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128]
-) -> NDArray[np.complex128]:
-    rows = [step.outputs.index(c) for c in loop.commands]
-    columns = [step.probes.index(c) for c in loop.commands]
-    return np.asarray(response[:, rows][:, :, columns])
-
-
-def _loop_of(sensitivity: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Return the open loop: a disturbance of the commands comes back as S = 1/(1 - L), so L = 1 - 1/S."""
-    return np.asarray(np.eye(sensitivity.shape[1]) - np.linalg.inv(sensitivity))
-
-
-def _opened(loop: RunningLoop, step: OneStep, f: NDArray[np.float64]) -> NDArray[np.complex128]:
-    return _loop_of(_sensitivity(loop, step, step.response(f)))
-
-
-def _grid(step: OneStep) -> NDArray[np.float64]:
-    """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
-    nyquist = 0.5 / step.period
-    found = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 400 if len(step.states) < 150 else 20]
-    angle, width = np.abs(np.angle(found)), np.abs(np.log(np.abs(found))) + 1e-7
-    about = (angle[:, None] + width[:, None] * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])).ravel()
-    about = about / (2 * np.pi * step.period)
-    slow = about[about > 0].min(initial=nyquist)
-    low = min(max(0.1 * slow, 1e-4 * nyquist), 0.01 * nyquist)
-    few = 300 if len(step.states) < 150 else 60
-    grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, few), about])
-    return np.unique(grid[(grid >= low) & (grid < nyquist)])
-
-
-def _tracking(
-    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128], f: NDArray[np.float64]
-) -> NDArray[np.complex128]:
-    """Return actual per desired motion of each interface, for the signal by which it is moved most."""
-    columns = []
-    driven = [loop.driven(step, response, f, name) for name in loop.excitations()]
-    for want, have in zip(loop.desired, loop.actual, strict=True):
-        i, j = step.outputs.index(want), step.outputs.index(have)
-        moved = [d for d in driven if np.abs(d[:, i]).max() > 0]
-        if not moved:
-            return np.zeros((len(f), 0), dtype=complex)
-        most = max(moved, key=lambda d: float(np.abs(d[:, i]).max()))
-        moves = np.abs(most[:, i]) > 1e-30 * np.abs(most[:, i]).max()
-        columns.append(np.where(moves, most[:, j] / np.where(moves, most[:, i], 1.0), np.nan))
-    return np.stack(columns, axis=1)
-
-
 def _followed(curves: Curves) -> tuple[float, ...]:
+    """Return up to which frequency each interface is followed without a gap."""
     bands = []
     for column in curves.tracking.T:
         off = ~(np.abs(column - 1) <= FOLLOWED)
@@ -360,8 +270,8 @@ def _followed(curves: Curves) -> tuple[float, ...]:
 def _model_error(curves: Curves) -> Border:
     """Return the smallest relative change of the actuators' response that makes the loop unstable.
 
-    A change of the response by a factor 1 + D, of any phase, does it where |D| = 1/|S - 1|, with S what becomes of
-    a disturbance of the commands: the small-gain theorem, which is sharp.
+    A change of the response by a factor 1 + D, of any phase, does it where |D| = 1/|S - 1|, with S what
+    becomes of a disturbance of the commands: the small-gain theorem, which is sharp.
     """
     worst = int(np.argmax(curves.complementary))
     size = float(curves.complementary[worst])

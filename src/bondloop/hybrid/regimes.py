@@ -1,7 +1,7 @@
 """The regimes of a loop that is not linear: stuck and sliding, in the play and out of it, limited and free.
 
-At some instants of the dry run the tick is linearised as it stands there. What is in force at an instant (which
-branch of every choice, which slope of every curve) makes its regime.
+At some instants of the dry run the tick is linearised as it stands there. What is in force at an instant
+(which branch of every choice, which slope of every curve) makes its regime.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
-from bondloop.program.one_step import OneStep, Point
 
 if TYPE_CHECKING:
     from bondloop.hybrid.running_loop import RunningLoop
+    from bondloop.program.one_step import OneStep, Point
 
 __all__ = ["Regime", "regimes"]
 
@@ -66,29 +66,30 @@ def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
     grouped: dict[str, list[tuple[Point, OneStep]]] = {}
     for point, step in steps:
         grouped.setdefault(_words(step, steepest, varying), []).append((point, step))
-    found = []
+    least_stable = []
     for words, members in grouped.items():
         point, step = max(members, key=lambda m: m[1].growth)
-        found.append(Regime(words, step, point, len(members) / len(steps)))
-    return tuple(sorted(found, key=lambda r: -r.step.growth))
+        least_stable.append(Regime(words, step, point, len(members) / len(steps)))
+    return tuple(sorted(least_stable, key=lambda r: -r.step.growth))
 
 
 def _element(name: str) -> str:
-    """Return the part of the test that a statement belongs to: its path without the last word and the stage."""
+    """Return the part of the test that a statement belongs to: its path without last word and stage."""
     return re.sub(r"@\d+$", "", name).rpartition(".")[0] or name
 
 
 def _told(name: str) -> bool:
-    """Whether a statement is worth a word: of the rig or the structure, and not a later look at the same instant."""
+    """Whether a statement is worth a word: of rig or structure, and not a later stage of the integrator."""
     return "@" not in name and name.startswith(("rig.", "numerical.", "measured."))
 
 
 def _pieces(step: OneStep) -> dict[str, tuple[int, ...]]:
-    found: dict[str, tuple[int, ...]] = {}
+    """Return the choices of every statement that is worth a word."""
+    choices: dict[str, tuple[int, ...]] = {}
     for name, choice in step.branches:
         if _told(name):
-            found[name] = (*found.get(name, ()), choice)
-    return found
+            choices[name] = (*choices.get(name, ()), choice)
+    return choices
 
 
 def _varying(steps: Sequence[OneStep], steepest: dict[str, float]) -> set[str]:
@@ -105,6 +106,7 @@ def _varying(steps: Sequence[OneStep], steepest: dict[str, float]) -> set[str]:
 
 
 def _words(step: OneStep, steepest: dict[str, float], varying: set[str]) -> str:
+    """Say what is in force in a step, of what varies."""
     pieces = _pieces(step)
     words: dict[str, str] = {}
     for name in sorted(varying):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
-from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.hybrid.wiring import SCALE
 
 if TYPE_CHECKING:
@@ -40,7 +40,15 @@ class Change:
 
 
 def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | None:
-    """Return the first of some changes, mildest first, with which the test passes; each is checked in full."""
+    """Return the first of some changes, mildest first, with which the test passes; each is checked in full.
+
+    Parameters
+    ----------
+    test, check
+        The test, and why it is refused.
+    seconds
+        Length of the run it is meant for.
+    """
     from bondloop.hybrid.check import check as checked
 
     loose = check.step is not None and not check.step.stable
@@ -56,11 +64,11 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
 
 
 def _candidates(test: HybridTest, loose: bool) -> Iterator[tuple[str, HybridTest]]:
+    """Yield changes in words with the changed test: of the loop where it is loose, otherwise less motion."""
     if not loose:
-        for part in PARTS:
-            if test.excitation:
-                words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
-                yield words, test.with_values({SCALE: test.scale * part})
+        for part in PARTS if test.excitation else ():
+            words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
+            yield words, test.with_values({SCALE: test.scale * part})
         return
     if test.rig.latency:
         yield "no latency", test.replaced(rig=replace(test.rig, latency=0.0))
@@ -74,10 +82,10 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
     """Find the least prediction that makes the loop stable, then a little more than that."""
     from bondloop.control import Direct, PolynomialPrediction
 
-    own: Any = test.controller
-    if isinstance(own, PolynomialPrediction) and not own.adapts:
-        start = own
-    elif isinstance(own, Direct):
+    controller = test.controller
+    if isinstance(controller, PolynomialPrediction) and not controller.adapts:
+        start = controller
+    elif isinstance(controller, Direct):
         span = max(0.01, 10 * test.period)
         start = PolynomialPrediction(0.0, order=2, span=span, points=min(10, round(span / test.period)))
     else:
@@ -88,7 +96,7 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
 
     def stable(delay: float) -> bool:
         try:
-            return RunningLoop(_bare(ahead(delay))).at().stable
+            return RunningLoop(coupled(ahead(delay))).at().stable
         except BondloopError:
             return False
 
@@ -105,16 +113,5 @@ def _inverse(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
     from bondloop.control import VirtualJunction
 
     if not test.controller.inverts:
-        models = test.rig.actuators
-        yield (
-            "a virtual junction with the actuator's model",
-            test.replaced(controller=VirtualJunction(models)),
-        )
-
-
-def _bare(test: HybridTest) -> HybridTest:
-    """Return the test coupled from the start, as the loop is analysed."""
-    if test.switches is None and test.interlock is None:
-        return test
-    switches = None if test.switches is None else test.switches.closed()
-    return test.replaced(switches=switches, interlock=None)
+        words = "a virtual junction with the actuator's model"
+        yield words, test.replaced(controller=VirtualJunction(test.rig.actuators))

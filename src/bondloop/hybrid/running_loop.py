@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.expr import Expr, Var
 from bondloop.program.one_step import OneStep, Point, one_step
 from bondloop.rigs.rig_tick import indexed
 
@@ -15,11 +14,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.test import HybridTest
+    from bondloop.program.expr import Expr, Var
 
-__all__ = ["RunningLoop"]
+__all__ = ["RunningLoop", "coupled"]
 
 RATE = "d/dt "
 """How the rate of a signal is called in a tick."""
+
+
+def coupled(test: HybridTest) -> HybridTest:
+    """Return the test coupled from the start, as the loop is analysed: switches closed, without interlock."""
+    if test.switches is None and test.interlock is None:
+        return test
+    switches = None if test.switches is None else test.switches.closed()
+    return test.replaced(switches=switches, interlock=None)
 
 
 class RunningLoop:
@@ -34,9 +42,17 @@ class RunningLoop:
     ----------
     count
         Number of interfaces.
+    desired, actual
+        Names of the outputs that are their displacements.
     forces, commands
-        Names of the probes and outputs at the measured forces and at the commands; empty where the coupling is
-        continuous, which has neither.
+        Names of the probes and outputs at the measured forces and at the commands; empty where the coupling
+        is continuous, which has neither.
+    probes, outputs
+        All of them, by name.
+    adapted
+        What the controller adapts.
+    closed
+        Whether there is a loop at all.
     """
 
     def __init__(self, test: HybridTest) -> None:
@@ -65,8 +81,8 @@ class RunningLoop:
             self.probes[probe] = variable
             self._excitations.append((probe, name, fraction))
         self.adapted = tuple(wiring.computer.adapted)
-        wanted = set(self.forces)  # without feedback nothing closes the loop
-        self.closed = test.feedback and bool(wanted or test.coupling == "continuous")
+        # Without feedback nothing closes the loop.
+        self.closed = test.feedback and bool(self.forces or test.coupling == "continuous")
 
     def at(
         self,
@@ -100,7 +116,7 @@ class RunningLoop:
         return list(dict.fromkeys(name.removeprefix(RATE) for _, name, _ in self._excitations))
 
     def signals(self, step: OneStep, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the step's probes are at times, one column a probe: signals as they come, the rest as it is."""
+        """Return the step's probes at times, one column a probe: signals as they come, the rest as it is."""
         wiring, test = self.test.wiring, self.test
         assert step.at is not None
         table = np.tile(step.at.u, (len(times), 1))

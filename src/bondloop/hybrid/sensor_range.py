@@ -1,4 +1,4 @@
-"""How often a sensor read the end of its range."""
+"""The range of a sensor, and how often it read an end of it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
     from bondloop.rigs.imperfections.base import Imperfection
 
-__all__ = ["saturated_share", "span"]
+__all__ = ["at_an_end", "saturated_share", "span"]
 
 
-def span(imperfections: tuple[Imperfection, ...]) -> tuple[float, float]:
+def span(imperfections: tuple[Imperfection, ...], *, noise: float = 3.0) -> tuple[float, float]:
     """Return the least and the greatest reading after a chain of imperfections; infinite without a limit.
 
-    Noise behind a limit takes three times its rms off both: readings that near to the end may be at it.
+    Parameters
+    ----------
+    imperfections
+        In the order in which the signal passes them.
+    noise
+        How often noise behind a limit takes its rms off both ends: readings that near to one may be at it.
 
     Examples
     --------
@@ -33,7 +38,7 @@ def span(imperfections: tuple[Imperfection, ...]) -> tuple[float, float]:
     low, high = -math.inf, math.inf
     for part in imperfections:
         if isinstance(part, (Sensor, Chain)):
-            inner = span(part.imperfections if isinstance(part, Sensor) else part.parts)
+            inner = span(part.imperfections if isinstance(part, Sensor) else part.parts, noise=noise)
             low, high = max(low, inner[0]), min(high, inner[1])
         elif isinstance(part, Quantisation):
             low, high = max(low, -part.range), min(high, part.range - part.resolution)
@@ -45,7 +50,7 @@ def span(imperfections: tuple[Imperfection, ...]) -> tuple[float, float]:
         elif isinstance(part, GainError):
             low, high = sorted(((1 + part.error) * low, (1 + part.error) * high))
         elif isinstance(part, Noise):
-            low, high = low + 3 * part.rms, high - 3 * part.rms
+            low, high = low + noise * part.rms, high - noise * part.rms
     return (low, high) if low < high else (-math.inf, math.inf)
 
 
@@ -64,5 +69,16 @@ def saturated_share(readings: NDArray[np.float64], sensor: Mapping[str, Any]) ->
         return 0.0
     if readings.size == 0:
         return 0.0
+    return float(np.mean(at_an_end(readings, low, high)))
+
+
+def at_an_end(readings: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    """Return which readings are at an end of a range, but for rounding.
+
+    Examples
+    --------
+    >>> at_an_end(np.array([0.0, 2.0, -2.0]), -2.0, 2.0).tolist()
+    [False, True, True]
+    """
     near = 1e-9 * (high - low) if math.isfinite(high - low) else 0.0
-    return float(np.mean((readings >= high - near) | (readings <= low + near)))
+    return np.asarray((readings >= high - near) | (readings <= low + near))

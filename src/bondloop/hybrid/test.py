@@ -196,16 +196,16 @@ class HybridTest(Rehearsable):
 
     @property
     def scale(self) -> float:
-        """What the excitation is multiplied by: 1, unless ``values`` says otherwise (``excitation.scale``)."""
+        """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
         return self.overrides.get(SCALE, 1.0)
 
     @property
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
-        found: dict[str, float | None] = {SCALE: self.scale}
+        values: dict[str, float | None] = {SCALE: self.scale}
         for s in self._systems():
-            found.update(s.parameters)
-        return found
+            values.update(s.parameters)
+        return values
 
     def _check_overrides(self) -> None:
         if not self.overrides:
@@ -221,35 +221,41 @@ class HybridTest(Rehearsable):
         return self.replaced(values={**self.overrides, **values})
 
     def replaced(self, **changes: Any) -> HybridTest:
-        """Return a test that differs from this one in some of its arguments, by name."""
-        given: dict[str, Any] = {
+        """Return a test that differs from this one in some of its arguments, by name.
+
+        What has been derived of this one and does not depend on the changes is not derived again.
+        """
+        arguments: dict[str, Any] = {
             "rig": self.rig, "controller": self.controller, "excitation": self.excitation, "rate": self.rate,
             "coupling": self.coupling, "integrator": self.integrator, "reference": self.reference,
             "limits": self.limits, "switches": self.switches, "interlock": self.interlock,
             "record": self.record, "feedback": self.feedback, "values": self.overrides, "name": self.name,
         }  # fmt: skip
         for name in changes:
-            if name != "numerical" and name not in given:
-                raise InputError(unknown_name("argument", name, ["numerical", *given], where="the test"))
-        made = HybridTest.__new__(HybridTest)
-        made.__dict__.update(self._still_good(changes))
-        made.__init__(changes.pop("numerical", self.numerical), **{**given, **changes})  # type: ignore[misc]
-        return made
+            if name != "numerical" and name not in arguments:
+                raise InputError(unknown_name("argument", name, ["numerical", *arguments], where="the test"))
+        arguments.update(changes)
+        test = HybridTest.__new__(HybridTest)
+        test.__dict__.update(self._still_good(changes))  # before the constructor, which derives
+        test.__init__(arguments.pop("numerical", self.numerical), **arguments)  # type: ignore[misc]
+        return test
 
     def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what has been derived already and does not depend on the changes: it is derived once."""
         rig = changes.get("rig", self.rig)
         same_rig = rig.physical is self.rig.physical and rig.actuators is self.rig.actuators
-        made_of = {
+        depends_on = {
             "half": {"numerical", "switches", "values"},
             "rig_system": {"numerical", "switches", "values"},
             "design": {"numerical", "switches", "values", "controller"},
             "reference_system": {"reference", "values"},
         }
         if not same_rig:
-            made_of = {k: v for k, v in made_of.items() if k in ("half", "reference_system")}
+            del depends_on["rig_system"], depends_on["design"]
         return {
-            k: self.__dict__[k] for k, v in made_of.items() if k in self.__dict__ and not v & set(changes)
+            part: self.__dict__[part]
+            for part, arguments in depends_on.items()
+            if part in self.__dict__ and not arguments & set(changes)
         }
 
     def values_for(self, system: System) -> dict[str, float]:

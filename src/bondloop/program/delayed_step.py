@@ -27,7 +27,10 @@ if TYPE_CHECKING:
         | sparse.csc_matrix[np.float64]
     )
 
-__all__ = ["DelayedStep", "dense_matrix", "with_registers"]
+__all__ = ["DelayedStep", "dense_matrix", "response", "with_registers"]
+
+_SMALL = 250
+"""States and channels up to which responses are solved for densely, all points at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,3 +144,55 @@ def with_registers(step: DelayedStep, chosen: Collection[int] | None = None) -> 
         tuple(step.sources[j] for j in kept),
         tuple(step.delays[j] for j in kept),
     )
+
+
+def response(
+    step: DelayedStep,
+    z: NDArray[np.complex128],
+    P: NDArray[np.float64],
+    Q: NDArray[np.float64],
+    seen: NDArray[np.float64],
+) -> NDArray[np.complex128]:
+    """Return ``seen`` times (x, y) per unit of a drive u.
+
+    They follow from ``(zI − A) x = B y + P u`` and ``z^m y = S (C x + E y + Q u)``.
+
+    Parameters
+    ----------
+    step
+        The step; ``S`` picks the source of every channel.
+    z
+        Points of the complex plane.
+    P, Q
+        How the drive acts on the states, shape (n, drives), and on what goes into the delay lines, shape
+        (q, drives).
+    seen
+        What is looked at, shape (outputs, n + p).
+
+    Returns
+    -------
+    array
+        Of shape (points, outputs, drives).
+    """
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    n, p = step.states, len(step.delays)
+    S = np.zeros((p, Q.shape[0]))
+    S[np.arange(p), list(step.sources)] = 1.0
+    right = np.vstack([P, S @ Q]).astype(complex)
+    late = z[:, None] ** np.array(step.delays, dtype=float)
+    powers = np.hstack([np.repeat(z[:, None], n, axis=1), late])
+    if n + p <= _SMALL:
+        A, B, C, E = (dense_matrix(x) for x in (step.A, step.B, step.C, step.E))
+        left = np.broadcast_to(-np.block([[A, B], [S @ C, S @ E]]), (len(z), n + p, n + p)).astype(complex)
+        places = np.arange(n + p)
+        left[:, places, places] += powers
+        return np.asarray(seen @ np.linalg.solve(left, np.broadcast_to(right, (len(z), *right.shape))))
+    above = sparse.hstack([sparse.csr_array(step.A), sparse.csr_array(step.B)])
+    below = sparse.csr_array(S) @ sparse.hstack([sparse.csr_array(step.C), sparse.csr_array(step.E)])
+    full = sparse.csc_array(sparse.vstack([above, below]))
+    outputs = np.empty((len(z), len(seen), right.shape[1]), dtype=complex)
+    for i, diagonal in enumerate(powers):
+        outputs[i] = seen @ splu(sparse.csc_array(sparse.diags_array(diagonal) - full)).solve(right)
+    return outputs

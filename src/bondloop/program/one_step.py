@@ -1,32 +1,31 @@
-"""One step of a tick as a linear map, with delay lines in closed form: what the check and the studies analyse."""
+"""One step of a tick as a linear map, with delay lines in closed form: what check and studies analyse."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
-from bondloop.program.expr import Expr, Var
-from bondloop.program.slopes import Bend
+from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, with_registers
 from bondloop.program.spectrum import Spectrum, spectrum
-from bondloop.program.tick import Tick
 from bondloop.program.walk import Point, Walk
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.delayed_step import Matrix
+    from bondloop.program.expr import Expr, Var
+    from bondloop.program.slopes import Bend
+    from bondloop.program.tick import Tick
+
 __all__ = ["OneStep", "Point", "one_step"]
 
 REST = 1e-5
-"""Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position. A Jordan
-block of three, which a table has, is split by rounding to about the cube root of 1e-16."""
-
-DENSE = 250
-"""States up to which responses are solved for densely, all frequencies at once."""
+"""Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position. A
+Jordan block of three, which a table has, is split by rounding to about the cube root of 1e-16."""
 
 MARGIN = 1e-9
 """Growth per step that is taken for rounding."""
@@ -34,7 +33,17 @@ MARGIN = 1e-9
 
 @dataclass(frozen=True)
 class Values:
-    """What states, delayed values and probes are before a step, and what states, pushes and outputs are after it."""
+    """What everything is at the point about which a step is linearised, in the letters of `OneStep`.
+
+    Attributes
+    ----------
+    x, y, u
+        States, values that leave delay lines, and probes before the step.
+    after
+        States after it.
+    w, o
+        What goes into the delay lines, and outputs.
+    """
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -67,8 +76,8 @@ class OneStep:
         Which piece of every piecewise statement was in force, by the statement's name: steps with equal ones
         are of one regime.
     steepness
-        By name of a variable with a curved statement, the largest slope in it: a friction law is steep where it
-        sticks and flat where it slides.
+        By name of a variable with a curved statement, the largest slope in it: a friction law is steep where
+        it sticks and flat where it slides.
     at
         What everything is at the point: the step is about it.
     """
@@ -108,8 +117,8 @@ class OneStep:
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Eigenvalues, the largest first; those at rest, within 1e-5 of 1, are left out."""
-        found = self.spectrum.eigenvalues
-        return np.asarray(found[np.abs(found - 1) > REST])
+        values = self.spectrum.eigenvalues
+        return np.asarray(values[np.abs(values - 1) > REST])
 
     @property
     def resting(self) -> int:
@@ -152,48 +161,32 @@ class OneStep:
         """Return outputs per probe at frequencies in Hz, shape (frequencies, outputs, probes)."""
         z = np.exp(2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float)) * self.period)
         seen = np.hstack([self.L, self.M])
-        return np.asarray(_solved(self.step, z, self.P, self.Q, seen) + self.N, dtype=complex)
+        return np.asarray(response(self.step, z, self.P, self.Q, seen) + self.N, dtype=complex)
 
-    def fed_back(self, pairs: Sequence[tuple[str, str]], taps: Mapping[int, float]) -> OneStep:
-        """Return the step with outputs added to probes: u(k) = sum over taps of weight o(k - ticks).
+    def fed_back(self, outputs: Sequence[str], probes: Sequence[str], weight: float) -> OneStep:
+        """Return the step with outputs added to probes at once: u = weight o. For its eigenvalues.
+
+        From o = L x + M y + N u follows u = weight (I - weight N)^-1 (L x + M y). The columns of the probes
+        are left as they were, so the responses of the new step mean nothing.
 
         Parameters
         ----------
-        pairs
-            (output, probe) by name.
-        taps
-            Weight by number of ticks; 0 for at once.
+        outputs, probes
+            Their names, pair by pair.
+        weight
+            What an output is multiplied by.
         """
-        rows = [self.outputs.index(o) for o, _ in pairs]
-        columns = [self.probes.index(p) for _, p in pairs]
-        now = taps.get(0, 0.0)
-        later = sorted(t for t, w in taps.items() if t > 0 and w)
-        m, k = len(pairs), len(later)
+        rows = [self.outputs.index(o) for o in outputs]
+        columns = [self.probes.index(p) for p in probes]
         A, B, C, E = (dense_matrix(x) for x in (self.step.A, self.step.B, self.step.C, self.step.E))
-        L, M, N = self.L[rows], self.M[rows], self.N[np.ix_(rows, columns)]
         P, Q = self.P[:, columns], self.Q[:, columns]
-        # o = L x + M y + N u and u = now o + sum of weight late, so (I - now N) o = L x + M y + N sum
-        weights = np.hstack([taps[t] * np.eye(m) for t in later]) if k else np.zeros((m, 0))
-        H = np.linalg.inv(np.eye(m) - now * N)
-        Lo, Mo, No = H @ L, H @ M, H @ N @ weights
-        Ux, Uy, Ul = now * Lo, now * Mo, now * No + weights
-        grown = DelayedStep(
-            A + P @ Ux,
-            np.hstack([B + P @ Uy, P @ Ul]),
-            np.vstack([C + Q @ Ux, Lo]) if k else C + Q @ Ux,
-            np.block([[E + Q @ Uy, Q @ Ul], [Mo, No]]) if k else E + Q @ Uy,
-            (*self.step.sources, *(len(C) + i for _ in later for i in range(m))),
-            (*self.step.delays, *(t for t in later for _ in range(m))),
+        H = np.linalg.inv(np.eye(len(rows)) - weight * self.N[np.ix_(rows, columns)])
+        Ux, Uy = weight * (H @ self.L[rows]), weight * (H @ self.M[rows])
+        step = DelayedStep(
+            A + P @ Ux, B + P @ Uy, C + Q @ Ux, E + Q @ Uy, self.step.sources, self.step.delays
         )
         F = self.N[:, columns]
-        return replace(
-            self,
-            step=grown,
-            P=self.P,
-            Q=np.vstack([self.Q, np.zeros((m, self.Q.shape[1]))]) if k else self.Q,
-            L=self.L + F @ Ux,
-            M=np.hstack([self.M + F @ Uy, F @ Ul]),
-        )
+        return replace(self, step=step, L=self.L + F @ Ux, M=self.M + F @ Uy)
 
 
 def one_step(
@@ -233,47 +226,49 @@ def one_step(
 
     Examples
     --------
+    >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.tick import Tick, Update
     >>> x, v = Var("x"), Var("v")
-    >>> from bondloop.program.tick import Update
     >>> swing = Update(((x, x + 0.1 * v), (v, v - 0.4 * x)))
     >>> tick = Tick("swing", 0.1, Var("t"), Var("k"), (), {x: 0.0, v: 1.0}, {}, (swing,), ())
-    >>> found = one_step(tick)
-    >>> found.matrix.tolist(), round(found.spectral_radius**2, 12), found.stable
+    >>> step = one_step(tick)
+    >>> step.matrix.tolist(), round(step.spectral_radius**2, 12), step.stable
     ([[1.0, 0.1], [-0.4, 1.0]], 1.04, False)
     """
     probes, outputs = dict(probes or {}), dict(outputs or {})
     walk = Walk(tick, at or Point(), parameters or {}, probes.values(), frozen)
-    evaluated = [walk.output(e) for e in outputs.values()]
-    wanted, given_outputs = [number for number, _ in evaluated], [value for _, value in evaluated]
-    numbers = [*walk.after, *walk.pushes, *wanted]
-    full = walk.rows(numbers)
-    n, q = len(walk.states), len(walk.pushes)
-    order = [-1 - walk.start[v] for v in walk.states]
-    order += [-1 - c for c in walk.pop_columns if c is not None]
-    given = len(order)
+    output_numbers, output_values = [], []
+    for expr in outputs.values():
+        number, value = walk.output(expr)
+        output_numbers.append(number)
+        output_values.append(value)
+    numbers = [*walk.after, *walk.pushes, *output_numbers]
+    order = [-1 - walk.start[v] for v in walk.states] + [-1 - c for c in walk.pop_columns]
+    inner = len(order)  # columns of states and delayed values; those of the probes follow
     order += [-1 - walk.probe_columns[v] for v in probes.values()]
-    full = full[:, order]
+    full = walk.rows(numbers)[:, order]
+    n, q = len(walk.states), len(walk.pushes)
     # A command that is held goes into its delay line at every substep: one value, one source.
     same: dict[int | None, int] = {}
     first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
     sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
     core = [i for i, v in enumerate(walk.states) if not v.name.startswith(beside)]
-    kept, lines = _acting(full[:, :given], n, q, sources, core, bool(outputs))
+    kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]
     pushed = sorted({sources[j] for j in lines})
     rows_x, rows_w = np.array(kept, dtype=int), n + np.array(pushed, dtype=int)
     rows_o = np.arange(n + q, full.shape[0])
     cols_x, cols_y = np.array(kept, dtype=int), n + np.array(lines, dtype=int)
-    cols_u = np.arange(given, len(order))
+    cols_u = np.arange(inner, len(order))
 
-    def block(rows: Any, columns: Any) -> Any:
+    def block(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Matrix:
         return full[rows][:, columns]
 
     involved = [numbers[r] for r in (*rows_x, *rows_w, *rows_o)]
     bends = walk.bends if any(walk.is_bent(k) for k in involved) else {}
     place = {s: i for i, s in enumerate(pushed)}
     return OneStep(
-        DelayedStep(
+        step=DelayedStep(
             block(rows_x, cols_x),
             block(rows_x, cols_y),
             block(rows_w, cols_x),
@@ -281,77 +276,58 @@ def one_step(
             tuple(place[sources[j]] for j in lines),
             tuple(delays[j] for j in lines),
         ),
-        dense_matrix(block(rows_x, cols_u)),
-        dense_matrix(block(rows_w, cols_u)),
-        dense_matrix(block(rows_o, cols_x)),
-        dense_matrix(block(rows_o, cols_y)),
-        dense_matrix(block(rows_o, cols_u)),
-        tuple(v.name for v in states),
-        tuple(probes),
-        tuple(outputs),
-        tick.period,
-        {name: frozenset(kinds) for name, kinds in bends.items()},
-        tuple(walk.slopes.branches),
-        walk.steepness,
-        Values(
-            np.array([walk.before[v] for v in states]),
-            np.array([walk.popped[j] for j in lines]),
-            np.array([walk.values[v] for v in probes.values()]),
-            np.array([walk.values[v] for v in states]),
-            np.array([walk.pushed[s] for s in pushed]),
-            np.array(given_outputs),
+        P=dense_matrix(block(rows_x, cols_u)),
+        Q=dense_matrix(block(rows_w, cols_u)),
+        L=dense_matrix(block(rows_o, cols_x)),
+        M=dense_matrix(block(rows_o, cols_y)),
+        N=dense_matrix(block(rows_o, cols_u)),
+        states=tuple(v.name for v in states),
+        probes=tuple(probes),
+        outputs=tuple(outputs),
+        period=tick.period,
+        bends={name: frozenset(kinds) for name, kinds in bends.items()},
+        branches=tuple(walk.slopes.branches),
+        steepness=walk.steepness,
+        at=Values(
+            x=np.array([walk.before[v] for v in states]),
+            y=np.array([walk.popped[j] for j in lines]),
+            u=np.array([walk.values[v] for v in probes.values()]),
+            after=np.array([walk.values[v] for v in states]),
+            w=np.array([walk.pushed[s] for s in pushed]),
+            o=np.array(output_values),
         ),
     )
 
 
-def _solved(
-    step: DelayedStep, z: NDArray[np.complex128], P: Any, Q: Any, seen: NDArray[np.float64]
-) -> NDArray[np.complex128]:
-    """Return ``seen`` times (x, y) per probe at each z: (zI - A) x = B y + P u, z^m y = S (C x + E y + Q u)."""
-    n, p = step.states, len(step.delays)
-    S = np.zeros((p, Q.shape[0]))
-    S[np.arange(p), list(step.sources)] = 1.0
-    right = np.vstack([P, S @ Q])
-    if n + p <= DENSE:
-        full = np.block(
-            [
-                [dense_matrix(step.A), dense_matrix(step.B)],
-                [S @ dense_matrix(step.C), S @ dense_matrix(step.E)],
-            ]
-        )
-        left = np.broadcast_to(-full, (len(z), n + p, n + p)).astype(complex)
-        places = np.arange(n + p)
-        left[:, places[:n], places[:n]] += z[:, None]
-        left[:, places[n:], places[n:]] += z[:, None] ** np.array(step.delays, dtype=float)
-        return seen @ np.linalg.solve(left, np.broadcast_to(right, (len(z), *right.shape)).astype(complex))
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
-    chosen = sparse.csr_array(S)
-    full = sparse.block_array([[step.A, step.B], [chosen @ step.C, chosen @ step.E]], format="csc")
-    found = np.empty((len(z), len(seen), right.shape[1]), dtype=complex)
-    for i, at in enumerate(z):
-        diagonal = np.concatenate([np.full(n, at), at ** np.array(step.delays, dtype=float)])
-        found[i] = seen @ splu((sparse.diags_array(diagonal) - full).tocsc()).solve(right.astype(complex))
-    return found
-
-
 def _acting(
-    full: Any, n: int, q: int, sources: Sequence[int], core: Sequence[int], watched: bool
+    full: Matrix, n: int, q: int, sources: Sequence[int], core: Sequence[int], watched: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the states, and the delays, that act on the outputs; without outputs on the states of the core."""
-    pattern = full != 0
-    total = pattern.shape[1]
-    # d(next x, next y)/d(x, y), as a pattern: a value that leaves a delay line has been fed by its source
+    """Return the states, and the delays, that act on the outputs; where none are watched, on the core.
+
+    Parameters
+    ----------
+    full
+        Slopes of the next states, of what goes into the delay lines and of the outputs, per state and value
+        that leaves a delay line.
+    n, q
+        How many states there are, and how many values go into delay lines.
+    sources
+        For every value that leaves a delay line, the place among those that go in.
+    core
+        States that matter by themselves.
+    watched
+        Whether there are outputs to act on.
+    """
+    # d(next x, next y)/d(x, y): a value that leaves a delay line has been fed by its source.
     rows = [*range(n), *(n + s for s in sources)]
-    reached = np.zeros(total, dtype=bool)
+    reached = np.zeros(full.shape[1], dtype=bool)
     if watched:
-        reached[pattern[n + q :].nonzero()[1]] = True
+        reached[full[n + q :].nonzero()[1]] = True
     else:
         reached[list(core)] = True
     fresh = np.flatnonzero(reached)
     while len(fresh):
-        acting = np.unique(pattern[[rows[i] for i in fresh]].nonzero()[1])
+        acting = np.unique(full[[rows[i] for i in fresh]].nonzero()[1])
         fresh = acting[~reached[acting]]
         reached[fresh] = True
     return np.flatnonzero(reached[:n]).tolist(), np.flatnonzero(reached[n:]).tolist()

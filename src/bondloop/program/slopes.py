@@ -1,15 +1,15 @@
 """Value and slopes of an expression at a point, for the linear analysis of what runs.
 
-The slopes are those of the piece in force: of a `select` the branch that is taken, of ``fmin`` and ``fmax`` the
-operand that counts. A function that goes in steps has no slope worth the name: ``floor``, the staircase of a
-converter, counts with the gain 1 that it has on average, and what jumps (``sign``, a relay) is noted, so that
-nobody takes its slope of zero for a loop that is open.
+The slopes are those of the piece in force: of a `select` the branch that is taken, of ``fmin`` and ``fmax``
+the operand that counts. A function that goes in steps has no slope worth the name: ``floor``, the staircase
+of a converter, counts with the gain 1 that it has on average, and what jumps (``sign``, a relay) is noted, so
+that nobody takes its slope of zero for a loop that is open.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
@@ -23,7 +23,10 @@ Bend = Literal["smooth", "piecewise", "quantiser", "step"]
 mean slope, by a jump."""
 
 Pairs = list[tuple[int, float]]
-Found = tuple[float, Pairs, bool]
+"""Slopes by number; a number may come twice: add them."""
+
+Sloped = tuple[float, Pairs, bool]
+"""Value, slopes, and whether it is bent."""
 
 
 class Slopes:
@@ -47,19 +50,26 @@ class Slopes:
         lists, equal regimes.
     """
 
-    def __init__(self, values: Mapping[Var, float], columns: Mapping[Var, int], bent: set[int]) -> None:
+    def __init__(self, values: dict[Var, float], columns: Mapping[Var, int], bent: set[int]) -> None:
         self.values, self.columns, self.bent = values, columns, bent
         self.bends: set[Bend] = set()
         self.branches: list[tuple[str, int]] = []
         self._statement = ""
+        self._rules: dict[str, Callable[[Op], Sloped]] = {
+            "add": self._sum,
+            "neg": self._minus,
+            "mul": self._times,
+            "div": self._over,
+            "select": self._select,
+        }
 
     def begin(self, statement: str) -> None:
         """Begin a new statement, by the name of its target."""
         self.bends = set()
         self._statement = statement
 
-    def of(self, expr: Expr) -> Found:
-        """Return value, slopes by number (a number may come twice: add them), and whether it is bent."""
+    def of(self, expr: Expr) -> Sloped:
+        """Return value, slopes by number, and whether it is bent."""
         if type(expr) is Var:
             column = self.columns.get(expr)
             if column is None:
@@ -68,27 +78,22 @@ class Slopes:
         if type(expr) is Const:
             return expr.value, [], False
         assert isinstance(expr, Op)
-        name = expr.name
-        if name == "add":
-            total, pairs, bent = self.of(expr.args[0])
-            for a in expr.args[1:]:
-                value, more, crooked = self.of(a)
-                total += value
-                pairs = pairs + more
-                bent = bent or crooked
-            return total, pairs, bent
-        if name == "neg":
-            value, pairs, bent = self.of(expr.args[0])
-            return -value, [(j, -s) for j, s in pairs], bent
-        if name == "mul":
-            return self._times(expr)
-        if name == "div":
-            return self._over(expr)
-        if name == "select":
-            return self._select(expr)
-        return self._function(name, expr)
+        return self._rules.get(expr.name, self._function)(expr)
 
-    def _times(self, expr: Op) -> Found:
+    def _sum(self, expr: Op) -> Sloped:
+        total, pairs, bent = self.of(expr.args[0])
+        for term in expr.args[1:]:
+            value, more, crooked = self.of(term)
+            total += value
+            pairs = pairs + more
+            bent = bent or crooked
+        return total, pairs, bent
+
+    def _minus(self, expr: Op) -> Sloped:
+        value, pairs, bent = self.of(expr.args[0])
+        return -value, [(j, -s) for j, s in pairs], bent
+
+    def _times(self, expr: Op) -> Sloped:
         x, dx, bent_x = self.of(expr.args[0])
         y, dy, bent_y = self.of(expr.args[1])
         if dx and dy:
@@ -97,7 +102,7 @@ class Slopes:
         pairs = [(j, s * y) for j, s in dx] if dx else [(j, s * x) for j, s in dy]
         return x * y, pairs, bent_x or bent_y
 
-    def _over(self, expr: Op) -> Found:
+    def _over(self, expr: Op) -> Sloped:
         x, dx, bent_x = self.of(expr.args[0])
         y, dy, bent_y = self.of(expr.args[1])
         value = x / y
@@ -107,17 +112,17 @@ class Slopes:
             return value, pairs + [(j, -s * value / y) for j, s in dy], True
         return value, pairs, bent_x or bent_y
 
-    def _select(self, expr: Op) -> Found:
+    def _select(self, expr: Op) -> Sloped:
         condition, if_true, if_false = expr.args
-        chosen = bool(self._condition(condition))
-        value, pairs, bent = self.of(if_true if chosen else if_false)
+        holds = bool(evaluate(condition, self.values))
+        value, pairs, bent = self.of(if_true if holds else if_false)
         if not self._moves(condition):
             return value, pairs, bent
-        self.branches.append((self._statement, int(chosen)))
+        self.branches.append((self._statement, int(holds)))
         jump = not (self._moves(if_true) or self._moves(if_false))
         if jump:  # a relay: two levels, and nothing but a jump between them
             try:
-                jump = evaluate(if_true, self.values) != evaluate(if_false, self.values)  # type: ignore[arg-type]
+                jump = evaluate(if_true, self.values) != evaluate(if_false, self.values)
             except (ZeroDivisionError, ValueError, OverflowError):
                 jump = True
             if not jump:
@@ -125,24 +130,21 @@ class Slopes:
         self.bends.add("step" if jump else "piecewise")
         return value, pairs, True
 
-    def _condition(self, expr: Expr) -> float:
-        return evaluate(expr, self.values)  # type: ignore[arg-type]
-
     def _moves(self, expr: Expr) -> bool:
+        """Whether an expression depends on what moves."""
         if type(expr) is Var:
             return expr in self.columns
         return isinstance(expr, Op) and any(self._moves(a) for a in expr.args)
 
-    def _function(self, name: str, expr: Op) -> Found:
-        found = [self.of(a) for a in expr.args]
-        numbers = [value for value, _, _ in found]
+    def _function(self, expr: Op) -> Sloped:
+        name, operands = expr.name, [self.of(a) for a in expr.args]
+        numbers = [value for value, _, _ in operands]
         value = float(apply(name, numbers))
-        bent = any(b for _, _, b in found)
-        if not any(pairs for _, pairs, _ in found):
-            return value, [], bent
+        if not any(pairs for _, pairs, _ in operands):
+            return value, [], any(bent for _, _, bent in operands)
         if name == "floor":
             self.bends.add("quantiser")
-            return value, found[0][1], True
+            return value, operands[0][1], True
         if name in COMPARISONS or name in LOGIC or name == "sign":
             self.branches.append((self._statement, int(value)))
             self.bends.add("step")
@@ -151,29 +153,30 @@ class Slopes:
             first = (numbers[0] <= numbers[1]) == (name == "fmin")
             self.branches.append((self._statement, int(first)))
             self.bends.add("piecewise")
-            return value, found[0 if first else 1][1], True
+            return value, operands[0 if first else 1][1], True
         if name == "fabs":
             side = math.copysign(1.0, numbers[0]) if numbers[0] else 0.0
             self.branches.append((self._statement, int(side)))
             self.bends.add("piecewise")
-            return value, [(j, s * side) for j, s in found[0][1]], True
+            return value, [(j, s * side) for j, s in operands[0][1]], True
         self.bends.add("smooth")
-        return value, self._chain(name, found), True
+        return value, _chain(name, operands), True
 
-    def _chain(self, name: str, found: Sequence[Found]) -> Pairs:
-        """Slopes of a curved function by the rules of `program.calculus`, at numbers."""
-        operands, rules = _rules(name, len(found))
-        values = {v: value for v, (value, _, _) in zip(operands, found, strict=True)}
-        result: Pairs = []
-        for v, (_, pairs, _) in zip(operands, found, strict=True):
-            if pairs and v in rules:
-                slope = evaluate(rules[v], values)
-                result += [(j, slope * s) for j, s in pairs]
-        return result
+
+def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
+    """Slopes of a curved function by the chain rule and the rules of `program.calculus`, at numbers."""
+    variables, derivatives = _derivatives(name, len(operands))
+    values = {v: value for v, (value, _, _) in zip(variables, operands, strict=True)}
+    result: Pairs = []
+    for v, (_, pairs, _) in zip(variables, operands, strict=True):
+        if pairs and v in derivatives:
+            slope = evaluate(derivatives[v], values)
+            result += [(j, slope * s) for j, s in pairs]
+    return result
 
 
 @cache
-def _rules(name: str, count: int) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
+def _derivatives(name: str, count: int) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
     """Return operands of a function, and its partial derivatives as expressions of them."""
     operands = tuple(Var(f"operand[{i}]") for i in range(count))
     return operands, partials(Op(name, operands))

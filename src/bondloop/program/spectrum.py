@@ -18,7 +18,7 @@ from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_regist
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DelayedStep", "Spectrum", "spectrum"]
+__all__ = ["Spectrum", "count_outside", "spectrum"]
 
 _DENSE = 1500
 """States and places up to which all eigenvalues are computed densely: a second or two, 100 MB."""
@@ -96,8 +96,9 @@ def spectrum(step: DelayedStep, *, margin: float = 1e-9, rest: float = 1e-5) -> 
             return Spectrum(_sorted(leading), False, outside, "delays in closed form", note)
     search = sparse_search(step)
     values = _sorted(search.eigenvalues)
-    found = count_outside(values, margin, rest)
-    counted = found if found or search.covered >= np.pi else None
+    outside = count_outside(values, margin, rest)
+    # None outside among those that are known says nothing of a part of the circle that was not searched.
+    counted = outside if outside or search.covered >= np.pi else None
     return Spectrum(values, False, counted, "sparse", search.note, search.covered)
 
 

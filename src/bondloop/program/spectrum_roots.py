@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.loop_transfer import LoopTransfer
 
-__all__ = ["contour_starts", "leading_roots"]
+__all__ = ["contour_starts", "leading_roots", "with_conjugates"]
 
 _LEADING = 200
 """Eigenvalues in the upper half plane that are listed."""
@@ -27,6 +27,10 @@ _SAME = 1e-7
 """Zeros nearer to each other are one, of higher multiplicity: Newton's method parts them no better."""
 
 _ITERATIONS = 40
+"""Steps of Newton's method at most."""
+
+_NEAR = 12
+"""Poles near a start that are multiplied out."""
 
 
 def contour_starts(z: NDArray[np.complex128], slope: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -72,8 +76,7 @@ def leading_roots(
     # Slow motions crowd towards z = 1, those of the delays stand all around.
     angles = np.concatenate([[0.0], np.geomspace(1e-5, np.pi, 200), np.linspace(0, np.pi, 300)])
     for further in (0.1 * reach, 0.3 * reach, 0.7 * reach, 1.5 * reach, 0.05, 0.3):
-        missing = expected is None or int(outside(zeros).sum()) < min(expected, 2 * _LEADING)
-        if not missing:
+        if expected is not None and int(outside(zeros).sum()) >= min(expected, 2 * _LEADING):
             break
         # Two starts may run into one zero while its neighbour waits: look again, the known zeros divided out.
         again = _newton(f, np.exp(further + 1j * angles), max(0.3 * reach, 0.2 * further), known=zeros)
@@ -82,9 +85,9 @@ def leading_roots(
     return zeros
 
 
-def _mirrored(upper: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """Zeros of the upper half plane with their conjugates, the real ones once."""
-    real = np.abs(upper.imag) < 1e-9
+def with_conjugates(upper: NDArray[np.complex128], width: float) -> NDArray[np.complex128]:
+    """Values of the upper half plane with their conjugates; those within a width of the real axis once."""
+    real = np.abs(upper.imag) < width
     return np.concatenate([upper[real].real.astype(complex), upper[~real], upper[~real].conj()])
 
 
@@ -120,10 +123,6 @@ def _newton(
         active = active[~(done | lost)]
     roots = z[converged]
     return np.where(roots.imag < 0, roots.conj(), roots)
-
-
-_NEAR = 12
-"""Poles near a start that are multiplied out."""
 
 
 def _nearby(f: LoopTransfer, starts: NDArray[np.complex128]) -> NDArray[np.intp]:
@@ -188,7 +187,7 @@ def _verified(f: LoopTransfer, roots: NDArray[np.complex128]) -> NDArray[np.comp
         elif number > 1:
             zeros.extend(root + size * np.roots(_polynomial(moment[1 : number + 1])))
     values = np.array(zeros, complex)
-    return _mirrored(values[values.imag > -1e-9])
+    return with_conjugates(values[values.imag > -1e-9], 1e-9)
 
 
 def _polynomial(moments: NDArray[np.complex128]) -> list[complex]:

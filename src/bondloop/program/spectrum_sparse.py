@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.program.delayed_step import with_registers
+from bondloop.program.spectrum_roots import with_conjugates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.delayed_step import DelayedStep
 
-__all__ = ["SparseSearch", "sparse_search"]
+__all__ = ["sparse_search"]
 
 _SHIFTS = 7
 """Factorisations at most: some seconds for 10,000 states."""
@@ -65,15 +66,14 @@ def sparse_search(step: DelayedStep) -> SparseSearch:
     vectors = min(max(20, min(_VECTORS, int(np.sqrt(_PRODUCTS / size)))), size)
     outermost, largest = _outermost(M, vectors)
     values = [outermost]
-    if (
-        abs(largest) > 1 + _OFFSET
-    ):  # an estimate from the inside, or from a matrix far from normal: look there
+    # It is an estimate from the inside, or from a matrix far from normal: look there.
+    if abs(largest) > 1 + _OFFSET:
         values.append(_around(M, largest * (1 + 1e-7), vectors)[0])
     covered = angle = 0.0
     for _ in range(_SHIFTS):
         shift = (1 + _OFFSET) * np.exp(1j * angle)
-        found, radius = _around(M, shift, vectors)
-        values.append(found)
+        nearest, radius = _around(M, shift, vectors)
+        values.append(nearest)
         # The disc cuts the unit circle where |e^{iθ} − σ| = radius, 2 |σ|^½ sin(θ/2) = √(radius² − offset²).
         half = 2 * float(np.arcsin(min(np.sqrt(max(radius**2 - _OFFSET**2, 0.0)) / 2, 1.0)))
         if half == 0:
@@ -183,5 +183,4 @@ def _distinct(values: NDArray[np.complex128]) -> NDArray[np.complex128]:
     for value in upper[np.argsort(-np.abs(upper))]:
         if (np.abs(value - kept) > 1e-9).all():
             kept = np.append(kept, value)
-    real = np.abs(kept.imag) < 1e-12
-    return np.concatenate([kept[real].real.astype(complex), kept[~real], kept[~real].conj()])
+    return with_conjugates(kept, 1e-12)

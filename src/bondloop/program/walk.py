@@ -1,30 +1,31 @@
 """One execution of a tick with the slopes of every statement, collected as a sparse system.
 
-Every statement that is executed becomes a row ``w = W w + G g``, with ``g`` what moves: the states, what comes
-out of the delay lines, and probes. So it is what runs that is differentiated, not a model of it: updates,
-repetitions, delay lines, matrix products and algebraic loops as they stand. A delay line of any length costs as
-many columns as values leave it in one tick.
+Every statement that is executed becomes a row ``w = W w + G g``, with ``g`` what moves: the states, what
+comes out of the delay lines, and probes. So it is what runs that is differentiated, not a model of it:
+updates, repetitions, delay lines, matrix products and algebraic loops as they stand. A delay line of any
+length costs as many columns as values leave it in one tick.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import SolveError
+from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Expr, Var, evaluate
-from bondloop.program.linear import nilpotent_solve, with_tears
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.slopes import Bend, Slopes
+from bondloop.program.slope_rows import SlopeRows
+from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
-__all__ = ["Point", "Walk"]
+if TYPE_CHECKING:
+    from bondloop.program.delayed_step import Matrix
 
-SMALL = 600
-"""Columns up to which the rows are solved densely."""
+__all__ = ["Point", "Walk"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Point:
     states
         Values by name of a state; the initial ones where none are given.
     lines
-        For every delay of the tick, in order, what is in it, oldest first; its initial value where none is given.
+        For every delay of the tick, in order, what is in it, oldest first; its initial value where none is
+        given.
     inputs
         Values by name of an input; zero where none are given.
     """
@@ -69,6 +71,12 @@ class Walk:
     ----------
     states
         The states that move, in the tick's order.
+    values
+        Values of all variables after the tick.
+    start
+        Number of every state before the tick.
+    probe_columns
+        Number of every probe.
     pops
         (source, delay) of every value that leaves a delay line: the source's place in `pushes`, and how many
         ticks ago it went in.
@@ -76,6 +84,8 @@ class Walk:
         Numbers of what goes into the delay lines, None for constants.
     popped, pushed
         Their values.
+    pop_columns
+        Numbers of what leaves the delay lines.
     before, after
         Values of the states before the tick, by variable; number of every state after it, None for constants.
     bends
@@ -104,52 +114,32 @@ class Walk:
         self.slopes = Slopes(self.values, self.columns, self._bent)
         self.bends: dict[str, set[Bend]] = {}
         self.steepness: dict[str, float] = {}
-        self._names: list[str] = []  # of the rows
-        self._i: list[int] = []
-        self._j: list[int] = []
-        self._v: list[float] = []
-        self._blocks: list[tuple[Any, Any, Any]] = []
-        self._tears: list[int] = []
-        self._g = 0
-        self._probes = {v: -1 for v in probes}
+        self._rows = SlopeRows()
         self._frozen = held
         for v in self.states:
-            self.columns[v] = self._column()
+            self.columns[v] = self._rows.new_column()
         self.start = dict(self.columns)
         self.before = {v: self.values[v] for v in tick.states}
         self._lines: dict[int, _Line] = {}
         self.pops: list[tuple[int, int]] = []
+        self.pop_columns: list[int] = []
+        self.popped: list[float] = []
         self.pushes: list[int | None] = []
         self.pushed: list[float] = []
         self._open_lines(at)
-        for v in self._probes:
-            self._probes[v] = self._column()
-        self.probe_columns = dict(self._probes)
+        self.probe_columns = {v: self._rows.new_column() for v in dict.fromkeys(probes)}
         for v in tick.inputs:
-            if v in self._probes:
+            if v in self.probe_columns:
                 self._put(v, self.values[v], [], False)
         self.execute(tick.steps)
-        self._close_lines()
         self.after = [self.columns.get(v) for v in self.states]
 
-    # ---------------------------------------------------------------- numbers
-
-    # A column of g has a negative number, -1 - its place; a row has its own place.
-
-    def _column(self) -> int:
-        self._g += 1
-        return -self._g
-
-    def _row(self, name: str) -> int:
-        self._names.append(name)
-        return len(self._names) - 1
-
-    def _put(self, v: Var, value: float, pairs: list[tuple[int, float]], bent: bool) -> None:
+    def _put(self, v: Var, value: float, pairs: Pairs, bent: bool) -> None:
         """Give a variable its value and its row."""
         self.values[v] = value
         if v in self._frozen:
             return
-        probe = self._probes.get(v)
+        probe = self.probe_columns.get(v)
         if probe is not None:
             pairs = [*pairs, (probe, 1.0)]
         if not pairs and not bent:
@@ -158,10 +148,8 @@ class Walk:
         if len(pairs) == 1 and pairs[0][1] == 1.0 and bent == (pairs[0][0] in self._bent):
             self.columns[v] = pairs[0][0]  # the same thing under another name
             return
-        row = self._row(v.name)
-        self._i += [row] * len(pairs)
-        self._j += [j for j, _ in pairs]
-        self._v += [s for _, s in pairs]
+        row = self._rows.new_row(v.name)
+        self._rows.fill(row, pairs)
         if bent:
             self._bent.add(row)
         self.columns[v] = row
@@ -174,8 +162,8 @@ class Walk:
             if isinstance(step, Assign):
                 self._put(step.target, *self._of(step.expr, step.target.name))
             elif isinstance(step, Update):
-                found = [self._of(e, v.name) for v, e in step.pairs]
-                for (v, _), result in zip(step.pairs, found, strict=True):
+                results = [self._of(e, v.name) for v, e in step.pairs]
+                for (v, _), result in zip(step.pairs, results, strict=True):
                     self._put(v, *result)
             elif isinstance(step, Product):
                 self._product(step)
@@ -190,46 +178,48 @@ class Walk:
                     self.columns.pop(step.counter, None)
                     self.execute(step.body)
 
-    def _of(self, expr: Expr, name: str) -> tuple[float, list[tuple[int, float]], bool]:
+    def _of(self, expr: Expr, name: str) -> Sloped:
         self.slopes.begin(name)
-        try:
-            found = self.slopes.of(expr)
-        except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"the slope of '{expr}' cannot be computed at this point: {error}") from error
+        value, pairs, bent = self._sloped(expr)
         if self.slopes.bends:
             self.bends.setdefault(name, set()).update(self.slopes.bends)
             if "smooth" in self.slopes.bends:
-                self.steepness[name] = max((abs(s) for _, s in found[1]), default=0.0)
-        return found
+                self.steepness[name] = max((abs(s) for _, s in pairs), default=0.0)
+        return value, pairs, bent
+
+    def _sloped(self, expr: Expr) -> Sloped:
+        try:
+            return self.slopes.of(expr)
+        except (ZeroDivisionError, ValueError, OverflowError) as error:
+            raise SolveError(f"the slope of '{expr}' cannot be computed at this point: {error}") from error
 
     def _product(self, step: Product) -> None:
         from scipy import sparse
 
-        found = [self._of(e, "a product") for e in step.sources]
-        values = step.matrix @ np.array([value for value, _, _ in found])
-        sources: list[int] = []
-        for value, pairs, bent in found:  # name every source that moves
-            if not pairs and not bent:
-                sources.append(len(self._names))  # no row: never used below
-                continue
-            temporary = Var("source of a product")
-            self._put(temporary, value, pairs, bent)
-            sources.append(self.columns[temporary])
-        moving = np.array([bool(pairs) or bent for _, pairs, bent in found])
-        first = len(self._names)
-        self._names += [v.name for v in step.targets]
+        sources = [self._of(e, "a product") for e in step.sources]
+        values = step.matrix @ np.array([value for value, _, _ in sources])
+        moving = np.array([bool(pairs) or bent for _, pairs, bent in sources])
+        crooked = np.array([bent for _, _, bent in sources])
+        numbers = np.zeros(len(sources), dtype=np.int64)  # of the sources that move; the others are not used
+        for j, (value, pairs, bent) in enumerate(sources):
+            if moving[j]:
+                source = Var("source of a product")
+                self._put(source, value, pairs, bent)
+                numbers[j] = self.columns[source]
+        rows = [self._rows.new_row(v.name) for v in step.targets]
         entries = sparse.coo_array(step.matrix)
         kept = moving[entries.col]
-        numbers = np.array(sources, dtype=np.int64)
-        self._blocks.append((first + entries.row[kept], numbers[entries.col[kept]], entries.data[kept]))
-        if any(b for _, _, b in found):
-            crooked = np.array([b for _, _, b in found])
+        first = rows[0] if rows else 0
+        self._rows.fill_block(
+            first + entries.row[kept].astype(np.int64), numbers[entries.col[kept]], entries.data[kept]
+        )
+        if crooked.any():
             self._bent.update((first + np.unique(entries.row[crooked[entries.col]])).tolist())
-        for i, (v, value) in enumerate(zip(step.targets, values.tolist(), strict=True)):
+        for v, row, value in zip(step.targets, rows, values.tolist(), strict=True):
             self.values[v] = value
-            self.columns[v] = first + i
-            if v in self._probes:
-                self._put(v, value, [(first + i, 1.0)], first + i in self._bent)
+            self.columns[v] = row
+            if v in self.probe_columns:
+                self._put(v, value, [(row, 1.0)], row in self._bent)
 
     def _loop(self, step: Loop) -> None:
         """Solve a loop by Newton's method as the tick does, then note its equations as they stand."""
@@ -243,24 +233,21 @@ class Walk:
                 slopes = np.array([[evaluate(e, self.values) for e in row] for row in step.jacobian])
                 guess = guess + np.linalg.solve(np.eye(len(guess)) - slopes, wanted - guess)
         except np.linalg.LinAlgError:
-            raise SolveError(_singular(step)) from None
+            raise SolveError(singular_loop([v.name for v in step.tears])) from None
         except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"{_singular(step)}: {error}") from error
-        rows = [self._row(v.name) for v in step.tears]
+            raise SolveError(f"{singular_loop([v.name for v in step.tears])}: {error}") from error
+        rows = [self._rows.new_row(v.name) for v in step.tears]
         for v, row, value in zip(step.tears, rows, guess.tolist(), strict=True):
             self.values[v] = value
             self.columns[v] = row
         for a in step.body:
             self._put(a.target, *self._of(a.expr, a.target.name))
-        found = [self._of(e, v.name) for v, e in zip(step.tears, step.definitions, strict=True)]
-        bent = any(b for _, _, b in found)
-        for row, (_, pairs, _) in zip(rows, found, strict=True):
-            self._i += [row] * len(pairs)
-            self._j += [j for j, _ in pairs]
-            self._v += [s for _, s in pairs]
-        if bent:  # what was computed from the tears before this was known is bent too
-            self._bent.update(range(rows[0], len(self._names)))
-        self._tears += rows
+        definitions = [self._of(e, v.name) for v, e in zip(step.tears, step.definitions, strict=True)]
+        for row, (_, pairs, _) in zip(rows, definitions, strict=True):
+            self._rows.fill(row, pairs)
+        if any(bent for _, _, bent in definitions):  # and so is what was computed from the tears before
+            self._bent.update(range(rows[0], len(self._rows.names)))
+        self._rows.tears += rows
 
     # ---------------------------------------------------------------- delay lines
 
@@ -273,11 +260,12 @@ class Walk:
             base = len(self.pushes)
             self.pushes += [None] * each
             self.pushed += [0.0] * each
-            columns = []
+            columns = [self._rows.new_column() for _ in first]
             for j in range(len(first)):
                 ticks = -(-(delay.length - j) // each)
                 self.pops.append((base + j - delay.length + ticks * each, ticks))
-                columns.append(self._column())
+            self.popped += first
+            self.pop_columns += columns
             self._lines[id(delay)] = _Line(base, list(zip(first, columns, strict=True)))
 
     def _delay(self, step: Delay) -> None:
@@ -295,90 +283,25 @@ class Walk:
         pairs = [] if number is None else [(number, 1.0)]
         self._put(step.target, value, pairs, number in self._bent)
 
-    def _close_lines(self) -> None:
-        opened = [place for line in self._lines.values() for place in line.places[: line.opened]]
-        self.popped, self.pop_columns = [v for v, _ in opened], [c for _, c in opened]
-
     # ---------------------------------------------------------------- the result
 
-    def rows(self, wanted: Sequence[int | None]) -> Any:
-        """Return d(wanted)/dg, one row for each number, a row of zeros for None; sparse where there are many columns."""
-        from scipy import sparse
-
-        n, g = len(self._names), self._g
-        full = self._matrix()
-        if g <= SMALL:
-            return self._dense_rows(full, wanted)
-        W, G = full[:, g:].tocsr(), full[:, :g].tocsr()
-        picked = [(r, k) for r, k in enumerate(wanted) if k is not None]
-        places = [(r, k + g if k >= 0 else -1 - k) for r, k in picked]
-        choose = sparse.coo_array(
-            (np.ones(len(places)), ([r for r, _ in places], [c for _, c in places])),
-            shape=(len(wanted), g + n),
-        ).tocsr()
-        return sparse.csr_array(choose[:, g:] @ self._solved(W, G) + choose[:, :g])
-
-    def _dense_rows(self, full: Any, wanted: Sequence[int | None]) -> Any:
-        from scipy import sparse
-        from scipy.sparse.linalg import splu
-
-        n, g = len(self._names), self._g
-        known = np.vstack([np.eye(g), np.zeros((1, g))])
-        if n:
-            left = (sparse.eye_array(n, format="csr") - full[:, g:]).tocsc()
-            # Without loops it is triangular as it stands: nothing to pivot, nothing to fill in.
-            options = {} if self._tears else {"DiagPivotThresh": 0.0}
-            order = "COLAMD" if self._tears else "NATURAL"
-            try:
-                factors = splu(left, permc_spec=order, options=options)
-            except RuntimeError:
-                names = ", ".join(self._names[t] for t in self._tears)
-                raise SolveError(f"the algebraic loop of {names} has no unique solution") from None
-            known = np.vstack([known, factors.solve(full[:, :g].toarray())])
-        return known[[g if k is None else g + 1 + k if k >= 0 else -1 - k for k in wanted]]
-
-    def _matrix(self) -> Any:
-        """Return [G W], a row for every executed statement."""
-        from scipy import sparse
-
-        g = self._g
-        i = [np.array(self._i, dtype=np.int64)]
-        j = [np.array(self._j, dtype=np.int64)]
-        v = [np.array(self._v, dtype=float)]
-        for rows, columns, values in self._blocks:
-            i.append(rows)
-            j.append(columns)
-            v.append(values)
-        columns = np.concatenate(j)
-        columns = np.where(columns < 0, -1 - columns, columns + g)
-        values = np.concatenate(v)
-        if not np.isfinite(values).all():
-            raise SolveError("a slope is not finite at this point")
-        shape = (len(self._names), g + len(self._names))
-        return sparse.coo_array((values, (np.concatenate(i), columns)), shape=shape).tocsr()
-
-    def _solved(self, W: Any, G: Any) -> Any:
-        from scipy import sparse
-
-        n, g = W.shape[0], G.shape[1]
-        if self._tears:
-            G = sparse.hstack([G, W[:, self._tears]]).tocsr()
-            keep = np.ones(n)
-            keep[self._tears] = 0.0
-            W = (W @ sparse.diags_array(keep)).tocsr()
-        return with_tears(nilpotent_solve(W, G), self._tears, g, [self._names[t] for t in self._tears])
+    def rows(self, numbers: Sequence[int | None]) -> Matrix:
+        """Return what has these numbers per column; see `SlopeRows.solved`."""
+        return self._rows.solved(numbers)
 
     def output(self, expr: Expr) -> tuple[int | None, float]:
-        """Return number and value of an expression as a channel has it: a state stands for what it was before."""
-        now = dict(self.columns), dict(self.values)
+        """Return number and value of an expression in a channel: a state stands for what it was before."""
+        columns, values = dict(self.columns), dict(self.values)
         self.columns.update(self.start)
         self.values.update(self.before)
-        wanted = Var("output")
-        self._put(wanted, *self.slopes.of(expr))
-        number, value = self.columns.get(wanted), self.values[wanted]
-        for kept, before in zip((self.columns, self.values), now, strict=True):
-            kept.clear()  # type: ignore[attr-defined]
-            kept.update(before)  # type: ignore[attr-defined]
+        output = Var("output")
+        self._put(output, *self._sloped(expr))
+        number, value = self.columns.get(output), self.values[output]
+        # In place: the slopes look at the same two tables.
+        self.columns.clear()
+        self.columns.update(columns)
+        self.values.clear()
+        self.values.update(values)
         return number, value
 
     def is_bent(self, number: int | None) -> bool:
@@ -394,9 +317,6 @@ class _Line:
     places: list[tuple[float, int | None]]
     count: int = 0
 
-    def __post_init__(self) -> None:
-        self.opened = len(self.places)
-
 
 def _pushes(steps: Sequence[Step], times: int) -> Iterable[tuple[int, int]]:
     """How often every delay is executed in one tick."""
@@ -405,8 +325,3 @@ def _pushes(steps: Sequence[Step], times: int) -> Iterable[tuple[int, int]]:
             yield id(step), times
         elif isinstance(step, Repeat):
             yield from _pushes(step.body, times * step.count)
-
-
-def _singular(step: Loop) -> str:
-    names = ", ".join(v.name for v in step.tears)
-    return f"the algebraic loop of {names} has no unique solution"

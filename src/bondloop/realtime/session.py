@@ -151,7 +151,9 @@ def prepare(  # noqa: PLR0913 - each is one decision
     own = [Path(d) for d in drivers]
     loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
-    return Prepared(test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict)
+    return Prepared(
+        test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict
+    )
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,15 @@ class Signals:
         Of the tick.
     scale
         A parameter by which excitations are multiplied; None for none.
+
+    Attributes
+    ----------
+    steps
+        Statements that compute the signals.
+    tables
+        By name, the signals without a closed form: with the inputs for their value now and at the next step.
+    made
+        The variables that `steps` compute, by name of the signal and fraction of the step.
     """
 
     def __init__(self, time: Var, period: float, scale: Var | None = None) -> None:
@@ -36,7 +45,17 @@ class Signals:
         self.made: dict[tuple[str, float], Var] = {}
 
     def at(self, name: str, signal: Any, fraction: float, *, steady: bool = False) -> Expr:
-        """Value of a signal at a fraction of the step; one that is steady (a weight, a schedule) is not scaled."""
+        """Value of a signal at a fraction of the step.
+
+        Parameters
+        ----------
+        name, signal
+            The signal, and what its variables are called.
+        fraction
+            Of the step: 0 its beginning, 1 its end.
+        steady
+            Whether it stays as it is when excitations are scaled: a weight, a schedule.
+        """
         scale = None if steady else self.scale
         key = (name, fraction)
         if key in self.made:

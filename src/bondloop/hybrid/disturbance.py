@@ -1,0 +1,216 @@
+"""Knocks in the dry run: the same run is made with one and without, and the two are compared.
+
+A knock is short, acts on the measured force, and is small against the motion. Noise is numbered by the tick,
+so it is the same in both runs, and what is left of the difference is the loop's own answer: in a stable test
+it dies away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.hybrid.rehearsal import CHUNK
+from bondloop.rigs.rig_tick import indexed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.compile.runner import Snapshot
+    from bondloop.hybrid.rehearsal import Rehearsal
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.program.one_step import OneStep
+
+__all__ = ["Disturbance", "disturbed", "knock", "sized_push"]
+
+PARTS = 48
+"""Parts of the time after a knock in which peaks are kept."""
+
+KNOCK = 0.01
+"""Size of the disturbance, as a share of the motion's peak (or of the limit, where nothing moves)."""
+
+FOLLOWED, SIZED = 30_000, 4000
+"""Ticks for which a disturbance is followed, and in which its size is tried out at most."""
+
+FLOOR = 1e-12
+"""Differences of velocities in m/s below this are nothing."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What became of a disturbance.
+
+    Attributes
+    ----------
+    at
+        When it came, in s.
+    size
+        Largest difference of the interface displacements in the first third after it, in m.
+    peaks
+        Largest difference of the interface velocities in each window after it, in m/s. Velocities, since a
+        structure that nothing holds drifts away at a constant one, and that is no instability.
+    ended
+        Why the disturbed run stopped early, empty where it did not.
+    """
+
+    at: float
+    size: float
+    peaks: NDArray[np.float64]
+    ended: str = ""
+
+    @property
+    def first(self) -> float:
+        """Largest difference in the first third of the time after it."""
+        return float(self.peaks[: max(1, len(self.peaks) // 3)].max(initial=0.0))
+
+    @property
+    def last(self) -> float:
+        """Largest difference in the last sixth."""
+        return float(self.peaks[-max(1, len(self.peaks) // 6) :].max(initial=0.0))
+
+    @property
+    def ratio(self) -> float:
+        """Last over first: below 1 it dies away."""
+        return self.last / self.first if self.first > FLOOR else 0.0
+
+
+def disturbed(
+    test: HybridTest, rehearsal: Rehearsal, peak: float, step: OneStep, forces: Sequence[str]
+) -> tuple[Disturbance, ...]:
+    """Return what becomes of a knock at the start, and of one in the middle of the run.
+
+    Parameters
+    ----------
+    test, rehearsal
+        The test, and its tick ready to run.
+    peak
+        Largest displacement of the run, in m.
+    step, forces
+        One step of the loop, and the names of its probes at the measured forces.
+    """
+    push = knock(test, step, forces)
+    if not push:
+        return ()
+    aim = KNOCK * max(peak, _least_motion(test))
+    steps = rehearsal.steps
+    disturbances = []
+    for start in (min(2, steps - 1), steps // 2):
+        rehearsal.runner.reset()
+        if not rehearsal.to(start):
+            break
+        there = rehearsal.runner.snapshot()
+        blow = sized_push(test, rehearsal, there, push, aim, min(max(200, (steps - start) // 6), SIZED))
+        if blow:
+            end = min(steps, start + FOLLOWED)
+            disturbances.append(_difference(test, rehearsal, there, blow, end))
+    return tuple(disturbances)
+
+
+def knock(test: HybridTest, step: OneStep, forces: Sequence[str]) -> dict[str, float]:
+    """Return what a short knock on the interfaces does to the computer's states, for a unit of force.
+
+    The rig is left where it is: a model of a rig would take a command that jumps for an impossible blow.
+    """
+    kick = step.P[:, [step.probes.index(f) for f in forces]].sum(axis=1)
+    known = {v.name for v in test.tick.states if not v.name.startswith(("rig.", "measured.", "command"))}
+    return {n: float(x) for n, x in zip(step.states, kick, strict=True) if x and n in known}
+
+
+def sized_push(
+    test: HybridTest,
+    rehearsal: Rehearsal,
+    there: Snapshot,
+    push: Mapping[str, float],
+    aim: float,
+    ticks: int,
+    parameters: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Return a push scaled to move the interface by some metres within some ticks; {} where it moves nothing.
+
+    It begins with a push far too small, since one too large runs into a limit at once.
+
+    Parameters
+    ----------
+    test, rehearsal
+        The test, and its tick ready to run.
+    there
+        Where the run stands.
+    push
+        Changes of states by name, of any size.
+    aim, ticks
+        Displacement in m, and in how many ticks.
+    parameters
+        Values by name instead of the tick's own.
+    """
+    if not push or aim <= 0:
+        return {}
+    names = _motions(test, "displacement")
+    scale = 1e-9 / max(abs(x) for x in push.values())
+    size = 0.0
+    for trial in range(4):
+        motions = []
+        for factor in (0.0, scale):
+            rehearsal.runner.restore(there, {n: factor * x for n, x in push.items()})
+            motions.append(rehearsal.on(ticks, parameters or {}).channels)
+        size = max(float(_apart(motions[0], motions[1], [name]).max(initial=0.0)) for name in names)
+        if not (size > 0 and np.isfinite(size)):
+            if trial:
+                break
+            scale *= 1e3  # below the last digit of the motion
+            continue
+        if 0.5 * aim < size < 2 * aim:
+            break
+        scale *= aim / size
+    return {n: scale * x for n, x in push.items()} if size > 0 else {}
+
+
+def _least_motion(test: HybridTest) -> float:
+    """Return a motion, in m, by which a test that does not move is measured."""
+    limit = getattr(test.limits, "displacement", None)
+    return 0.01 * limit if limit else 1e-5
+
+
+def _difference(
+    test: HybridTest, rehearsal: Rehearsal, there: Snapshot, push: Mapping[str, float], end: int
+) -> Disturbance:
+    """Run on from a snapshot twice, once knocked, and compare the interface motions."""
+    runner = rehearsal.runner
+    length = max(1, -(-(end - there.count) // PARTS))
+    peaks: list[float] = []
+    shifts: list[float] = []
+    ended = ""
+    plain, knocked = there, None
+    while plain.count < end:
+        n = min(max(CHUNK // length, 1) * length, end - plain.count)
+        runner.restore(plain)
+        first = rehearsal.run(n)
+        after = runner.snapshot()
+        runner.restore(there, push) if knocked is None else runner.restore(knocked)
+        second = rehearsal.run(n)
+        knocked = runner.snapshot()
+        for word, largest in (("velocity", peaks), ("displacement", shifts)):
+            apart = _apart(first.channels, second.channels, _motions(test, word))
+            largest += [float(apart[i : i + length].max(initial=0.0)) for i in range(0, len(apart), length)]
+        if not second.finished:
+            ended = second.message
+        if not (first.finished and second.finished):
+            break
+        plain = after
+    size = max(shifts[: max(1, len(shifts) // 3)], default=0.0)
+    return Disturbance(there.count * test.period, size, np.array(peaks), ended)
+
+
+def _apart(
+    one: Mapping[str, NDArray[np.float64]], other: Mapping[str, NDArray[np.float64]], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return how far two runs are apart at each instant that both have, in the worst of some channels."""
+    n = min(len(one[names[0]]), len(other[names[0]]))
+    return np.asarray(np.max([np.abs(other[c][:n] - one[c][:n]) for c in names], axis=0))
+
+
+def _motions(test: HybridTest, word: str) -> list[str]:
+    count = test.wiring.count_of_interfaces
+    return [n for side in ("desired", "actual") for n in indexed(f"{side}.{word}", count)]

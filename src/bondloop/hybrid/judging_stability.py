@@ -1,0 +1,224 @@
+"""Whether a loop is stable: judged by eigenvalues where it is linear, by its motion where it is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.lags import TINY, away_from_origin
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.check import Check
+    from bondloop.hybrid.disturbance import Disturbance
+    from bondloop.hybrid.dry_run import DryRun
+    from bondloop.hybrid.free_motion import FreeMotion
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.program.one_step import OneStep
+    from bondloop.program.slopes import Bend
+
+__all__ = ["stability"]
+
+HIDDEN = 3.0
+"""Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that
+beat with one another do not come near it."""
+
+ROUNDS = 5.0
+"""Times that a motion must have gone round the loop in the dry run before its dying away says something."""
+
+AGAIN = 5.0
+"""How much larger than the one before a repetition that leaves its limits must be to count as growth."""
+
+COARSE = 2.0
+"""Growth in one sample from which it is the integration that is unstable, not the loop."""
+
+HARMLESS = 0.05
+"""What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
+
+
+def stability(check: Check, test: HybridTest) -> list[Finding]:
+    """Judge by eigenvalues where the loop is linear, by its motion where it is not.
+
+    Parameters
+    ----------
+    check
+        All but its findings.
+    test
+        The test as the loop is analysed.
+    """
+    step = check.step
+    if step is not None and step.linear and not check.regimes:
+        if not step.stable:
+            return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
+        return _hidden(check, step)
+    return _moving(check, test)
+
+
+def _hidden(check: Check, step: OneStep) -> list[Finding]:
+    """Growth that no eigenvalue shows: one too close to 1 to be told from a position that nothing returns."""
+    assert check.dry_run is not None
+    known = step.spectrum.outside is not None
+    grown = [d for d in check.dry_run.disturbances if d.ratio > (HIDDEN if known else 1.0)]
+    if grown:
+        return [Finding("stop", _grew(max(grown, key=lambda d: d.ratio)), "a disturbance grows")]
+    if known:
+        return []
+    seconds, longest = check.dry_run.seconds, max(step.step.delays, default=0) * step.period
+    quiet = check.curves is not None and float(np.abs(check.curves.loci).max(initial=0.0)) < 1
+    if not quiet and seconds < ROUNDS * longest:
+        text = (
+            f"{step.spectrum.note} That is not enough to know, and a dry run of {seconds:.3g} s is too short "
+            f"to see what comes back after {longest:.3g} s; check it with seconds={ROUNDS * longest:.3g}, "
+            "reduce the model, or shorten the delay"
+        )
+        return [Finding("stop", text, "it cannot be analysed")]
+    text = f"{step.spectrum.note} None of them grows, and a knock dies away in the dry run"
+    return [Finding("care", text, "not all eigenvalues are known")]
+
+
+def _moving(check: Check, test: HybridTest) -> list[Finding]:
+    """Judge a loop that is not linear: the first reason to stop, or everything that asks for care."""
+    step, ran = check.step, check.dry_run
+    assert ran is not None
+    if ran.free is None:  # the dry run did not go to its end
+        if step is None or step.stable:
+            return []
+        return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
+    against = _too_coarse(check, test, ran.free) or _not_to_rest(check, test, ran, ran.free) or _not_held(ran)
+    if against is not None:
+        return [against]
+    return [*_not_longer(ran), *_bounded(check, test, ran.free)]
+
+
+def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | None:
+    """Judge whether the time step resolves what is stiff."""
+    coarse = max(check.steps, key=lambda s: s.spectral_radius, default=None)
+    if coarse is None or not coarse.spectral_radius > COARSE:
+        return None
+    if _chatters(check, free) and not _adapts(check, test):
+        return None
+    text = (
+        f"a motion grows {coarse.spectral_radius:.3g} times from one sample to the next: the time step of "
+        "the numerical half or of the emulated rig is too long for what is stiff in it; take more substeps, "
+        "or sample faster"
+    )
+    return Finding("stop", text, "the time step is too long")
+
+
+def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) -> Finding | None:
+    """Judge what becomes of the motion after the excitation has ended."""
+    step, steps = check.step, check.steps
+    nowhere = bool(steps) and not any(s.stable for s in steps)
+    # Below one step of a converter nothing comes back: there a loop rests that is unstable on average.
+    fading = _bends(check, "quantiser") and free.last < 0.5 * free.first and free.last < 0.5
+    unheld = (nowhere and not _chatters(check, free)) or (free.last > HARMLESS and not _adapts(check, test))
+    unheld = unheld and step is not None and not step.stable and not check.own and not fading
+    loose = [r for r in check.regimes if not r.step.stable]
+    mostly = sum(r.share for r in loose) > 0.5 and any(d.ratio > 1.2 for d in ran.disturbances)
+    mostly = mostly and free.last > HARMLESS
+    # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
+    wanders = (free.grew or free.lasts) and (not test.design.gains or bool(free.ended))
+    if not (wanders or unheld or (mostly and not check.own)):
+        return None
+    fate = "grows" if free.grew else "goes on by itself"
+    text = (
+        f"after the excitation has ended the motion {fate}: {free.last:.2g} of the run's own after "
+        f"{free.seconds:.3g} s"
+    )
+    suspects = [s for s in (step, *(r.step for r in loose)) if s is not None]
+    worst = max(suspects, key=lambda s: s.growth, default=None)
+    if worst is not None and not worst.stable:
+        text = f"{_unstable(check, test, worst)}; {text}"
+    return Finding("stop", text, f"the motion {fate}")
+
+
+def _not_held(ran: DryRun) -> Finding | None:
+    """Judge a controller that adapts by repetitions of the excitation."""
+    levels = ran.repetitions
+    # A resonance that builds up grows too, but by less and less.
+    faster = len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+    if not (faster or (ran.given_up and len(levels) > 1 and levels[-1] > AGAIN * levels[-2])):
+        return None
+    text = (
+        "the controller does not hold what it has learnt: when the excitation is repeated the motion grows "
+        f"to {levels[-1] / levels[0]:.3g} times the first" + (f" ({ran.given_up})" if ran.given_up else "")
+    )
+    return Finding("stop", text, "the motion grows from repetition to repetition")
+
+
+def _not_longer(ran: DryRun) -> list[Finding]:
+    if not ran.given_up:
+        return []
+    return [Finding("care", f"if the excitation goes on: {ran.given_up}", "it would not hold a longer test")]
+
+
+def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
+    """Say where a loop is unstable that is held all the same."""
+    step = check.step
+    loose = [r for r in check.regimes if not r.step.stable]
+    if check.own:
+        text = (
+            "the structure itself is unstable at rest: a mode grows at "
+            f"{max(p.real for p in check.own):.3g} 1/s in one piece too; the loop adds no unstable mode"
+        )
+        return [Finding("care", text, "the structure itself is unstable at rest")]
+    if step is not None and not step.stable:
+        until = "until the controller has adapted" if test.controller.adapts else "until something bounds it"
+        text = (
+            f"where it starts the loop is unstable: a mode at {step.frequency:.3g} Hz grows at "
+            f"{step.growth:.3g} 1/s {until}; after the dry run {free.last:.2g} of the run's own motion was "
+            "left"
+        )
+        return [Finding("care", text, "unstable where it starts")]
+    if not loose:
+        return []
+    r = loose[0]
+    where = f"with {r.words}" if r.words else f"as at t = {r.time:.3g} s"
+    text = (
+        f"{where} the loop by itself is unstable ({r.step.growth:.3g} 1/s at {r.step.frequency:.3g} Hz), in "
+        f"{100 * sum(x.share for x in loose):.0f} % of the instants looked at; the rest holds it, with this "
+        "excitation: a larger one may not be held"
+    )
+    return [Finding("care", text, "unstable in a part of its motion")]
+
+
+def _bends(check: Check, kind: Bend) -> bool:
+    """Whether a statement of the loop departs from a straight line in some way."""
+    return any(kind in kinds for s in check.steps for kinds in s.bends.values())
+
+
+def _chatters(check: Check, free: FreeMotion) -> bool:
+    """Whether what is left may be dry friction that chatters within its own width, which is no harm."""
+    return _bends(check, "smooth") and free.last < HARMLESS
+
+
+def _adapts(check: Check, test: HybridTest) -> bool:
+    """Whether the controller changes as it runs, so that how it starts is not how it stays."""
+    return bool(test.controller.adapts or test.design.gains) and bool(check.regimes)
+
+
+def _grew(d: Disturbance) -> str:
+    return (
+        f"a disturbance at t = {d.at:.3g} s, {1e3 * d.size:.2g} mm at first, does not die away: at the end "
+        f"of the dry run it is {d.ratio:.3g} times what it was"
+    )
+
+
+def _unstable(check: Check, test: HybridTest, step: OneStep) -> str:
+    """Say that a loop is unstable, and what makes it so as far as that is known."""
+    mode = f"a mode at {step.frequency:.3g} Hz grows at {step.growth:.3g} 1/s"
+    if check.own:
+        return f"{mode}: the structure itself is unstable, in one piece too; nothing holds it"
+    if not test.feedback:
+        return f"the numerical half, the controller or the rig is unstable by itself: {mode}"
+    radius = f"spectral radius {step.spectral_radius:.6f} of one step"
+    if test.controller.sampled:
+        return f"the loop is unstable: {mode} ({radius}); the compensator does not fit the rig"
+    if check.poles and max(p.real for p in away_from_origin(check.poles)) <= 0:
+        return (
+            f"sampling and latency make the loop unstable: {mode} ({radius}), though without them it would "
+            "be stable; sample faster, or reduce the latency"
+        )
+    why = "; ".join(str(lag) for lag in check.lags if lag.damping < -max(lag.structure, TINY))
+    return f"the loop is unstable: {mode}" + (f", because {why}" if why else "")

@@ -1,0 +1,104 @@
+"""The loop of a test over frequency: cut open at its commands, and how well the rig follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.hybrid.running_loop import RunningLoop
+    from bondloop.program.one_step import OneStep
+
+__all__ = ["Curves", "curves_of", "loci_at"]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Responses over frequency, for figures.
+
+    Attributes
+    ----------
+    frequency
+        Hz.
+    loci
+        The loop cut open at the commands, its eigenvalues, as many as interfaces: it is unstable where they
+        encircle 1.
+    complementary
+        Size of what a disturbance of the commands adds to itself on its way round the loop.
+    tracking
+        Actual per desired motion, one column for each interface; empty where nothing drives the test.
+    """
+
+    frequency: NDArray[np.float64]
+    loci: NDArray[np.complex128]
+    complementary: NDArray[np.float64]
+    tracking: NDArray[np.complex128]
+
+
+def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
+    """Return open loop and tracking over frequency, with many points where the loop is lively.
+
+    None where the coupling is continuous, so that there is no command at which to cut the loop open.
+    """
+    if not loop.commands:
+        return None
+    f = _grid(step)
+    response = step.response(f)
+    sensitivity = _sensitivity(loop, step, response)
+    size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
+    return Curves(f, _loci(sensitivity), np.asarray(size), _tracking(loop, step, response, f))
+
+
+def _sensitivity(
+    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128]
+) -> NDArray[np.complex128]:
+    """Return S, what becomes of a disturbance of the commands, shape (frequencies, commands, commands)."""
+    rows = [step.outputs.index(c) for c in loop.commands]
+    columns = [step.probes.index(c) for c in loop.commands]
+    return np.asarray(response[:, rows][:, :, columns])
+
+
+def _loci(sensitivity: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return eigenvalues of the open loop L: a disturbance comes back as S = 1/(1 - L), so L = 1 - 1/S."""
+    opened = np.eye(sensitivity.shape[1]) - np.linalg.inv(sensitivity)
+    return np.linalg.eigvals(opened).astype(complex)
+
+
+def loci_at(loop: RunningLoop, step: OneStep, frequencies: ArrayLike) -> NDArray[np.complex128]:
+    """Return the eigenvalues of the open loop at frequencies in Hz, a row for each."""
+    return _loci(_sensitivity(loop, step, step.response(frequencies)))
+
+
+def _grid(step: OneStep) -> NDArray[np.float64]:
+    """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
+    nyquist = 0.5 / step.period
+    lively = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 400 if len(step.states) < 150 else 20]
+    angle, width = np.abs(np.angle(lively)), np.abs(np.log(np.abs(lively))) + 1e-7
+    about = (angle[:, None] + width[:, None] * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])).ravel()
+    about = about / (2 * np.pi * step.period)
+    slow = about[about > 0].min(initial=nyquist)
+    low = min(max(0.1 * slow, 1e-4 * nyquist), 0.01 * nyquist)
+    few = 300 if len(step.states) < 150 else 60
+    grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, few), about])
+    return np.unique(grid[(grid >= low) & (grid < nyquist)])
+
+
+def _tracking(
+    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128], f: NDArray[np.float64]
+) -> NDArray[np.complex128]:
+    """Return actual per desired motion of each interface, for the signal by which it is moved most."""
+    columns = []
+    driven = [loop.driven(step, response, f, name) for name in loop.excitations()]
+    for want, have in zip(loop.desired, loop.actual, strict=True):
+        i, j = step.outputs.index(want), step.outputs.index(have)
+        moved = [d for d in driven if np.abs(d[:, i]).max() > 0]
+        if not moved:
+            return np.zeros((len(f), 0), dtype=complex)
+        most = max(moved, key=lambda d: float(np.abs(d[:, i]).max()))
+        moves = np.abs(most[:, i]) > 1e-30 * np.abs(most[:, i]).max()
+        columns.append(np.where(moves, most[:, j] / np.where(moves, most[:, i], 1.0), np.nan))
+    return np.stack(columns, axis=1)

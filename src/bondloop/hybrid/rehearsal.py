@@ -1,0 +1,93 @@
+"""A test's tick, compiled and run in parts: on, over again, or back to where it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.compile import Runner
+from bondloop.program.signals.in_tick import now_and_next
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.compile.runner import Result
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.program.one_step import Point
+
+__all__ = ["CHUNK", "Rehearsal", "trip"]
+
+CHUNK = 16384
+"""Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
+
+
+class Rehearsal:
+    """Runs a test's tick in parts, with its tabulated signals.
+
+    Parameters
+    ----------
+    test
+        The test.
+    steps
+        Ticks of the whole test.
+
+    Attributes
+    ----------
+    runner
+        The tick.
+    inputs
+        Its tabulated signals, a row a tick; None where it has none.
+    """
+
+    def __init__(self, test: HybridTest, steps: int) -> None:
+        self.tick, self.steps = test.tick, steps
+        self.runner = Runner(test.tick)
+        tables = test.tables
+        self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
+
+    def on(self, count: int, parameters: Mapping[str, float]) -> Result:
+        """Go on after the end of the test, with tabulated signals at rest at their last values."""
+        rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
+        return self.runner.run(count, rows, parameters)
+
+    def again(self, count: int) -> Result:
+        """Go on with the tabulated signals over again, at most to their end."""
+        k = self.runner.count % self.steps
+        count = min(count, self.steps - k)
+        return self.runner.run(count, self._rows(k, count))
+
+    def run(self, count: int) -> Result:
+        """Go on, at most to the end of the test."""
+        k = self.runner.count
+        count = min(count, self.steps - k)
+        return self.runner.run(count, self._rows(k, count))
+
+    def to(self, k: int) -> bool:
+        """Go on to a tick; False where the run ended before it."""
+        while self.runner.count < k:
+            n = min(CHUNK, k - self.runner.count)
+            if not self.run(n).finished:
+                return False
+        return True
+
+    def point(self) -> Point:
+        """Return where the run stands."""
+        rows = self._rows(self.runner.count, 1)
+        inputs = {} if rows is None or not len(rows) else dict(zip(self.tick.inputs, rows[0], strict=True))
+        return self.runner.point({v: float(x) for v, x in inputs.items()})
+
+    def _rows(self, k: int, count: int) -> NDArray[np.float64] | None:
+        return None if self.inputs is None else self.inputs[k : k + count]
+
+
+def trip(
+    time: NDArray[np.float64], channels: Mapping[str, NDArray[np.float64]]
+) -> tuple[float, float] | None:
+    """Return when an interlock tripped in a part of a run, in s, and the cause; None where it did not."""
+    cause = channels.get("interlock.cause")
+    if cause is None or not cause.any():
+        return None
+    k = int(np.argmax(cause != 0))
+    return float(time[k]), float(cause[k])

@@ -1,0 +1,135 @@
+"""The slopes of executed statements as a sparse system ``w = W w + G g``, solved for ``dw/dg``.
+
+A column, something that moves by itself, has a negative number, -1 less its place; a row, an executed
+statement, has its place as its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.program.evaluator import singular_loop
+from bondloop.program.linear import nilpotent_solve, with_tears
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy import sparse
+
+    from bondloop.program.delayed_step import Matrix
+
+__all__ = ["SlopeRows"]
+
+SMALL = 600
+"""Columns up to which the rows are solved densely."""
+
+
+class SlopeRows:
+    """Rows of slopes, collected one after the other.
+
+    Attributes
+    ----------
+    names
+        What each row is the slope of.
+    columns
+        How many things move by themselves.
+    tears
+        Rows of the variables by which algebraic loops are cut open; every other row depends on earlier ones
+        only.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.columns = 0
+        self.tears: list[int] = []
+        self._i: list[int] = []
+        self._j: list[int] = []
+        self._v: list[float] = []
+        self._blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+
+    def new_column(self) -> int:
+        """Return the number of a new column."""
+        self.columns += 1
+        return -self.columns
+
+    def new_row(self, name: str) -> int:
+        """Return the number of a new row, still empty."""
+        self.names.append(name)
+        return len(self.names) - 1
+
+    def fill(self, row: int, pairs: Sequence[tuple[int, float]]) -> None:
+        """Add slopes to a row, by number."""
+        self._i += [row] * len(pairs)
+        self._j += [j for j, _ in pairs]
+        self._v += [s for _, s in pairs]
+
+    def fill_block(
+        self, rows: NDArray[np.int64], numbers: NDArray[np.int64], slopes: NDArray[np.float64]
+    ) -> None:
+        """Add slopes to many rows at once, entry by entry."""
+        self._blocks.append((rows, numbers, slopes))
+
+    def solved(self, numbers: Sequence[int | None]) -> Matrix:
+        """Return d(w, g)/dg, a row for each number, one of zeros for None; sparse where columns are many."""
+        from scipy import sparse
+
+        n, g = len(self.names), self.columns
+        full = self._matrix()
+        if g <= SMALL:
+            return self._solved_densely(full, numbers)
+        places = [(r, k + g if k >= 0 else -1 - k) for r, k in enumerate(numbers) if k is not None]
+        choose = sparse.coo_array(
+            (np.ones(len(places)), ([r for r, _ in places], [c for _, c in places])),
+            shape=(len(numbers), g + n),
+        ).tocsr()
+        W, G = full[:, g:].tocsr(), full[:, :g].tocsr()
+        if self.tears:
+            G = sparse.hstack([G, W[:, self.tears]]).tocsr()
+            keep = np.ones(n)
+            keep[self.tears] = 0.0
+            W = (W @ sparse.diags_array(keep)).tocsr()
+        dw = with_tears(nilpotent_solve(W, G), self.tears, g, [self.names[t] for t in self.tears])
+        return sparse.csr_array(choose[:, g:] @ dw + choose[:, :g])
+
+    def _solved_densely(
+        self, full: sparse.csr_array[np.float64], numbers: Sequence[int | None]
+    ) -> NDArray[np.float64]:
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        n, g = len(self.names), self.columns
+        known = np.vstack([np.eye(g), np.zeros((1, g))])
+        if n:
+            left = sparse.csc_array(sparse.eye_array(n, format="csr") - full[:, g:])
+            try:
+                # Without loops it is triangular as it stands: nothing to pivot, nothing to fill in.
+                factors = (
+                    splu(left, permc_spec="COLAMD")
+                    if self.tears
+                    else splu(left, permc_spec="NATURAL", options={"DiagPivotThresh": 0.0})
+                )
+            except RuntimeError:
+                raise SolveError(singular_loop([self.names[t] for t in self.tears])) from None
+            known = np.vstack([known, factors.solve(full[:, :g].toarray())])
+        return known[[g if k is None else g + 1 + k if k >= 0 else -1 - k for k in numbers]]
+
+    def _matrix(self) -> sparse.csr_array[np.float64]:
+        """Return [G W], a row for every executed statement."""
+        from scipy import sparse
+
+        g = self.columns
+        rows, numbers, slopes = zip(
+            (np.array(self._i, dtype=np.int64), np.array(self._j, dtype=np.int64), np.array(self._v)),
+            *self._blocks,
+            strict=True,
+        )
+        places = np.concatenate(numbers)
+        places = np.where(places < 0, -1 - places, places + g)
+        values = np.concatenate(slopes).astype(float)
+        if not np.isfinite(values).all():
+            raise SolveError("a slope is not finite at this point")
+        shape = (len(self.names), g + len(self.names))
+        return sparse.coo_array((values, (np.concatenate(rows), places)), shape=shape).tocsr()
