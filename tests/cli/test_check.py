@@ -20,7 +20,10 @@ def test_an_unstable_loop_is_refused_with_the_reason(bondloop):
     assert result.exit_code == 1
     assert "PROBLEM: the loop is unstable: a mode at 9.7 Hz grows at 8.05 1/s" in result.stdout
     assert "-52.4 Ns/m of damping" in result.stdout
-    assert "of prediction (PolynomialPrediction); tried out, the check then passes." in result.stdout
+    assert (
+        "What would do: a virtual junction with the actuator's model; tried out: Run it with care"
+        in result.stdout
+    )
     last = result.stdout.rstrip().splitlines()[-1]
     assert last.startswith("Verdict: Do not run this test on a rig: the loop is unstable")
 
@@ -33,7 +36,8 @@ def test_json_has_assumptions_poles_lags_and_problems(bondloop):
     assert found["step"]["growth"] == pytest.approx(8.05, abs=0.01)
     assert found["dry_run"]["completed"] is False
     assert found["dry_run"]["seconds"] == pytest.approx(0.547)
-    assert "of prediction" in found["change"]
+    assert found["change"]["words"] == "a virtual junction with the actuator's model"
+    assert found["change"]["verdict"].startswith("Run it with care")
     assert [a["number"] for a in found["assumptions"]] == [1, 2, 3, 4, 5]
     assert max(p[0] for p in found["poles"]) == pytest.approx(7.48, abs=0.05)
     assert found["lags"][0]["damping"] == pytest.approx(-52.4, abs=0.1)

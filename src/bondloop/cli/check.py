@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
 from bondloop.errors import InputError
@@ -30,8 +31,12 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a test before anything moves: stability, dry run, margins; exit with 1 if it should not run."""
+    if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"--figure: expected a file that ends in .png, .svg or .pdf; found {figure}")
     test, module = find_test(source, settings or [])
-    answer = _checked(test, seconds if seconds is not None else getattr(module, "SECONDS", None), source)
+    length = seconds if seconds is not None else getattr(module, "SECONDS", None)
+    with at_work("checking", as_json):
+        answer = _checked(test, length, source)
     if figure is not None:
         if not hasattr(answer, "plot"):
             raise InputError(f"{short_name(source)}: a pseudo-dynamic test's check has no figure")

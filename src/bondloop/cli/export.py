@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.errors import InputError
 
 __all__ = ["export"]
 
@@ -32,15 +34,27 @@ def c(
         typer.Option("--seconds", help="Length of tabulated signals; the test's own if left out."),
     ] = None,
     settings: Setting = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write it although the check has not passed.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a folder of C that builds with one `make`: executive, tick, drivers, rig."""
+    """Write a folder of C that builds with one `make`: executive, tick, drivers, rig; after a check."""
     from bondloop.realtime.export import export_c
 
     test, module = find_test(source, settings or [])
     length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
+    with at_work("checking", as_json):
+        answer = test.check(length) if hasattr(test, "check") and hasattr(test, "computer_tick") else None
+    if answer is not None and not answer.passed and not force:
+        raise InputError(
+            f"the check has not passed, so nothing was written: {'; '.join(answer.problems)}; "
+            "`bondloop check` tells more, --force writes it all the same"
+        )
     files = export_c(test, folder, seconds=length)
     if as_json:
         print_json({"test": short_name(source), "folder": str(folder), "files": [str(f) for f in files]})
         return
+    if answer is not None:
+        print(f"the check says: {answer.verdict}")
     print(f"wrote {len(files)} files to {folder}; build them with: make -C {folder}")

@@ -21,6 +21,7 @@ from bondloop.hybrid.regimes import Regime, regimes
 from bondloop.hybrid.rehearsal import Rehearsal
 from bondloop.hybrid.remedy import Change, smallest_change
 from bondloop.hybrid.running_loop import RunningLoop, coupled
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.tick import statements
 from bondloop.rigs.rig_tick import MEASURED
 from bondloop.substructure.assumptions import Assumptions, check_assumptions
@@ -42,6 +43,12 @@ LENGTH = 10.0
 
 INSTANTS = 12
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
+
+SHORTEST = 10
+"""Samples below which a check says nothing."""
+
+MANY_TICKS = 100_000
+"""Ticks of a test beyond which no change is tried out: each try rehearses it several times."""
 
 LARGE = 600
 """States beyond which the loop is not explained by its poles without sampling, and no change is tried out."""
@@ -81,6 +88,8 @@ class Check:
         poles that the structure has in one piece: they explain. Empty where they do not apply.
     change
         The smallest change that was tried and makes the test pass; None where none is needed or was found.
+    inverts
+        Whether the controller inverts the actuator, so that the assumptions matter.
     notes
         What is worth knowing and speaks neither for nor against.
     name
@@ -99,6 +108,7 @@ class Check:
     own: tuple[complex, ...] = ()
     change: Change | None = None
     notes: tuple[str, ...] = ()
+    inverts: bool = False
     name: str = field(default="test", compare=False)
 
     @property
@@ -157,7 +167,7 @@ class Check:
         return draw_check(self, path)
 
 
-def check(test: HybridTest, seconds: float | None = None, *, suggest: bool = True) -> Check:
+def check(test: HybridTest, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
     """Analyse a test before anything moves.
 
     Parameters
@@ -169,14 +179,29 @@ def check(test: HybridTest, seconds: float | None = None, *, suggest: bool = Tru
     suggest
         Whether to look for a change that makes a refused test pass.
     """
-    if seconds is not None and not 0 < seconds < math.inf:
-        raise InputError(f"the length of a test must be positive and finite; found {seconds} s")
+    if seconds is not None:
+        seconds = POSITIVE.check(seconds, "seconds")
+        if seconds < SHORTEST * test.period:
+            raise InputError(
+                f"a check of {seconds:g} s sees {seconds / test.period:.2g} samples, which is "
+                "nothing; give it the "
+                "length of the run it is meant for"
+            )
     try:
         _ = test.tick  # what cannot be built cannot run
+    except BondloopError as error:
+        return _unbuilt(test, str(error))
+    except Exception as error:  # noqa: BLE001 - a law of the user's may raise anything
+        return _unbuilt(test, f"{type(error).__name__}: {error}")
+    try:
         return _checked(test, seconds or length(test), suggest)
     except BondloopError as error:
-        words = f"the test cannot be built: {error}"
-        return Check((Finding("stop", words, "it cannot be built"),), name=test.name)
+        return _unbuilt(test, str(error))
+
+
+def _unbuilt(test: HybridTest, why: str) -> Check:
+    """Return the check of a test that cannot even be built."""
+    return Check((Finding("stop", f"the test cannot be built: {why}", "it cannot be built"),), name=test.name)
 
 
 def length(test: HybridTest) -> float:
@@ -202,16 +227,33 @@ def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
     except BondloopError as error:
         notes.append(f"the loop cannot be linearised where it starts ({error}); the dry run alone decides")
         step = None
-    so_far = Check(assumptions=_assumptions(test), step=step, notes=tuple(notes), name=test.name)
+    inverts = test.controller.inverts
+    so_far = Check(
+        assumptions=_assumptions(test), step=step, notes=tuple(notes), inverts=inverts, name=test.name
+    )
     so_far = _explained(_rehearsed(so_far, test, loop, seconds), closed)
-    if step is not None:
-        so_far = replace(so_far, curves=curves_of(loop, step))
-        if step.stable:
-            so_far = replace(so_far, margins=margins(loop, step, so_far.curves))
-    so_far = replace(so_far, findings=judged(so_far, closed))
-    if not so_far.passed and suggest and len(test.tick.states) <= LARGE:
+    so_far = _measured(so_far, loop)
+    so_far = replace(so_far, findings=judged(so_far, closed, seconds))
+    small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
+    if not so_far.passed and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds))
     return so_far
+
+
+def _measured(so_far: Check, loop: RunningLoop) -> Check:
+    """Add responses and margins, of the least stable regime where the loop is not linear."""
+    if so_far.step is None:
+        return so_far
+    step, point, where = so_far.step, None, ""
+    if so_far.regimes and so_far.regimes[0].step.growth > step.growth + 1e-3 * abs(step.growth):
+        worst = so_far.regimes[0]
+        step, point, where = worst.step, worst.point, worst.words or f"as at t = {worst.time:.3g} s"
+    elif so_far.regimes:
+        where = "as it starts"
+    curves = curves_of(loop, step)
+    if not step.stable:
+        return replace(so_far, curves=curves)
+    return replace(so_far, curves=curves, margins=margins(loop, step, curves, point, where))
 
 
 def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: float) -> Check:
@@ -264,7 +306,11 @@ def _explained(so_far: Check, test: HybridTest) -> Check:
         if sampled or not test.feedback or not small:
             return replace(so_far, own=own)
         poles = tuple(complex(p) for p in closed_loop(test).poles())
-        worst = max(away_from_origin(poles), key=lambda s: s.real)
+        moving = away_from_origin(poles)
+        swinging = [
+            p for p in moving if abs(p.imag) > abs(p.real)
+        ]  # not the slow pole of an actuator's integral
+        worst = max(swinging or moving, key=lambda s: s.real)
         return replace(so_far, own=own, poles=poles, lags=lags(test, test.transfers, worst))
     except BondloopError:
         return replace(so_far, own=own)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_check"]
 
+UNBUILT = "the test could not be built"
+
 GOOD, BAD = COLOURS[2], COLOURS[1]
 
 
@@ -67,7 +69,8 @@ def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
 def _open_loop(axes: Axes, check: Check) -> None:
     title = "open loop"
     if check.curves is None:
-        _nothing(axes, title, "no open loop: the coupling is continuous, or the test could not be analysed")
+        why = "no open loop: the coupling is continuous, or the test could not be analysed"
+        _nothing(axes, title, UNBUILT if check.dry_run is None else why)
         return
     f, loci = check.curves.frequency, check.curves.loci
     size = np.sort(np.abs(loci), axis=1)[:, ::-1]
@@ -105,7 +108,8 @@ def _open_loop(axes: Axes, check: Check) -> None:
 def _tracking(axes: Axes, check: Check) -> None:
     title = "predicted tracking"
     if check.curves is None or not check.curves.tracking.shape[1]:
-        _nothing(axes, title, "nothing drives the test, so there is nothing to follow")
+        why = "nothing drives the test, so there is nothing to follow"
+        _nothing(axes, title, UNBUILT if check.dry_run is None else why)
         return
     f, ratio = check.curves.frequency, check.curves.tracking
     axes.set_yscale("log")
@@ -132,7 +136,7 @@ def _tracking(axes: Axes, check: Check) -> None:
 def _eigenvalues(axes: Axes, check: Check) -> None:
     title = "eigenvalues of one step"
     if check.step is None or not len(check.step.eigenvalues):
-        _nothing(axes, title, "the loop could not be linearised")
+        _nothing(axes, title, UNBUILT if check.dry_run is None else "the loop could not be linearised")
         return
     steps = [("where it starts", check.step, "o"), *(("as it moves", r.step, "x") for r in check.regimes)]
     seen: set[str] = set()
@@ -197,7 +201,7 @@ def _dry_run(axes: Axes, check: Check) -> None:
     title = "dry run"
     ran = check.dry_run
     if ran is None:
-        _nothing(axes, title, "the test could not be built, so nothing was run")
+        _nothing(axes, title, UNBUILT)
         return
     axes.set_yscale("log")
     count, interfaces = ran.windows.shape
@@ -223,6 +227,12 @@ def _dry_run(axes: Axes, check: Check) -> None:
         )  # fmt: skip
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 1e-7 * high), high * 2)
+    if not ran.completed:
+        words = "\n".join(textwrap.wrap(f"stopped: {ran.message.partition(';')[0]}", 40))
+        axes.text(
+            0.03, 0.04, words, transform=axes.transAxes, fontsize=SMALL, color=BAD, va="bottom",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
+        )  # fmt: skip
     dress(axes, "time [s]", "peak displacement [mm]")
     heading(axes, title)
     legend(axes)

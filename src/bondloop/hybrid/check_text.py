@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.hybrid.finding import percent
 from bondloop.hybrid.lags import away_from_origin
 from bondloop.hybrid.run import shown
 
@@ -33,7 +34,12 @@ def check_text(check: Check) -> str:
         lines += ["Each actuator's lag as the damping that it is:", *(f"  {lag}" for lag in check.lags)]
     if check.assumptions is not None:
         broken = [f"  {a}" for a in check.assumptions.items if not a.holds]
-        if broken:
+        if broken and not check.inverts:
+            numbers = ", ".join(str(a.number) for a in check.assumptions.items if not a.holds)
+            lines.append(
+                f"A virtual junction could not be used: assumption {numbers} of Gawthrop 2005 does not hold."
+            )
+        elif broken:
             lines += ["Of the five assumptions of Gawthrop 2005, which a virtual junction needs:", *broken]
         else:
             lines += ["The five assumptions of Gawthrop 2005 hold: a virtual junction can be used."]
@@ -42,7 +48,7 @@ def check_text(check: Check) -> str:
     lines += [f"PROBLEM: {p}" for p in check.problems]
     if not check.passed:
         if check.change is not None:
-            lines.append(f"What would do: {check.change.words}; tried out, the check then passes.")
+            lines.append(f"What would do: {check.change.words}; tried out: {check.change.verdict}")
         elif check.step is not None:
             lines.append(
                 "No small change was found that makes it pass: see docs/check.md for what else to try."
@@ -107,19 +113,20 @@ def _dry(check: Check) -> list[str]:
         lines.append("  It used " + ", ".join(used) + ".")
     else:
         lines.append("  The test has no limits; give it some: a rig has them.")
-    errors = [f"{100 * e:.2g} %" for e in ran.error if np.isfinite(e)]
+    errors = [percent(e) for e in ran.error if np.isfinite(e)]
     if errors and ran.completed:
-        lines.append(f"  The rig followed the numerical half to {', '.join(errors)} (rms).")
+        lines.append(f"  The rig followed the numerical half with an error of {', '.join(errors)} (rms).")
     for d in ran.disturbances:
-        fate = "died away" if d.ratio < 1 else "grew"
+        fate = "died away" if d.ratio < 0.1 else "faded" if d.ratio < 1 else "grew"
         lines.append(
-            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}: {d.ratio:.2g} times its first "
-            "size at the end."
+            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}, to {percent(d.ratio)} of "
+            "its first size "
+            "at the end."
         )
     if ran.free is not None:
         lines.append(
             f"  After the excitation had ended a knock was given, and {ran.free.seconds:.3g} s later "
-            f"{ran.free.last:.2g} of the run's own motion was left."
+            f"{percent(ran.free.last)} of the run's own motion was left."
         )
     return lines
 
@@ -156,7 +163,8 @@ def _margins(m: Margins) -> list[str]:
         lines.append(f"  the motion is followed to 5 % up to {bands}")
     if m.left_out:
         lines.append(f"  {m.left_out}")
-    return ["How far it is from the border:", *lines] if lines else []
+    head = f"How far it is from the border, {m.where}:" if m.where else "How far it is from the border:"
+    return [head, *lines] if lines else []
 
 
 def _factor(what: str, most: Border | None, least: Border | None) -> list[str]:
@@ -184,8 +192,11 @@ def check_dict(check: Check) -> dict[str, Any]:
         "problems": list(check.problems),
         "warnings": list(check.warnings),
         "notes": list(check.notes),
-        "change": None if check.change is None else check.change.words,
+        "change": None
+        if check.change is None
+        else {"words": check.change.words, "verdict": check.change.verdict},
     }
+    answer |= dict.fromkeys(("step", "dry_run", "margins", "assumptions"))
     if step is not None:
         answer["step"] = {
             "stable": step.stable,
@@ -218,11 +229,23 @@ def check_dict(check: Check) -> dict[str, Any]:
             "error": list(ran.error),
             "saturated": dict(ran.saturated),
             "disturbances": [{"at": d.at, "size": d.size, "ratio": d.ratio} for d in ran.disturbances],
+            "free_motion": None
+            if ran.free is None
+            else {
+                "seconds": ran.free.seconds,
+                "first": ran.free.first,
+                "last": ran.free.last,
+                "grew": ran.free.grew,
+                "lasts": ran.free.lasts,
+            },
+            "repetitions": list(ran.repetitions),
         }
     if m is not None:
         names = ("delay", "gain", "least_gain", "stiffer", "lighter", "model_error")
         answer["margins"] = {
-            n: None if (b := getattr(m, n)) is None else {"value": b.value, "frequency": b.frequency}
+            n: None
+            if (b := getattr(m, n)) is None
+            else {"found": b.found, "value": b.value, "frequency": b.frequency}
             for n in names
         }
         answer["margins"] |= {"indicator": m.indicator, "followed": list(m.followed), "left_out": m.left_out}

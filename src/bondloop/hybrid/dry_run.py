@@ -259,10 +259,15 @@ def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...
 
 
 def limits_of(test: HybridTest) -> dict[str, float]:
-    """Return the limits of channels: those of the test, and what the actuators can do where they say so."""
+    """Return the limits of channels: the test's, the interlock's, and what actuators say they can do."""
     count = test.wiring.count_of_interfaces
     names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
     limits = {n: b for n, b in test.tick.bounds.items() if b < DIVERGED}
+    if test.interlock is not None:
+        for word, name in (*names.items(), ("command", "command")):
+            most = getattr(test.interlock.limits, word)
+            if most is not None:
+                limits.update({c: min(most, limits.get(c, np.inf)) for c in indexed(name, count)})
     for i, actuator in enumerate(test.rig.actuator_list()):
         for word, most in getattr(actuator, "capacity", {}).items():
             channel = indexed(names[word], count)[i]

@@ -5,10 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Level"]
+__all__ = ["Finding", "Level", "percent"]
 
 Level = Literal["run", "care", "stop"]
 """Of a finding, and of a whole check: run it, run it with care, do not run it."""
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, with two digits and never with a power of ten.
+
+    >>> percent(0.0123), percent(1.06), percent(9.8e-7)
+    ('1.2 %', '106 %', 'under 0.001 %')
+    """
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %" if value >= 0.001 else "under 0.001 %"
 
 
 @dataclass(frozen=True)
@@ -23,8 +33,11 @@ class Finding:
         In a sentence, with numbers.
     short
         In some words, for the verdict.
+    limit
+        Whether a limit is in the way, so that less excitation would help.
     """
 
     level: Level
     text: str
     short: str = ""
+    limit: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.judging_stability import stability
 from bondloop.safety import cause_words
 
@@ -22,8 +22,9 @@ BEYOND = 1.1
 USED = 0.8
 """Share of a limit from which it is near: noise, another specimen or a warm day take the rest."""
 
-OFF = 0.1
-"""Predicted tracking error from which the result is in doubt although the loop is stable."""
+OFF, LOST = 0.1, 0.5
+"""Predicted tracking errors from which the result is in doubt although the loop is stable, and from which
+it is worth nothing; those of a run's verdict (`assess.judgement`)."""
 
 GAIN, MODEL = 1.25, 0.1
 """Margins of gain and of the actuator's model below which care is needed: load cells are calibrated to some
@@ -33,7 +34,7 @@ SAMPLES, DELAY = 2.0, 2e-3
 """Extra delay, in samples and in s, below which care is needed: one is soon lost in a driver or a filter."""
 
 
-def judged(check: Check, test: HybridTest) -> tuple[Finding, ...]:
+def judged(check: Check, test: HybridTest, seconds: float) -> tuple[Finding, ...]:
     """Return the findings of a check, the worst first.
 
     Parameters
@@ -42,10 +43,13 @@ def judged(check: Check, test: HybridTest) -> tuple[Finding, ...]:
         All but its findings.
     test
         The test as the loop is analysed.
+    seconds
+        Length of the run that the check is for.
     """
     findings = [
         *stability(check, test),
-        *_dry(check),
+        *_dry(check, test),
+        *_length(test, seconds),
         *_method(check, test),
         *_near(check, test),
     ]
@@ -71,36 +75,54 @@ def _method(check: Check, test: HybridTest) -> list[Finding]:
 # -------------------------------------------------------------------- the dry run
 
 
-def _dry(check: Check) -> list[Finding]:
+def _length(test: HybridTest, seconds: float) -> list[Finding]:
+    """Say so where the check is for less than the whole excitation."""
+    ends = [s.duration for s in test.excitation.values() if s.duration < float("inf")]
+    longest = max(ends, default=0.0)
+    if longest <= 1.01 * seconds:
+        return []
+    text = f"the check is for {seconds:g} s of an excitation of {longest:g} s"
+    return [Finding("care", text, text)]
+
+
+def _dry(check: Check, test: HybridTest) -> list[Finding]:
     """Judge the dry run: whether it went to its end, what it used, how well the rig followed."""
     ran = check.dry_run
     assert ran is not None
     findings = []
     if not ran.completed:
-        findings.append(Finding("stop", f"the dry run stopped: {ran.message}", "the dry run stopped"))
+        findings.append(
+            Finding("stop", f"the dry run stopped: {ran.message}", "the dry run stopped", limit=True)
+        )
     if ran.tripped is not None:
         when, cause = ran.tripped
         words = f"the interlock trips in the dry run at t = {when:.4g} s: {cause_words(cause)}"
-        findings.append(Finding("stop", words, "the interlock trips"))
+        findings.append(Finding("stop", words, "the interlock trips", limit=True))
     if ran.completed:
         for name, share in ran.usage.items():
-            if share > 1:
+            if share > 1 and ran.tripped is None:
                 words = f"'{name}' needs {100 * share:.0f} % of what the actuator can do"
                 level: Level = "stop" if share > BEYOND else "care"
-                findings.append(Finding(level, words, f"{name} is beyond the actuator"))
+                findings.append(Finding(level, words, f"{name} is beyond the actuator", limit=True))
             elif share > USED:
-                words = f"the dry run uses {100 * share:.0f} % of the limit of '{name}'"
+                capacity = [c for a in test.rig.actuator_list() for c in getattr(a, "capacity", {}).values()]
+                limited = ran.bounds[name] not in capacity
+                of_what = f"the limit of '{name}'" if limited else f"what the actuator can do in '{name}'"
+                words = f"the dry run uses {100 * share:.0f} % of {of_what}"
                 findings.append(Finding("care", words, f"{name} uses {100 * share:.0f} % of its limit"))
     for name, share in ran.saturated.items():
         words = f"'{name}' is at the end of its sensor's range for {100 * share:.2g} % of the dry run"
         findings.append(Finding("care", words, f"{name} saturates"))
     for i, error in enumerate(ran.error if ran.completed else ()):
         if error > OFF:
+            size = percent(error)
             words = (
-                f"interface {i + 1}: the rig follows the numerical half only to {100 * error:.2g} % in the "
-                "dry run; the structure that is tested is not the one that is meant"
+                f"interface {i + 1}: the rig follows the numerical half with an error of {size} in "
+                "the dry run; the "
+                "structure that is tested is not the one that is meant"
             )
-            findings.append(Finding("care", words, f"tracking error of {100 * error:.2g} %"))
+            doubt = ", the result could not be trusted" if error > LOST else ""
+            findings.append(Finding("care", words, f"tracking error of {size}{doubt}"))
     return findings
 
 

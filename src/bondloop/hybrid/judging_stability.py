@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bondloop.program.one_step import OneStep
     from bondloop.program.slopes import Bend
 
-__all__ = ["stability"]
+__all__ = ["COARSE", "stability"]
 
 HIDDEN = 3.0
 """Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that
@@ -85,6 +85,9 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
         if step is None or step.stable:
             return []
         return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
+    if step is None and not check.regimes:
+        text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
+        return [Finding("care", text, "it could not be linearised"), *_not_longer(ran)]
     against = _too_coarse(check, test, ran.free) or _not_to_rest(check, test, ran, ran.free) or _not_held(ran)
     if against is not None:
         return [against]
@@ -98,12 +101,19 @@ def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | N
         return None
     if _chatters(check, free) and not _adapts(check, test):
         return None
-    text = (
-        f"a motion grows {coarse.spectral_radius:.3g} times from one sample to the next: the time step of "
-        "the numerical half or of the emulated rig is too long for what is stiff in it; take more substeps, "
+    text = _coarse(coarse)
+    return Finding("stop", text, "the time step is too long")
+
+
+def _coarse(step: OneStep) -> str:
+    return (
+        f"a motion grows {step.spectral_radius:.3g} times from one sample to the next: the time step "
+        "of the numerical "
+        "half or of the emulated rig is too long for what is stiff in it (a friction law over a "
+        "small width, a small "
+        "mass); this may be the emulation's fault alone: take more substeps, Emulated(substeps=...), "
         "or sample faster"
     )
-    return Finding("stop", text, "the time step is too long")
 
 
 def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) -> Finding | None:
@@ -207,6 +217,8 @@ def _grew(d: Disturbance) -> str:
 
 def _unstable(check: Check, test: HybridTest, step: OneStep) -> str:
     """Say that a loop is unstable, and what makes it so as far as that is known."""
+    if step.spectral_radius > COARSE:
+        return _coarse(step)
     mode = f"a mode at {step.frequency:.3g} Hz grows at {step.growth:.3g} 1/s"
     if check.own:
         return f"{mode}: the structure itself is unstable, in one piece too; nothing holds it"

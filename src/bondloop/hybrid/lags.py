@@ -126,9 +126,9 @@ def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[L
     specimen = plain.linearise(plain.initial(), values=test.values_for(plain))
     fast = 1e3 * max([1.0, *np.abs(specimen.poles())])
     impedance = specimen.frequency_response([fast])[0]
-    slow = 0.01 * min(
-        max(float(np.abs(t.system.linearise().poles()).min(initial=1.0)), 1e-3) for t in transfers
-    )
+    # Slow against the actuators, but not against an integral part far below the structure's motion.
+    speeds = [np.abs(t.system.linearise().poles()) for t in transfers]
+    slow = 0.01 * min(max(float(p[p > 0.1 * omega].min(initial=omega)), 1e-3) for p in speeds)
     result = []
     ends = zip(interfaces(test.numerical), interfaces(test.rig.physical), strict=True)
     for i, (ratio, (near, far)) in enumerate(zip(_following(test, transfers, slow), ends, strict=True)):
@@ -143,7 +143,9 @@ def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[L
         stiffness = float(np.real(1j * fast * felt)) * sign
         if not plain.is_linear and abs(felt.real) * omega > abs(stiffness):
             continue  # at rest dry friction is a wall; its slope there says nothing of the motion
-        result.append(Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow), stiffness, damping))
+        result.append(
+            Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow) + test.rig.latency, stiffness, damping)
+        )
     return tuple(result)
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Curves", "curves_of", "loci_at"]
 
+FEW = 80
+"""States below which frequencies cost nothing."""
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -76,13 +79,13 @@ def loci_at(loop: RunningLoop, step: OneStep, frequencies: ArrayLike) -> NDArray
 def _grid(step: OneStep) -> NDArray[np.float64]:
     """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
     nyquist = 0.5 / step.period
-    lively = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 400 if len(step.states) < 150 else 20]
+    lively = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 200 if len(step.states) < FEW else 20]
     angle, width = np.abs(np.angle(lively)), np.abs(np.log(np.abs(lively))) + 1e-7
     about = (angle[:, None] + width[:, None] * np.array([-8, -4, -2, -1, -0.5, 0, 0.5, 1, 2, 4, 8])).ravel()
     about = about / (2 * np.pi * step.period)
     slow = about[about > 0].min(initial=nyquist)
     low = min(max(0.1 * slow, 1e-4 * nyquist), 0.01 * nyquist)
-    few = 300 if len(step.states) < 150 else 60
+    few = 300 if len(step.states) < FEW else 60
     grid = np.concatenate([np.geomspace(low, 0.999 * nyquist, few), about])
     return np.unique(grid[(grid >= low) & (grid < nyquist)])
 

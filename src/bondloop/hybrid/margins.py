@@ -15,7 +15,7 @@ from bondloop.hybrid.running_loop import RunningLoop
 
 if TYPE_CHECKING:
     from bondloop.hybrid.loop_curves import Curves
-    from bondloop.program.one_step import OneStep
+    from bondloop.program.one_step import OneStep, Point
 
 __all__ = ["FOLLOWED", "Border", "Margins", "margins"]
 
@@ -34,7 +34,7 @@ CLOSE = 0.02
 LONGEST = 2.0
 """Seconds of extra delay beyond which none is looked for."""
 
-MANY = 400
+MANY = 160
 """States (with places in delay lines) beyond which margins are left out: they need dozens of spectra."""
 
 PRECISION = 4e-3
@@ -82,6 +82,8 @@ class Margins:
         response, of any phase, that would make the loop unstable.
     followed
         For each interface the frequency in Hz up to which the motion is followed to 5 %.
+    where
+        For a loop that is not linear, the regime that they are about: the least stable.
     left_out
         Why some are missing, in words; empty where none are.
     """
@@ -94,6 +96,7 @@ class Margins:
     model_error: Border | None = None
     followed: tuple[float, ...] = ()
     left_out: str = ""
+    where: str = ""
 
     @property
     def indicator(self) -> float | None:
@@ -103,15 +106,19 @@ class Margins:
         return math.log10(1e3 * self.delay.value) if self.delay.found and self.delay.value > 0 else math.inf
 
 
-def margins(loop: RunningLoop, step: OneStep, curves: Curves | None) -> Margins:
+def margins(
+    loop: RunningLoop, step: OneStep, curves: Curves | None, point: Point | None = None, where: str = ""
+) -> Margins:
     """Return the margins of a stable loop.
 
     Parameters
     ----------
     loop, step
-        The loop, and one step of it where it starts, which must be stable.
+        The loop, and one step of it, which must be stable.
     curves
-        Its responses, as of `curves_of`.
+        The step's responses, as of `curves_of`.
+    point, where
+        The point of a run at which the step was taken, and the regime in words; none for the start.
     """
     if curves is None:
         return Margins(
@@ -132,13 +139,14 @@ def margins(loop: RunningLoop, step: OneStep, curves: Curves | None) -> Margins:
         return step.fed_back(loop.forces, loop.forces, 1.0 - 1.0 / factor)
 
     return Margins(
-        delay=_delay(loop, step, curves),
+        delay=_delay(loop, step, curves, point),
         gain=border(gained, FACTORS),
         least_gain=border(gained, [1 / k for k in FACTORS]),
-        stiffer=_scaled(loop, "stiffness", FACTORS),
-        lighter=_scaled(loop, "mass", [1 / k for k in FACTORS]),
+        stiffer=_scaled(loop, "stiffness", FACTORS, point),
+        lighter=_scaled(loop, "mass", [1 / k for k in FACTORS], point),
         model_error=_model_error(curves),
         followed=followed,
+        where=where,
     )
 
 
@@ -180,7 +188,7 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     return Border(math.sqrt(good * bad), frequency)
 
 
-def _scaled(loop: RunningLoop, word: str, factors: Sequence[float]) -> Border | None:
+def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point | None) -> Border | None:
     """Return the border for all parameters of the specimen that are called so, scaled together."""
     values = {
         v.name: x
@@ -190,7 +198,7 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float]) -> Border | 
     if not values:
         return None
     try:
-        return border(lambda k: loop.at(parameters={n: k * x for n, x in values.items()}), factors)
+        return border(lambda k: loop.at(point, {n: k * x for n, x in values.items()}), factors)
     except BondloopError:
         return None
 
@@ -198,7 +206,7 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float]) -> Border | 
 # -------------------------------------------------------------------- delay
 
 
-def _delay(loop: RunningLoop, step: OneStep, curves: Curves) -> Border:
+def _delay(loop: RunningLoop, step: OneStep, curves: Curves, point: Point | None) -> Border:
     """Return the critical extra delay of the commands: estimated on the response, settled on the tick.
 
     A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and wt is
@@ -211,7 +219,7 @@ def _delay(loop: RunningLoop, step: OneStep, curves: Curves) -> Border:
 
     def late(seconds: float) -> OneStep:
         rig = replace(loop.test.rig, latency=loop.test.rig.latency + seconds)
-        return RunningLoop(loop.test.replaced(rig=rig)).at()
+        return RunningLoop(loop.test.replaced(rig=rig)).at(point and replace(point, lines=()))
 
     try:
         if late((1 - CLOSE) * estimate.value).stable and not late((1 + CLOSE) * estimate.value).stable:

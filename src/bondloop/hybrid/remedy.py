@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
+from bondloop.hybrid.judging_stability import COARSE
 from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.hybrid.wiring import SCALE
 
@@ -18,6 +19,12 @@ __all__ = ["Change", "smallest_change"]
 
 SMALLEST, LARGEST = 1e-4, 0.1
 """Seconds of prediction that are tried."""
+
+FOLLOWS = 0.1
+"""Tracking error up to which a change is worth having."""
+
+TRIES = 6
+"""Changes that are checked in full at most."""
 
 PARTS = (0.8, 0.5, 0.2, 0.05)
 """Shares of the excitation that are tried where a limit is in the way."""
@@ -33,14 +40,19 @@ class Change:
         What to change, with its number.
     test
         The changed test.
+    verdict
+        Of its check.
     """
 
     words: str
     test: HybridTest
+    verdict: str
 
 
 def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | None:
-    """Return the first of some changes, mildest first, with which the test passes; each is checked in full.
+    """Return the mildest change with which the test passes and the rig follows; each is checked in full.
+
+    Where none lets the rig follow well, the mildest with which the test passes at all.
 
     Parameters
     ----------
@@ -51,30 +63,48 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     """
     from bondloop.hybrid.check import check as checked
 
-    loose = check.step is not None and not check.step.stable
-    for words, changed in _candidates(test, loose):
+    limited = all(f.limit for f in check.findings if f.level == "stop")
+    second_best: Change | None = None
+    tried = 0
+    for words, changed in _less(test) if limited else _steadier(test, check):
         try:
-            if loose and not RunningLoop(changed).at().stable:
+            if not limited and not RunningLoop(coupled(changed)).at().stable:
                 continue
-            if checked(changed, seconds, suggest=False).passed:
-                return Change(words, changed)
+            tried += 1
+            answer = checked(changed, seconds, suggest=False)
         except BondloopError:
             continue
-    return None
+        if answer.passed:
+            change = Change(words, changed, answer.verdict)
+            assert answer.dry_run is not None
+            if all(not e > FOLLOWS for e in answer.dry_run.error):
+                return change
+            second_best = second_best or change
+        if tried >= TRIES:
+            break
+    return second_best
 
 
-def _candidates(test: HybridTest, loose: bool) -> Iterator[tuple[str, HybridTest]]:
-    """Yield changes in words with the changed test: of the loop where it is loose, otherwise less motion."""
-    if not loose:
-        for part in PARTS if test.excitation else ():
-            words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
-            yield words, test.with_values({SCALE: test.scale * part})
-        return
-    if test.rig.latency:
-        yield "no latency", test.replaced(rig=replace(test.rig, latency=0.0))
+def _less(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
+    """Yield less excitation: for a test that only asks too much."""
+    for part in PARTS if test.excitation else ():
+        words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
+        yield words, test.with_values({SCALE: test.scale * part})
+
+
+def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, HybridTest]]:
+    """Yield changes of the loop: for a test that is unstable, or whose motion does not fade."""
+    if any(s.spectral_radius > COARSE for s in check.steps):
+        substeps = 4 * test.rig.substeps
+        yield (
+            f"{substeps} substeps of the emulated rig",
+            test.replaced(rig=replace(test.rig, substeps=substeps)),
+        )
     yield from _predictions(test)
     yield from _inverse(test)
-    for factor in (2, 4):
+    if test.rig.latency:
+        yield "no latency", test.replaced(rig=replace(test.rig, latency=0.0))
+    for factor in () if check.own else (2, 4):  # no rate holds a structure that is unstable by itself
         yield f"{factor * test.rate:g} samples a second", test.replaced(rate=factor * test.rate)
 
 
@@ -82,14 +112,10 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
     """Find the least prediction that makes the loop stable, then a little more than that."""
     from bondloop.control import Direct, PolynomialPrediction
 
-    controller = test.controller
-    if isinstance(controller, PolynomialPrediction) and not controller.adapts:
-        start = controller
-    elif isinstance(controller, Direct):
-        span = max(0.01, 10 * test.period)
-        start = PolynomialPrediction(0.0, order=2, span=span, points=min(10, round(span / test.period)))
-    else:
+    if not isinstance(test.controller, (Direct, PolynomialPrediction)):
         return
+    span = max(0.02, 12 * test.period)
+    start = PolynomialPrediction(0.0, order=2, span=span, points=12)
 
     def ahead(delay: float) -> HybridTest:
         return test.replaced(controller=replace(start, delay=delay))
@@ -105,8 +131,10 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
         delay *= 1.25
     if delay > LARGEST:
         return
-    for more in (1.0, 1.2, 1.5):
-        yield f"{1e3 * more * delay:.3g} ms of prediction ({type(start).__name__})", ahead(more * delay)
+    for more in (1.0, 1.25, 1.6, 2.0):
+        settings = f"order={start.order}, span={start.span:g}, points={start.points}"
+        words = f"{1e3 * more * delay:.3g} ms of prediction (PolynomialPrediction, {settings})"
+        yield words, ahead(more * delay)
 
 
 def _inverse(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:

@@ -109,6 +109,7 @@ class RunningLoop:
             probes=self.probes,
             outputs={**{n: channels[n] for n in more}, **self.outputs},
             frozen=self.adapted,
+            always=("numerical.", "simulated.", "rig."),
         )
 
     def excitations(self) -> list[str]:

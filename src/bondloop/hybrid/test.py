@@ -104,6 +104,11 @@ class HybridTest(Rehearsable):
         self.coupling = coupling
         self.integrator = integrator or RK4()
         self.reference = reference
+        if limits is not None and limits.tracking_error is not None:
+            raise InputError(
+                "limits.tracking_error: a run does not stop for it; give it to an interlock, "
+                "interlock=Interlock(Limits(tracking_error=...)), which brings the rig to rest"
+            )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback
@@ -323,7 +328,7 @@ class HybridTest(Rehearsable):
             found.append(replace(transfer, system=system))
         return found
 
-    def check(self, seconds: float | None = None) -> Check:
+    def check(self, seconds: float | str | None = None) -> Check:
         """Whether this cut, this actuator and this controller may be run, with reasons.
 
         Parameters

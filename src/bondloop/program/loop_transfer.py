@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from bondloop.errors import SolveError
 from bondloop.program.delayed_step import dense_matrix
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from bondloop.program.delayed_step import DelayedStep
 
 __all__ = ["LoopTransfer", "loop_transfer"]
+
+FARTHEST = 1e-9
+"""How far to step aside of a point at which the characteristic matrix is singular, as a share of it."""
 
 _ILL = (1e9, 1e5, 1e3, 1e2)
 """Condition numbers of an eigenvalue beyond which it stays in the triangular part, tried in this order."""
@@ -80,7 +84,9 @@ class LoopTransfer:
             length = max(min(length, 65536 // (len(self.T) * p)), 64)
         return (slice(first, first + length) for first in range(0, size, length))
 
-    def _evaluate(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    def _evaluate(
+        self, z: NDArray[np.complex128], aside: float = 1e-15
+    ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
         G, dG = self.transfer(z)
         m = self.delays
         log = np.log(z)
@@ -99,7 +105,9 @@ class LoopTransfer:
         try:
             slope = -np.trace(np.linalg.solve(M, N), axis1=1, axis2=2)
         except np.linalg.LinAlgError:  # exactly on an eigenvalue: step aside by less than its own rounding
-            return self._evaluate(z * (1 + 1e-15 * (3 + 2j)))
+            if aside > FARTHEST:
+                raise SolveError("the characteristic function of the loop cannot be evaluated") from None
+            return self._evaluate(z * (1 + aside * (3 + 2j)), 10 * aside)
         return np.linalg.det(M), slope
 
     def transfer(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:

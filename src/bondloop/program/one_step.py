@@ -27,6 +27,9 @@ REST = 1e-5
 """Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position. A
 Jordan block of three, which a table has, is split by rounding to about the cube root of 1e-16."""
 
+EXACT, DOUBLE = 1e-8, 1e-6
+"""The same for a single eigenvalue, and for a Jordan block of two."""
+
 MARGIN = 1e-9
 """Growth per step that is taken for rounding."""
 
@@ -116,9 +119,13 @@ class OneStep:
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Eigenvalues, the largest first; those at rest, within 1e-5 of 1, are left out."""
+        """Eigenvalues, the largest first; those at rest, at 1 but for rounding, are left out."""
         values = self.spectrum.eigenvalues
-        return np.asarray(values[np.abs(values - 1) > REST])
+        off = np.abs(values - 1)
+        near = values[(off > EXACT) & (off <= REST)]
+        # One alone is no Jordan block; two are split by the square root of rounding, three by its cube root.
+        split = EXACT if len(near) < 2 else DOUBLE if len(near) == 2 else REST
+        return np.asarray(values[off > split])
 
     @property
     def resting(self) -> int:
@@ -197,6 +204,7 @@ def one_step(
     probes: Mapping[str, Var] | None = None,
     outputs: Mapping[str, Expr] | None = None,
     frozen: Iterable[Var] = (),
+    always: Iterable[str] = (),
     beside: str = "reference.",
 ) -> OneStep:
     """Return one step of a tick as a linear map.
@@ -220,6 +228,8 @@ def one_step(
         none of them are left out.
     frozen
         States that count as constants, such as the coefficients of an adaptive controller.
+    always
+        States whose names begin so are kept, whether they act on an output or not.
     beside
         States whose names begin so only run beside the test; they are left out if nothing else depends on
         them.
@@ -252,7 +262,10 @@ def one_step(
     same: dict[int | None, int] = {}
     first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
     sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
-    core = [i for i, v in enumerate(walk.states) if not v.name.startswith(beside)]
+    if outputs:
+        core = [i for i, v in enumerate(walk.states) if v.name.startswith(tuple(always))]
+    else:
+        core = [i for i, v in enumerate(walk.states) if not v.name.startswith(beside)]
     kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]
     pushed = sorted({sources[j] for j in lines})
@@ -302,7 +315,7 @@ def one_step(
 def _acting(
     full: Matrix, n: int, q: int, sources: Sequence[int], core: Sequence[int], watched: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the states, and the delays, that act on the outputs; where none are watched, on the core.
+    """Return the states, and the delays, that act on the core or, where some are watched, on the outputs.
 
     Parameters
     ----------
@@ -321,10 +334,9 @@ def _acting(
     # d(next x, next y)/d(x, y): a value that leaves a delay line has been fed by its source.
     rows = [*range(n), *(n + s for s in sources)]
     reached = np.zeros(full.shape[1], dtype=bool)
+    reached[list(core)] = True
     if watched:
         reached[full[n + q :].nonzero()[1]] = True
-    else:
-        reached[list(core)] = True
     fresh = np.flatnonzero(reached)
     while len(fresh):
         acting = np.unique(full[[rows[i] for i in fresh]].nonzero()[1])
