@@ -137,3 +137,192 @@ def test_what_cannot_be_computed_is_an_error():
     loop = schedule({a: a + x}, [a], [], 12)
     with pytest.raises(SolveError, match="no unique solution"):
         one_step(tick_of({x: 1.0}, *loop, Update(((x, a + Const(0.0)),))))
+
+
+# ---------------------------------------------------------------------- at a point of a run
+
+
+def slopes_of_the_run(runner, step, inputs, sizes):
+    """Return d(next state)/d(state) by central differences of the compiled tick, where the run stands."""
+    here = runner.snapshot()
+    columns = []
+    for name in step.states:
+        ends = []
+        for sign in (1, -1):
+            runner.restore(here, {name: sign * sizes[name]})
+            runner.run(1, inputs)
+            ends.append(np.array([runner.state[n] for n in step.states]))
+        columns.append((ends[0] - ends[1]) / (2 * sizes[name]))
+    runner.restore(here)
+    return np.column_stack(columns)
+
+
+def row(tick, test, k):
+    """Return the inputs of the tick with this number, as one row and by variable."""
+    if not tick.inputs:
+        return None, {}
+    from bondloop.program.signals.in_tick import now_and_next
+
+    table = now_and_next(test.tables.values(), k + 2, tick.period)[k : k + 1]
+    return table, dict(zip(tick.inputs, table[0].tolist(), strict=True))
+
+
+def compare_at(test, ticks, rel=2e-5):
+    """Hold the step's matrix of the states against differences of the compiled tick, after so many ticks."""
+    tick = test.tick
+    runner = Runner(tick)
+    table = None
+    if tick.inputs:
+        from bondloop.program.signals.in_tick import now_and_next
+
+        table = now_and_next(test.tables.values(), ticks, tick.period)
+    ran = runner.run(ticks, table)
+    assert ran.finished, ran.message
+    here, given = row(tick, test, ticks)
+    step = one_step(tick, at=runner.point(given))
+    sizes = {n: 1e-6 * max(abs(runner.state[n]), 1e-5) for n in step.states}
+    expected = slopes_of_the_run(runner, step, here, sizes)
+    found = step.step.A if isinstance(step.step.A, np.ndarray) else step.step.A.toarray()
+    # Rows and columns have units: each entry is held against the size of its row in units of the states.
+    unit = np.array([max(abs(runner.state[n]), 1e-5) for n in step.states])
+    gap = np.abs(found - expected) * unit[None, :] / unit[:, None]
+    scale = np.maximum(np.abs(expected) * unit[None, :] / unit[:, None], 1.0)
+    assert (gap / scale).max() < rel, test.name
+    return step
+
+
+def nonlinear_test(spring=None, friction=None, controller=None, **options):
+    from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+    from bondloop.control import Direct
+    from bondloop.hybrid import HybridTest
+    from bondloop.program.signals import Sine
+    from bondloop.rigs import Emulated
+    from bondloop.transfer import MassSpringDamper
+
+    whole = Model("curved")
+    whole.wall, whole.shear, whole.v, whole.tap, whole.specimen = (
+        Sf("v_wall"),
+        Zero(),
+        One(),
+        Model(),
+        Model(),
+    )
+    whole.spring, whole.mass, whole.damper = C(stiffness=5e3), I(mass=2.0), R(damping=40.0)
+    whole.wall >> whole.shear >> whole.v
+    whole.shear >> whole.spring
+    whole.tap.right, whole.tap.u = Port(), One()
+    whole.tap.u >> whole.tap.right
+    whole.v >> [whole.mass, whole.damper, whole.tap.u]
+    whole.specimen.left, whole.specimen.w = Port(), One()
+    whole.specimen.left >> whole.specimen.w
+    whole.specimen.element = [spring or C(stiffness=1e3), friction or R(damping=5.0)]
+    whole.specimen.w >> whole.specimen.element
+    whole.tap.right >> whole.specimen.left
+    numerical, physical = whole.cut("tap.right >> specimen.left")
+    rig = {k: options.pop(k) for k in ("sensors", "drive", "latency", "substeps") if k in options}
+    return HybridTest(
+        numerical,
+        rig=Emulated(physical, MassSpringDamper(2, 150, 15e3, drive="position"), **rig),
+        controller=controller or Direct(),
+        excitation={"v_wall": Sine(2e-3, 4.0).derivative()},
+        rate=1000,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["cubic", "friction", "stribeck", "junction", "latency", "continuous"])
+def test_at_a_point_of_a_run_it_is_the_slope_of_the_compiled_tick(kind, seed):
+    from bondloop.control import VirtualJunction
+    from bondloop.rigs import coulomb, cubic_spring, stribeck
+    from bondloop.transfer import MassSpringDamper
+
+    rng = np.random.default_rng([seed, 9])
+    strength, ticks = 10 ** rng.uniform(-0.5, 0.5), int(rng.integers(20, 700))
+    model = MassSpringDamper(2, 150, 15e3, drive="position")
+    options = {
+        "cubic": {"spring": cubic_spring(1e3, 1e9 * strength)},
+        "friction": {"friction": coulomb(strength, 0.01)},
+        "stribeck": {"friction": stribeck(strength, 1.5 * strength, 0.05, 2.0, 0.01)},
+        "junction": {"spring": cubic_spring(1e3, 1e9 * strength), "controller": VirtualJunction(model)},
+        "latency": {"friction": coulomb(strength, 0.01), "latency": 1.7e-3, "substeps": 3},
+        "continuous": {
+            "spring": cubic_spring(1e3, 1e9 * strength), "controller": VirtualJunction(model),
+            "coupling": "continuous",
+        },
+    }[kind]  # fmt: skip
+    step = compare_at(nonlinear_test(**options), ticks)
+    assert not step.linear
+    if kind == "latency":
+        assert step.step.delays
+
+
+def test_what_leaves_a_delay_line_acts_as_in_the_run():
+    """The whole matrix, places of the line included, against the recurrence that it stands for."""
+    x, late, y = Var("x"), Var("late"), Var("y")
+    tick = tick_of({x: 0.4}, Delay(late, x, 4), Assign(y, late * late), Update(((x, 0.5 * x - 0.3 * y),)))
+    runner = Runner(tick)
+    runner.run(9)
+    point = runner.point()
+    found = one_step(tick, at=point)
+    before = point.lines[0][0]  # what leaves it in this tick
+    # x' = 0.5 x - 0.3 late², so with late about its value: 0.5 dx - 0.6 late dlate, four ticks late
+    wanted = np.roots([1, -0.5, 0, 0, 0, 0.6 * before])
+    assert np.sort_complex(found.eigenvalues) == pytest.approx(np.sort_complex(wanted))
+    runner.run(1)
+    assert found.at.after[0] == pytest.approx(runner.state["x"])
+
+
+def test_random_ticks_with_substeps_and_lines_at_a_point():
+    x, v, late, c, force = (Var(n) for n in ("x", "v", "late", "c", "force"))
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        a, b, d = rng.uniform(0.1, 0.9, 3)
+        body = (
+            Assign(force, a * function("sin", x) + b * v**3 - d * function("tanh", 3 * v) * x),
+            Update(((x, x + 0.05 * v), (v, v - 0.05 * force))),
+        )
+        tick = tick_of(
+            {x: float(rng.normal()), v: float(rng.normal())},
+            Delay(late, x, int(rng.integers(1, 5))),
+            Repeat(int(rng.integers(1, 5)), c, body),
+            Update(((v, v - 0.02 * late * late),)),
+        )
+        runner = Runner(tick)
+        runner.run(int(rng.integers(6, 30)))
+        step = one_step(tick, at=runner.point())
+        expected = slopes_of_the_run(runner, step, None, dict.fromkeys(step.states, 1e-5))
+        A = step.step.A if isinstance(step.step.A, np.ndarray) else step.step.A.toarray()
+        assert pytest.approx(expected, abs=1e-7) == A
+        assert not step.linear
+
+
+def test_a_staircase_counts_with_the_slope_of_its_line():
+    x = Var("x")
+    found = one_step(tick_of({x: 0.37}, Update(((x, 0.01 * function("floor", 90 * x)),))))
+    assert found.matrix[0, 0] == pytest.approx(0.9)
+    assert found.bends["x"] == {"quantiser"}
+
+
+@pytest.mark.parametrize(
+    "curved",
+    [lambda x: function("sign", x), lambda x: select(x > 0, Const(1.0), Const(-1.0))],
+    ids=["sign", "relay"],
+)
+def test_a_jump_is_noted_and_not_taken_for_an_open_loop(curved):
+    x = Var("x")
+    found = one_step(tick_of({x: 0.5}, Update(((x, 0.9 * x - 0.1 * curved(x)),))))
+    assert found.matrix[0, 0] == pytest.approx(0.9)
+    assert "step" in found.bends["x"]
+    assert not found.linear
+
+
+def test_a_choice_by_time_alone_is_linear():
+    x = Var("x")
+    tick = tick_of({x: 0.5}, Update(((x, select(T < 1, 0.5 * x, 0.25 * x)),)))
+    from bondloop.program.one_step import Point
+
+    early, late = one_step(tick), one_step(tick, at=Point(count=20))
+    assert early.linear
+    assert late.linear
+    assert (early.matrix[0, 0], late.matrix[0, 0]) == (0.5, 0.25)

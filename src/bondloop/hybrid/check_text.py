@@ -265,4 +265,13 @@ def check_dict(check: Check) -> dict[str, Any]:
         }
         for lag in check.lags
     ]
-    return answer
+    return {name: _finite(value) for name, value in answer.items()}
+
+
+def _finite(value: Any) -> Any:
+    """Return a value with None for what JSON has no number for: NaN and the infinities."""
+    if isinstance(value, float):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(v) for name, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value

@@ -97,7 +97,7 @@ class FreeMotion:
         """Whether it grew beyond what it was, or left its limits."""
         risen = self.raw[-max(1, len(self.raw) // 8) :].mean() if len(self.raw) else 0.0
         before = float(self.raw[: max(1, len(self.raw) // 8)].max(initial=0.0))
-        return bool(self.ended) or self.most > 1.5 * max(self.first, 1.0) or risen > 2 * max(before, 0.7)
+        return bool(self.ended or self.most > 1.5 * max(self.first, 1.0) or risen > 2 * max(before, 0.7))
 
     @property
     def lasts(self) -> bool:

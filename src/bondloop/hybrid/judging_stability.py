@@ -24,6 +24,9 @@ HIDDEN = 3.0
 """Ratio of a disturbance's last part to its first from which a linear loop has grown after all. Motions that
 beat with one another do not come near it."""
 
+LEAST = 5.0
+"""Seconds of dry run below which a knock says nothing of a large loop."""
+
 ROUNDS = 5.0
 """Times that a motion must have gone round the loop in the dry run before its dying away says something."""
 
@@ -66,11 +69,11 @@ def _hidden(check: Check, step: OneStep) -> list[Finding]:
         return []
     seconds, longest = check.dry_run.seconds, max(step.step.delays, default=0) * step.period
     quiet = check.curves is not None and float(np.abs(check.curves.loci).max(initial=0.0)) < 1
-    if not quiet and seconds < ROUNDS * longest:
+    if not quiet and seconds < max(ROUNDS * longest, LEAST):
+        wanted = max(ROUNDS * longest, LEAST)
         text = (
             f"{step.spectrum.note} That is not enough to know, and a dry run of {seconds:.3g} s is too short "
-            f"to see what comes back after {longest:.3g} s; check it with seconds={ROUNDS * longest:.3g}, "
-            "reduce the model, or shorten the delay"
+            f"for a knock to tell; check it with seconds={wanted:.3g}, reduce the model, or shorten the delay"
         )
         return [Finding("stop", text, "it cannot be analysed")]
     text = f"{step.spectrum.note} None of them grows, and a knock dies away in the dry run"

@@ -45,15 +45,20 @@ class Curves:
 def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
     """Return open loop and tracking over frequency, with many points where the loop is lively.
 
-    None where the coupling is continuous, so that there is no command at which to cut the loop open.
+    None where the coupling is continuous, so that there is no command at which to cut the loop open, and
+    where the numbers are too large for a response.
     """
     if not loop.commands:
         return None
     f = _grid(step)
-    response = step.response(f)
-    sensitivity = _sensitivity(loop, step, response)
-    size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
-    return Curves(f, _loci(sensitivity), np.asarray(size), _tracking(loop, step, response, f))
+    try:
+        with np.errstate(all="ignore"):
+            response = step.response(f)
+            sensitivity = _sensitivity(loop, step, response)
+            size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
+            return Curves(f, _loci(sensitivity), np.asarray(size), _tracking(loop, step, response, f))
+    except (np.linalg.LinAlgError, RuntimeError):  # a loop that grows out of all bounds in one sample
+        return None
 
 
 def _sensitivity(

@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.errors import BondloopError
 from bondloop.hybrid.loop_curves import loci_at
 from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.integrate import RK4, ForwardEuler
 
 if TYPE_CHECKING:
     from bondloop.hybrid.loop_curves import Curves
@@ -25,8 +26,14 @@ FOLLOWED = 0.05
 FACTORS = (1.0, 1.1, 1.25, 1.6, 2.5, 5.0, 10.0)
 """Factors that are tried; what stands ten times as much is not near anything."""
 
-SHORT = 20.0
+COARSELY = (1.0, 1.25, 3.0, 10.0)
+"""The same where each try means to differentiate the tick anew."""
+
+SHORT = 100.0
 """Samples of extra delay up to which the estimate is tried on the tick itself."""
+
+WHOLE = 10.0
+"""Samples of extra delay from which it is tried in whole steps of the rig."""
 
 CLOSE = 0.02
 """How closely the critical delay of the loop's response is held against the tick itself."""
@@ -142,8 +149,8 @@ def margins(
         delay=_delay(loop, step, curves, point),
         gain=border(gained, FACTORS),
         least_gain=border(gained, [1 / k for k in FACTORS]),
-        stiffer=_scaled(loop, "stiffness", FACTORS, point),
-        lighter=_scaled(loop, "mass", [1 / k for k in FACTORS], point),
+        stiffer=_scaled(loop, "stiffness", COARSELY, point),
+        lighter=_scaled(loop, "mass", [1 / k for k in COARSELY], point),
         model_error=_model_error(curves),
         followed=followed,
         where=where,
@@ -197,8 +204,15 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point
     }
     if not values:
         return None
+    # An exact step has the values built into its matrices: then the test is made anew.
+    built_in = not isinstance(loop.test.rig.integrator, (RK4, ForwardEuler))
+
+    def step_at(factor: float) -> OneStep:
+        scaled = {n: factor * x for n, x in values.items()}
+        return RunningLoop(loop.test.with_values(scaled)).at(point) if built_in else loop.at(point, scaled)
+
     try:
-        return border(lambda k: loop.at(point, {n: k * x for n, x in values.items()}), factors)
+        return border(step_at, factors)
     except BondloopError:
         return None
 
@@ -217,8 +231,13 @@ def _delay(loop: RunningLoop, step: OneStep, curves: Curves, point: Point | None
     if not estimate.found or estimate.value > SHORT * step.period:
         return estimate  # over many samples it does not matter how a part of one is made
 
+    fine = step.period / loop.test.rig.substeps
+
     def late(seconds: float) -> OneStep:
-        rig = replace(loop.test.rig, latency=loop.test.rig.latency + seconds)
+        latency = loop.test.rig.latency + seconds
+        if seconds > WHOLE * step.period:  # a part of a rig's step smooths the command, and that is not delay
+            latency = round(latency / fine) * fine
+        rig = replace(loop.test.rig, latency=latency)
         return RunningLoop(loop.test.replaced(rig=rig)).at(point and replace(point, lines=()))
 
     try:

@@ -12,6 +12,7 @@ from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.hybrid.wiring import SCALE
 
 if TYPE_CHECKING:
+    from bondloop.control import PolynomialPrediction
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.test import HybridTest
 
@@ -19,6 +20,9 @@ __all__ = ["Change", "smallest_change"]
 
 SMALLEST, LARGEST = 1e-4, 0.1
 """Seconds of prediction that are tried."""
+
+SPANS = ((0.02, 12), (0.01, 10))
+"""Spans in s, with points, of predictions that are tried: the longer one passes less noise on."""
 
 FOLLOWS = 0.1
 """Tracking error up to which a change is worth having."""
@@ -114,27 +118,30 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
 
     if not isinstance(test.controller, (Direct, PolynomialPrediction)):
         return
-    span = max(0.02, 12 * test.period)
-    start = PolynomialPrediction(0.0, order=2, span=span, points=12)
+    for span, points in SPANS:
+        span = max(span, points * test.period)  # noqa: PLW2901 - points on different samples
+        start = PolynomialPrediction(0.0, order=2, span=span, points=points)
+        delay = _least(test, start)
+        if delay is None:
+            continue
+        for more in (1.0, 1.3):
+            settings = f"order=2, span={span:g}, points={points}"
+            words = f"{1e3 * more * delay:.3g} ms of prediction (PolynomialPrediction, {settings})"
+            yield words, test.replaced(controller=replace(start, delay=more * delay))
 
-    def ahead(delay: float) -> HybridTest:
-        return test.replaced(controller=replace(start, delay=delay))
 
-    def stable(delay: float) -> bool:
-        try:
-            return RunningLoop(coupled(ahead(delay))).at().stable
-        except BondloopError:
-            return False
-
+def _least(test: HybridTest, start: PolynomialPrediction) -> float | None:
+    """Return the least prediction in s that makes the loop stable."""
     delay = SMALLEST
-    while delay <= LARGEST and not stable(delay):
+    while delay <= LARGEST:
+        ahead = test.replaced(controller=replace(start, delay=delay))
+        try:
+            if RunningLoop(coupled(ahead)).at().stable:
+                return delay
+        except BondloopError:
+            return None
         delay *= 1.25
-    if delay > LARGEST:
-        return
-    for more in (1.0, 1.25, 1.6, 2.0):
-        settings = f"order={start.order}, span={start.span:g}, points={start.points}"
-        words = f"{1e3 * more * delay:.3g} ms of prediction (PolynomialPrediction, {settings})"
-        yield words, ahead(more * delay)
+    return None
 
 
 def _inverse(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
