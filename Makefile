@@ -26,8 +26,8 @@ demo: $(RUNTIME)
 	@mkdir -p out
 	@$(BIN)/python examples/three_mass.py out
 	@echo
-	@echo 'Now as a hybrid test: masses 1 and 2 in the computer, mass 3 on an emulated rig (bondloop run gawthrop-three-mass)'
-	@$(BIN)/bondloop run gawthrop-three-mass --out out/gawthrop-three-mass
+	@echo 'Now as a hybrid test: masses 1 and 2 in the computer, mass 3 on an emulated rig (bondloop run gawthrop-three-mass --set spring=hardening)'
+	@$(BIN)/bondloop run gawthrop-three-mass --set spring=hardening --out out/gawthrop-three-mass
 	@echo
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
