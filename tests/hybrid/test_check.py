@@ -43,7 +43,7 @@ from bondloop.program.signals import Sine
 from bondloop.safety import Limits
 from bondloop.structures import field_form
 from bondloop.structures.matrices import Matrices
-from bondloop.transfer import MassSpringDamper, second_order
+from bondloop.transfer import MassSpringDamper, ServoHydraulic, second_order
 
 ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
 PROCESS = second_order(1.0, math.sqrt(15e3 / 2) / (2 * math.pi), 150 / (2 * math.sqrt(2 * 15e3)))
@@ -581,3 +581,27 @@ def test_every_check_can_be_read_kept_and_drawn(kind, tmp_path):
 def test_what_is_kept_is_json_that_any_reader_takes(kind):
     """NaN and Infinity are Python's own: a browser or jq stops at them."""
     json.dumps(EVERY[kind]().check(0.5).to_dict(), allow_nan=False)
+
+
+def test_a_change_that_cannot_be_made_is_passed_over():
+    """A hydraulic actuator cannot be inverted here; with values set by path that shows at the first try."""
+    whole = Model("one")
+    whole.push, whole.v, whole.held = Se("push"), One(), One()
+    whole.push >> whole.v >> [I(mass=200.0), C(stiffness=2e5), R(damping=50.0)]
+    whole.v >> whole.held
+    whole.spring = C(stiffness=4e5)
+    whole.held >> whole.spring
+    numerical, physical = whole.cut("v >> held")
+    test = HybridTest(
+        numerical,
+        rig=rigs.Emulated(physical, ServoHydraulic()),
+        controller=LeadCompensation("0.1 ms"),
+        excitation={"push": Sine(100.0, 3.0)},
+        rate=1000,
+        limits=Limits(displacement="20 mm", force="20 kN"),
+        values={"rig.specimen.spring.stiffness": 3.9e5},
+    )
+    found = test.check(2)
+    assert not found.passed
+    assert not any("cannot be built" in problem for problem in found.problems)
+    assert found.step is not None

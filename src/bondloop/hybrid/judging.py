@@ -117,9 +117,8 @@ def _dry(check: Check, test: HybridTest) -> list[Finding]:
         if error > OFF:
             size = percent(error)
             words = (
-                f"interface {i + 1}: the rig follows the numerical half with an error of {size} in "
-                "the dry run; the "
-                "structure that is tested is not the one that is meant"
+                f"interface {i + 1}: the rig follows the numerical half with an error of {size} in the dry "
+                "run; the structure that is tested is not the one that is meant"
             )
             doubt = ", the result could not be trusted" if error > LOST else ""
             findings.append(Finding("care", words, f"tracking error of {size}{doubt}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.judging_stability import COARSE
@@ -70,8 +70,9 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     limited = all(f.limit for f in check.findings if f.level == "stop")
     second_best: Change | None = None
     tried = 0
-    for words, changed in _less(test) if limited else _steadier(test, check):
-        try:
+    for words, changes in _less(test) if limited else _steadier(test, check):
+        try:  # a change may not even be possible: an actuator that cannot be inverted
+            changed = test.replaced(**changes)
             if not limited and not RunningLoop(coupled(changed)).at().stable:
                 continue
             tried += 1
@@ -89,30 +90,27 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     return second_best
 
 
-def _less(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
+def _less(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield less excitation: for a test that only asks too much."""
     for part in PARTS if test.excitation else ():
         words = f"{100 * part:g} % of the excitation (excitation.scale={test.scale * part:g})"
-        yield words, test.with_values({SCALE: test.scale * part})
+        yield words, {"values": {**test.overrides, SCALE: test.scale * part}}
 
 
-def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, HybridTest]]:
+def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield changes of the loop: for a test that is unstable, or whose motion does not fade."""
     if any(s.spectral_radius > COARSE for s in check.steps):
         substeps = 4 * test.rig.substeps
-        yield (
-            f"{substeps} substeps of the emulated rig",
-            test.replaced(rig=replace(test.rig, substeps=substeps)),
-        )
+        yield f"{substeps} substeps of the emulated rig", {"rig": replace(test.rig, substeps=substeps)}
     yield from _predictions(test)
     yield from _inverse(test)
     if test.rig.latency:
-        yield "no latency", test.replaced(rig=replace(test.rig, latency=0.0))
+        yield "no latency", {"rig": replace(test.rig, latency=0.0)}
     for factor in () if check.own else (2, 4):  # no rate holds a structure that is unstable by itself
-        yield f"{factor * test.rate:g} samples a second", test.replaced(rate=factor * test.rate)
+        yield f"{factor * test.rate:g} samples a second", {"rate": factor * test.rate}
 
 
-def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
+def _predictions(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
     """Find the least prediction that makes the loop stable, then a little more than that."""
     from bondloop.control import Direct, PolynomialPrediction
 
@@ -127,15 +125,15 @@ def _predictions(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
         for more in (1.0, 1.3):
             settings = f"order=2, span={span:g}, points={points}"
             words = f"{1e3 * more * delay:.3g} ms of prediction (PolynomialPrediction, {settings})"
-            yield words, test.replaced(controller=replace(start, delay=more * delay))
+            yield words, {"controller": replace(start, delay=more * delay)}
 
 
 def _least(test: HybridTest, start: PolynomialPrediction) -> float | None:
     """Return the least prediction in s that makes the loop stable."""
     delay = SMALLEST
     while delay <= LARGEST:
-        ahead = test.replaced(controller=replace(start, delay=delay))
         try:
+            ahead = test.replaced(controller=replace(start, delay=delay))
             if RunningLoop(coupled(ahead)).at().stable:
                 return delay
         except BondloopError:
@@ -144,9 +142,9 @@ def _least(test: HybridTest, start: PolynomialPrediction) -> float | None:
     return None
 
 
-def _inverse(test: HybridTest) -> Iterator[tuple[str, HybridTest]]:
+def _inverse(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
     from bondloop.control import VirtualJunction
 
     if not test.controller.inverts:
         words = "a virtual junction with the actuator's model"
-        yield words, test.replaced(controller=VirtualJunction(test.rig.actuators))
+        yield words, {"controller": VirtualJunction(test.rig.actuators)}
