@@ -5,9 +5,12 @@
    own motion is given through the excitation's inputs, and the tick goes on without excitation. Motion that
    dies out, or that stays well below the run's own (play, quantisation, stick-slip), *ran well*; motion that
    goes beyond it, or goes on by itself as large as it, *grew*. Free motion follows in blocks of doubled
-   length until it is decided, or `MOST_TICKS` have gone by: *undecided*.
+   length until it is decided, or `MOST_TICKS` have gone by: *undecided*. What is not linear may come to rest
+   after one blow and not after another, so it gets three: a kick, a small one, and a jolt, which moves all
+   states of the numerical half at once, at random.
 3. A controller that adapts is judged by its excited motion too: the excitation is repeated three times, and
-   nine times where the third repetition moves more than twice as far as the first.
+   nine times where the third repetition moves more than twice as far as the first. Its free motion counts
+   for as long as ten such runs: gains that wander for an hour at rest are no part of any.
 
 Motion is the level of velocities and forces at the interfaces in windows of a few periods, each less its own
 straight line. So what nothing returns (a free structure that drifts, or is pushed by a sensor's bias) is no
@@ -54,6 +57,8 @@ SMALL, OWN = 0.05, 0.8
 between them it is neither growth nor a test that ran well."""
 EARLY = 20_000
 """Ticks before which a motion that is not linear may be gone and come back."""
+RUNS = 10
+"""Lengths of the run for which the free motion of a controller that adapts counts."""
 LONG = 300_000
 """Ticks after which a hundredth instead of `GONE` will do."""
 
@@ -105,10 +110,13 @@ def outcome(drawn: Drawn) -> Outcome:
         again = _Free(drawn, _unlimited(_tabled(test)), run)
         again.ticks = free.ticks
         found = again.undisturbed() or Outcome("grew", "diverged after the run", again.ticks)
-    if found.ran == "well" and not free.linear:  # what a large motion hides: whether a small one grows
-        small = free.undisturbed(0.02)
-        if small is not None and small.ran != "well":
-            found = small
+    if not free.linear:  # what a large motion hides: whether a small one grows; and a blow of another kind
+        for blow in ({"share": 0.02}, {"jolt": True}):
+            if found.ran != "well":
+                break
+            other = free.undisturbed(**blow)
+            if other is not None and other.ran != "well":
+                found = other
     return replace(found, ticks=found.ticks + run.steps)
 
 
@@ -262,8 +270,8 @@ class _Free:
     def _zeros(self, ticks: int) -> np.ndarray:
         return np.zeros((ticks, len(self.tick.inputs)))
 
-    def _kick(self) -> float:
-        """Size a kick by what it does at the start: about a third of the run's largest motion."""
+    def _wanted(self) -> float:
+        """Return how far a blow should move the interfaces, in m: a third of the run's largest motion."""
         names = [n for n in self.run.channels if n.startswith("desired.displacement")]
         own = max(np.ptp(self.run.channels[n]) / 2 for n in names)
         limits = self.drawn.test.limits
@@ -271,6 +279,18 @@ class _Free:
         wanted = KICK * own if own > LEAST * most else 10 * LEAST * most
         if self.drawn.kind.get("controller") in ADAPTIVE:
             wanted *= GENTLE
+        return wanted
+
+    def _displaced(self, moved: Result, rest: Result) -> float:
+        """Return how far a blow moves the desired displacement, from peak to peak."""
+        self.ticks += moved.steps
+        n = min(moved.steps, rest.steps) - 1
+        names = [n for n in self.run.channels if n.startswith("desired.displacement")]
+        return max(float(np.ptp(moved.channels[c][:n] - rest.channels[c][:n])) for c in names)
+
+    def _kick(self) -> float:
+        """Size a kick by what it does at the start."""
+        wanted = self._wanted()
         largest = float(np.abs(self.excitation).max(initial=0.0))
         size = 1e-3 * largest or 1e-6
         runner = self.runners[0]
@@ -281,20 +301,47 @@ class _Free:
         for _ in range(2):
             rows[0, 0::2] = size
             runner.reset()
-            moved = runner.run(ticks, rows)
-            self.ticks += moved.steps
-            n = min(moved.steps, rest.steps) - 1
-            peak = max(float(np.ptp(moved.channels[c][:n] - rest.channels[c][:n])) for c in names)
+            peak = self._displaced(runner.run(ticks, rows), rest)
             if not np.isfinite(peak) or peak == 0:
                 break
             size *= wanted / peak
         return size
 
+    def _jolt(self) -> dict[str, float]:
+        """Return changes of all states of the numerical half, at random, each as its own motion in the run.
+
+        They are sized by what they do at the start, as the kick is.
+        """
+        runner = self.runners[0]
+        names = [v.name for v in self.tick.states if v.name.startswith("numerical.")]
+        runner.reset()
+        rest = runner.snapshot()
+        seen = []
+        for rows in np.array_split(self.excitation, min(50, len(self.excitation))):
+            runner.run(len(rows), rows)
+            seen.append([runner.state[n] for n in names])
+        own = np.std(seen, axis=0) if names else np.zeros(0)
+        signs = np.random.default_rng(self.drawn.recipe.get("seed", 0)).uniform(-1, 1, len(names))
+        jolt = {n: float(x) for n, x in zip(names, own * signs, strict=True) if np.isfinite(x) and x}
+        ticks = max(16, min(self.window, round(0.5 * self.test.rate)))
+        runner.restore(rest)
+        still = runner.run(ticks, self._zeros(ticks))
+        for _ in range(2):
+            runner.restore(rest, jolt)
+            peak = self._displaced(runner.run(ticks, self._zeros(ticks)), still)
+            if not np.isfinite(peak) or peak == 0:
+                return {}
+            jolt = {n: x * self._wanted() / peak for n, x in jolt.items()}
+        return jolt
+
     # ------------------------------------------------------------------ the two questions
 
-    def undisturbed(self, share: float = 1.0) -> Outcome | None:
-        """Follow the free motion after run, fading and kick; None where a limit was passed without growth."""
-        kick = share * self._kick()
+    def undisturbed(self, share: float = 1.0, *, jolt: bool = False) -> Outcome | None:
+        """Follow the free motion after run, fading and blow; None where a limit was passed without growth."""
+        kick = 0.0 if jolt else share * self._kick()
+        changes = self._jolt() if jolt else {}
+        if jolt and not changes:
+            return None
         for runner in self.runners:
             runner.reset()
         fade = max(2, round(0.01 * self.test.rate))  # short: a wall's velocity that is held carries it away
@@ -303,6 +350,7 @@ class _Free:
             left = self._go(rows)
             if isinstance(left, str):
                 return None
+        self.runners[0].restore(self.runners[0].snapshot(), changes)
         first = self._go(self._zeros(4 * self.window), kick=kick)
         if isinstance(first, str):
             return None
@@ -316,6 +364,8 @@ class _Free:
 
     def _followed(self, start: float) -> Outcome | None:
         most = min(MOST_TICKS, COST / self.states / len(self.runners))
+        if self.drawn.kind.get("controller") in ADAPTIVE:
+            most = min(most, max(RUNS * self.run.steps, 64 * self.window))
         own = max(1.0, start)
         levels = [start / own]
         length, spent = 4, 4 * self.window

@@ -11,7 +11,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.disturbance import disturbed, knock
 from bondloop.hybrid.dry_run import DryRun, dry_run
 from bondloop.hybrid.finding import Finding
-from bondloop.hybrid.free_motion import free_motion, repeated
+from bondloop.hybrid.free_motion import free_motion, repeated, sensible_knock
 from bondloop.hybrid.judging import judged
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
@@ -57,8 +57,11 @@ LONG = 50_000
 """Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
 
 GENTLE = 0.05
-"""Share of the knock for a controller that adapts. One whose gains are products of measured motions (MCS)
-gets none: it would take a blow a thousand times harder than the structure does."""
+"""Share of the knock for a controller that adapts: gains that are products of measured motions take a blow a
+thousand times harder than the structure does."""
+
+OTHER = 1.2
+"""Size of a second knock, from the other side, against the first."""
 
 VERDICTS = {"run": "Run it", "care": "Run it with care", "stop": "Do not run this test on a rig"}
 
@@ -277,22 +280,30 @@ def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, reh
     """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
     step, steps = so_far.step, so_far.steps
     push = {} if step is None else knock(test, step, loop.forces)
-    peak = ran.peak or 1e-6
     growths = tuple(s.growth for s in steps)
     frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
     slow = min((s.slowest for s in steps), default=1.0)
-    share = 0.0 if test.design.gains else GENTLE if loop.adapted else 1.0
-    free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, share)
-    if free.ended:  # a limit in the way of the knock says nothing of growth: once more with a small one
-        free = free_motion(test, rehearsal, push, peak, growths, slow, frequency, 0.1 * share)
-    if free.ended:  # and a structure that nothing holds may drift out of its limits: once more without them
+    aim = (GENTLE if loop.adapted else 1.0) * sensible_knock(test, ran.peak)
+    free = free_motion(test, rehearsal, push, aim, growths, slow, frequency)
+    if not (loop.adapted or free.ended or free.grew or free.lasts):  # what one knock spares, another may not
+        other = free_motion(test, rehearsal, push, -OTHER * aim, growths, slow, frequency)
+        if not other.ended or other.rose:
+            free = max(free, other, key=lambda f: (f.grew, f.lasts, f.last))
+    if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
+        free = free_motion(test, rehearsal, push, 0.1 * aim, growths, slow, frequency)
+    if free.ended and not free.rose:  # what nothing holds may drift out of its limits: once more without them
         unbounded = test.replaced(limits=None, interlock=None)
-        again = Rehearsal(unbounded, rehearsal.steps)
-        free = free_motion(unbounded, again, push, peak, growths, slow, frequency, share)
+        free = free_motion(
+            unbounded, Rehearsal(unbounded, rehearsal.steps), push, aim, growths, slow, frequency
+        )
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
     levels, why = repeated(test, rehearsal)
-    return replace(ran, free=free, repetitions=levels, given_up=why)
+    if why and (test.limits is not None or test.interlock is not None):
+        unbounded = test.replaced(limits=None, interlock=None)
+        levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps))
+        return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(diverged))
+    return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(why))
 
 
 def _explained(so_far: Check, test: HybridTest) -> Check:

@@ -69,9 +69,9 @@ class DryRun:
         ``"c"``, ``"numpy"``, or what else it was done with.
     free
         The motion after the excitation has ended; None where the loop is linear, and eigenvalues tell.
-    repetitions, given_up
-        For a controller that adapts: rms velocity in repetitions of the excitation, in m/s, and why they
-        ended.
+    repetitions, given_up, diverged
+        For a controller that adapts: rms velocity in repetitions of the excitation, in m/s, without limits
+        where those came in their way; which limit that was; and whether they ended all the same.
     """
 
     seconds: float
@@ -90,6 +90,7 @@ class DryRun:
     free: FreeMotion | None = None
     repetitions: tuple[float, ...] = ()
     given_up: str = ""
+    diverged: bool = False
 
     @property
     def peak(self) -> float:

@@ -26,17 +26,21 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsal import Rehearsal
     from bondloop.hybrid.test import HybridTest
 
-__all__ = ["FreeMotion", "free_motion", "repeated"]
+__all__ = ["GROWN", "FreeMotion", "free_motion", "repeated", "sensible_knock"]
 
 FADE, STAGES = 0.01, 4
 """Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for
 long carries its wall away."""
 
+RAMP, LEVELS = 20, 16
+"""Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
+
 QUIET = {SCALE: 0.0}
 """Parameters of a tick without excitation."""
 
-KNOCK, LEAST = 0.3, 0.003
-"""Size of the knock against the largest displacement of the run, and at least against the limit."""
+KNOCK, LEAST = 0.3, 0.012
+"""Size of the knock against the largest displacement of the run, and against the limit where that is next to
+nothing (below a tenth of this)."""
 
 MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
@@ -46,6 +50,9 @@ GONE, GROWN = 1e-4, 20.0
 
 TINY = 1e-3
 """Share of the desired motion below which the rig does not move."""
+
+BACK, OUT = 0.05, 6.0
+"""A motion that comes back below the one may have been as large as the other on its way."""
 
 LASTING = 0.5
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
@@ -97,7 +104,18 @@ class FreeMotion:
         """Whether it grew beyond what it was, or left its limits."""
         risen = self.raw[-max(1, len(self.raw) // 8) :].mean() if len(self.raw) else 0.0
         before = float(self.raw[: max(1, len(self.raw) // 8)].max(initial=0.0))
-        return bool(self.ended or self.most > 1.5 * max(self.first, 1.0) or risen > 2 * max(before, 0.7))
+        far = OUT if self.last < BACK else 1.5
+        return bool(self.ended or self.most > far * max(self.first, 1.0) or risen > 2 * max(before, 0.7))
+
+    @property
+    def rose(self) -> bool:
+        """Whether it was clearly larger at its end than at its beginning."""
+        return bool(len(self.levels) > 1 and self.levels[-1] > 1.5 * max(1.0, self.levels[0]))
+
+    @property
+    def fades(self) -> bool:
+        """Whether next to nothing is left of it at the end."""
+        return not self.ended and self.last < BACK and self.last < 0.1 * self.first
 
     @property
     def lasts(self) -> bool:
@@ -151,15 +169,30 @@ class _Levels:
         return np.array(rows)
 
 
+def sensible_knock(test: HybridTest, peak: float) -> float:
+    """Return how far a knock after a run should move the interfaces, in m.
+
+    Parameters
+    ----------
+    test
+        The test.
+    peak
+        Largest displacement of its run, in m.
+    """
+    limit = getattr(test.limits, "displacement", None)
+    if limit is not None and peak < 0.1 * LEAST * limit:
+        return LEAST * float(limit)
+    return KNOCK * (peak or 1e-6)
+
+
 def free_motion(
     test: HybridTest,
     rehearsal: Rehearsal,
     push: Mapping[str, float],
-    peak: float,
+    aim: float,
     growths: tuple[float, ...],
     slow: float,
     frequency: float,
-    share: float = 1.0,
 ) -> FreeMotion:
     """Run the test once more, let the excitation fade, knock, and follow the motion.
 
@@ -169,16 +202,14 @@ def free_motion(
         The test, and its tick ready to run.
     push
         Changes of states that make a knock, of any size; empty for none.
-    peak
-        Largest displacement of the run, in m.
+    aim
+        How far the knock moves the interfaces, in m; its sign says from which side it comes.
     growths
         Growth in 1/s of the least stable motion in every regime.
     slow
         Rate in 1/s of the slowest motion: it sets for how long it is followed.
     frequency
         In Hz, of the least stable motion: it sets the windows.
-    share
-        Of the knock that is given.
     """
     expected = max(growths) if growths and max(growths) < 0 else math.nan
     seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
@@ -197,13 +228,12 @@ def free_motion(
         faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
         rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
     there = rehearsal.runner.snapshot()
-    limit = getattr(test.limits, "displacement", None)
-    aim = share * max(KNOCK * peak, LEAST * limit if limit else 0.0)
-    blow = sized_push(test, rehearsal, there, push, aim, window, QUIET)
+    side = {n: math.copysign(1.0, aim) * x for n, x in push.items()}
+    blow = sized_push(test, rehearsal, there, side, abs(aim), window, QUIET)
     noisy = any(s.streams for s in test.rig.sensors.values())
-    ticks = min(MOST, COST / max(1, len(test.tick.states)) / (2 if noisy else 1))
-    ticks = max(24 * window, min(ticks, 3.0 / max(slow, 1e-9) / test.period))
-    levels, raw, done, ended = _followed(rehearsal, measure, own, _Start(there, blow, noisy), int(ticks))
+    most = int(min(MOST, COST / max(1, len(test.tick.states)) / (2 if noisy else 1)))
+    ticks = max(24 * window, min(most, 3.0 / max(slow, 1e-9) / test.period))
+    levels, raw, done, ended = _followed(rehearsal, measure, own, _Start(there, blow, noisy), int(ticks), most)
     return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, expected)
 
 
@@ -227,24 +257,28 @@ class _Start:
 
 
 def _followed(
-    rehearsal: Rehearsal, measure: _Levels, own: NDArray[np.float64], start: _Start, ticks: int
+    rehearsal: Rehearsal, measure: _Levels, own: NDArray[np.float64], start: _Start, ticks: int, most: int
 ) -> tuple[list[float], list[float], int, str]:
-    """Return levels of the motion without and with its noise, the ticks it was followed, why it ended."""
+    """Return levels of the motion without and with its noise, the ticks it was followed, why it ended.
+
+    A motion that rises at the end is followed for longer, though not beyond the most.
+    """
     runner, window = rehearsal.runner, measure.window
     levels: list[float] = []
     raw: list[float] = []
     ended, done = "", 0
     chunk = max(4, CHUNK // window) * window
     runs: list[Snapshot | None] = [None, start.there] if start.noisy else [None]  # None: still to be knocked
-    while done < ticks:
-        channels = []
+    while done < ticks or (done < most and _rises(levels)):
+        channels, lengths = [], []
         for i, state in enumerate(runs):
             runner.restore(start.there, start.blow) if state is None else runner.restore(state)
             result = rehearsal.on(chunk, QUIET)
             runs[i] = runner.snapshot()
             channels.append(result.channels)
+            lengths.append(_until(result))
             ended = ended or _end(result)
-        n = min(len(c[measure.names[0]]) for c in channels)
+        n = min(lengths)
         motion = {
             name: channels[0][name][:n] - (channels[1][name][:n] if start.noisy else 0.0)
             for name in measure.names
@@ -263,6 +297,19 @@ def _followed(
     return levels, raw, done, ended
 
 
+def _rises(levels: list[float]) -> bool:
+    """Whether a motion has fallen and comes back."""
+    part = max(1, len(levels) // 8)
+    now = sum(levels[-part:]) / part
+    return now > 10 * GONE and now > 1.5 * min(levels)
+
+
+def _until(result: Result) -> int:
+    """Return the ticks of a run up to a trip of the interlock, which moves the rig as it likes."""
+    cause = result.channels.get("interlock.cause")
+    return int(np.argmax(cause != 0)) if cause is not None and cause.any() else len(result.time)
+
+
 def _end(result: Result) -> str:
     """Say why a run ended before its time; nothing if it did not."""
     if not result.finished:
@@ -277,22 +324,28 @@ def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...],
     """Return the level of motion in repetitions of the excitation, and why it stopped early.
 
     For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions,
-    and nine where the third moves clearly farther than the first.
+    and nine where the third moves clearly farther than the first. Each fades in and out, since a signal that
+    does not end as it began would strike a blow where it is joined to itself.
     """
     # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
     names = [c.name for c in test.tick.channels if c.name.startswith(("actual.velocity", "desired.velocity"))]
     rehearsal.runner.reset()
     levels: list[float] = []
+    steps = rehearsal.steps
+    ramp = max(1, steps // RAMP)
     for i in range(9):
-        total, count, left = 0.0, 0, rehearsal.steps
-        while left > 0:
-            result = rehearsal.again(min(CHUNK, left))
+        total, count, done = 0.0, 0, 0
+        while done < steps:
+            edge = min(done, steps - 1 - done)
+            part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)
+            faded = 0.5 - 0.5 * math.cos(math.pi * min(1.0, (edge + part / 2) / ramp))
+            result = rehearsal.again(part, {SCALE: test.scale * faded} if edge < ramp else {})
             n = len(result.time)
             total += float(sum((result.channels[c] ** 2).sum() for c in names))
-            count, left = count + n, left - n
+            count, done = count + n, done + n
             ended = _end(result)
             if ended:
-                return (*levels, math.sqrt(total / max(count, 1))), ended
+                return (*levels, math.sqrt(total / max(count, 1))), f"in repetition {i + 1} {ended}"
         levels.append(math.sqrt(total / max(count, 1)))
         if i == 2 and not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
             break

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.free_motion import GROWN
 from bondloop.hybrid.lags import TINY, away_from_origin
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ AGAIN = 5.0
 
 COARSE = 2.0
 """Growth in one sample from which it is the integration that is unstable, not the loop."""
+
+OWN = 0.8
+"""A motion of the size of the run's own."""
 
 HARMLESS = 0.05
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
@@ -102,7 +106,7 @@ def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | N
     coarse = max(check.steps, key=lambda s: s.spectral_radius, default=None)
     if coarse is None or not coarse.spectral_radius > COARSE:
         return None
-    if _chatters(check, free) and not _adapts(check, test):
+    if _chatters(check, free) and (free.fades or not _adapts(check, test)):
         return None
     text = _coarse(coarse)
     return Finding("stop", text, "the time step is too long")
@@ -124,14 +128,19 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
     step, steps = check.step, check.steps
     nowhere = bool(steps) and not any(s.stable for s in steps)
     # Below one step of a converter nothing comes back: there a loop rests that is unstable on average.
-    fading = _bends(check, "quantiser") and free.last < 0.5 * free.first and free.last < 0.5
+    fading = _bends(check, "quantiser") and free.last < 0.25 * free.first and free.last < 0.25
+    fading = fading or (free.fades and _adapts(check, test))  # it has adapted itself out of it
     unheld = (nowhere and not _chatters(check, free)) or (free.last > HARMLESS and not _adapts(check, test))
     unheld = unheld and step is not None and not step.stable and not check.own and not fading
     loose = [r for r in check.regimes if not r.step.stable]
     mostly = sum(r.share for r in loose) > 0.5 and any(d.ratio > 1.2 for d in ran.disturbances)
     mostly = mostly and free.last > HARMLESS
+    # Two runs that part along the way, unstable at every instant: it may come to rest, but not in the run.
+    parts = bool(ran.disturbances) and min(d.ratio for d in ran.disturbances) > HIDDEN
+    mostly = mostly or (parts and len(loose) == len(check.regimes) > 0)
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
-    wanders = (free.grew or free.lasts) and (not test.design.gains or bool(free.ended))
+    far = bool(free.ended) or free.most > GROWN or free.last > OWN
+    wanders = (free.grew or free.lasts) and (not test.design.gains or far)
     if not (wanders or unheld or (mostly and not check.own)):
         return None
     fate = "grows" if free.grew else "goes on by itself"
@@ -151,7 +160,7 @@ def _not_held(ran: DryRun) -> Finding | None:
     levels = ran.repetitions
     # A resonance that builds up grows too, but by less and less.
     faster = len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
-    if not (faster or (ran.given_up and len(levels) > 1 and levels[-1] > AGAIN * levels[-2])):
+    if not (faster or (ran.diverged and len(levels) > 1 and levels[-1] > AGAIN * levels[-2])):
         return None
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion grows "

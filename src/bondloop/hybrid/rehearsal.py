@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,11 +53,13 @@ class Rehearsal:
         rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
         return self.runner.run(count, rows, parameters)
 
-    def again(self, count: int) -> Result:
-        """Go on with the tabulated signals over again, at most to their end."""
-        k = self.runner.count % self.steps
+    def again(self, count: int, parameters: Mapping[str, float]) -> Result:
+        """Go on with the excitation over again, at most to its end; noise and time start again with it."""
+        if self.runner.count >= self.steps:
+            self.runner.restore(replace(self.runner.snapshot(), count=0))
+        k = self.runner.count
         count = min(count, self.steps - k)
-        return self.runner.run(count, self._rows(k, count))
+        return self.runner.run(count, self._rows(k, count), parameters)
 
     def run(self, count: int) -> Result:
         """Go on, at most to the end of the test."""
