@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.disturbance import sized_push
-from bondloop.hybrid.rehearsal import CHUNK, trip
+from bondloop.hybrid.rehearsal import CHUNK, LATER, trip
 from bondloop.hybrid.wiring import SCALE
 from bondloop.safety import cause_words
 
@@ -38,7 +38,7 @@ RAMP, LEVELS = 20, 16
 QUIET = {SCALE: 0.0}
 """Parameters of a tick without excitation."""
 
-KNOCK, LEAST = 0.3, 0.012
+KNOCK, LEAST = 0.3, 0.01
 """Size of the knock against the largest displacement of the run, and against the limit where that is next to
 nothing (below a tenth of this)."""
 
@@ -114,18 +114,24 @@ class FreeMotion:
 
     @property
     def fades(self) -> bool:
-        """Whether next to nothing is left of it at the end."""
-        return not self.ended and self.last < BACK and self.last < 0.1 * self.first
+        """Whether it falls all the way, and is small at the end or will be soon."""
+        if self.ended or not self.last < 0.7 * self.first:
+            return False
+        return self.last < BACK or (self.last < LASTING and self.last < 0.7 * self._middle)
+
+    @property
+    def _middle(self) -> float:
+        n = len(self.levels)
+        return float(self.levels[3 * n // 8 : 5 * n // 8 + 1].mean())
 
     @property
     def lasts(self) -> bool:
         """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
         if self.last < LASTING:
             return False
+        middle = self._middle
         if not math.isfinite(self.expected):
-            return self.last / max(self.first, 1e-300) > 0.5
-        n = len(self.levels)
-        middle = float(self.levels[3 * n // 8 : 5 * n // 8 + 1].mean())
+            return self.last > min(0.5 * self.first, 1.05 * middle)
         # From the middle to the end it should have faded for nearly half of the time.
         return self.last / max(middle, 1e-300) > max(0.7, math.exp(0.4 * self.expected * 0.45 * self.seconds))
 
@@ -334,7 +340,7 @@ def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...],
     steps = rehearsal.steps
     ramp = max(1, steps // RAMP)
     for i in range(9):
-        total, count, done = 0.0, 0, 0
+        total, count, done = 0.0, 0, steps // LATER if i else 0
         while done < steps:
             edge = min(done, steps - 1 - done)
             part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)

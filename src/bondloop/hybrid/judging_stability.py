@@ -133,11 +133,11 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
     unheld = (nowhere and not _chatters(check, free)) or (free.last > HARMLESS and not _adapts(check, test))
     unheld = unheld and step is not None and not step.stable and not check.own and not fading
     loose = [r for r in check.regimes if not r.step.stable]
-    mostly = sum(r.share for r in loose) > 0.5 and any(d.ratio > 1.2 for d in ran.disturbances)
-    mostly = mostly and free.last > HARMLESS
-    # Two runs that part along the way, unstable at every instant: it may come to rest, but not in the run.
-    parts = bool(ran.disturbances) and min(d.ratio for d in ran.disturbances) > HIDDEN
-    mostly = mostly or (parts and len(loose) == len(check.regimes) > 0)
+    mostly = sum(r.share for r in loose) > 0.5
+    # Two runs that part along the way, every time: it may come to rest, but not in the run.
+    ratios = [d.ratio for d in ran.disturbances]
+    parts = min(ratios, default=0.0) > HIDDEN
+    mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
     far = bool(free.ended) or free.most > GROWN or free.last > OWN
     wanders = (free.grew or free.lasts) and (not test.design.gains or far)

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import Point
 
-__all__ = ["CHUNK", "Rehearsal", "trip"]
+__all__ = ["CHUNK", "LATER", "Rehearsal", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
+
+
+LATER = 40
+"""A repetition leaves out the first part of the excitation, one in so many."""
 
 
 class Rehearsal:
@@ -54,9 +58,12 @@ class Rehearsal:
         return self.runner.run(count, rows, parameters)
 
     def again(self, count: int, parameters: Mapping[str, float]) -> Result:
-        """Go on with the excitation over again, at most to its end; noise and time start again with it."""
+        """Go on with the excitation over again, at most to its end; noise and time start again with it.
+
+        Not at the very beginning: controllers do something else in the first ticks, which come but once.
+        """
         if self.runner.count >= self.steps:
-            self.runner.restore(replace(self.runner.snapshot(), count=0))
+            self.runner.restore(replace(self.runner.snapshot(), count=self.steps // LATER))
         k = self.runner.count
         count = min(count, self.steps - k)
         return self.runner.run(count, self._rows(k, count), parameters)
