@@ -107,7 +107,9 @@ def outcome(drawn: Drawn) -> Outcome:
     found = free.excited() if drawn.kind.get("controller") in ADAPTIVE else None
     if found is None and not free.linear:  # whether a small motion grows, which a large one hides
         gentle = free.undisturbed(SLIGHT)
-        found = gentle if gentle is not None and gentle.ran == "grew" else None
+        # Where the run does not move, the kick is the measure: what goes on as large as that is still slight.
+        moves = free.moves() or (gentle is not None and gentle.levels[-1:] > (GROWN,))
+        found = gentle if gentle is not None and gentle.ran == "grew" and moves else None
     if found is None:
         found = _blown(drawn, free)
         if found.ran == "grew" and not free.linear:
@@ -236,6 +238,10 @@ class _Free:
         wide = len(self.tick.inputs)
         self.excitation = now_and_next(signals, steps, test.period) if signals else np.zeros((steps, wide))
         self.scales = self._scales(run.channels)
+        # While a controller learns, the rig moves less than it should: it may grow to that.
+        if drawn.kind.get("controller") in ADAPTIVE:
+            own = dict(zip(self.names, self.scales, strict=True))
+            self.scales = np.array([max(x, own.get(n.replace("actual", "desired"), 0.0)) for n, x in own.items()])
 
     # ------------------------------------------------------------------ motion and its size
 
@@ -280,13 +286,23 @@ class _Free:
     def _zeros(self, ticks: int) -> np.ndarray:
         return np.zeros((ticks, len(self.tick.inputs)))
 
-    def _wanted(self) -> float:
-        """Return how far a blow should move the interfaces, in m: a third of the run's largest motion."""
+    def moves(self) -> bool:
+        """Whether the run has a motion that is worth the name."""
+        own, most = self._own()
+        return own > LEAST * most
+
+    def _own(self) -> tuple[float, float]:
+        """Return the run's largest motion, in m, and its limit, which is the motion itself where there is none."""
         names = [n for n in self.run.channels if n.startswith("desired.displacement")]
         own = max(np.ptp(self.run.channels[n]) / 2 for n in names)
         limits = self.drawn.test.limits
         most = float(limits.displacement) if limits is not None and limits.displacement else own or 1e-3
-        wanted = KICK * own if own > LEAST * most else 10 * LEAST * most
+        return float(own), most
+
+    def _wanted(self) -> float:
+        """Return how far a blow should move the interfaces, in m: a third of the run's largest motion."""
+        own, most = self._own()
+        wanted = KICK * own if self.moves() else 10 * LEAST * most
         if self.drawn.kind.get("controller") in ADAPTIVE:
             wanted *= GENTLE
         return wanted

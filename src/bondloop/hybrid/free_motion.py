@@ -54,9 +54,9 @@ TINY = 1e-3
 BACK, OUT = 0.05, 6.0
 """A motion that comes back below the one may have been as large as the other on its way."""
 
-LASTING = 0.5
+LASTING, HALF = 0.75, 0.5
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
-converter."""
+converter. The second where the loop by itself is unstable somewhere."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class FreeMotion:
         """Whether it falls all the way, and is small at the end or will be soon."""
         if self.ended or not self.last < 0.7 * self.first:
             return False
-        return self.last < BACK or (self.last < LASTING and self.last < 0.7 * self._middle)
+        return self.last < BACK or (self.last < HALF and self.last < 0.7 * self._middle)
 
     @property
     def _middle(self) -> float:
@@ -127,10 +127,11 @@ class FreeMotion:
     @property
     def lasts(self) -> bool:
         """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
-        if self.last < LASTING:
+        known = math.isfinite(self.expected)
+        if self.last < (LASTING if known else HALF):
             return False
         middle = self._middle
-        if not math.isfinite(self.expected):
+        if not known:
             return self.last > min(0.5 * self.first, 1.05 * middle)
         # From the middle to the end it should have faded for nearly half of the time.
         return self.last / max(middle, 1e-300) > max(0.7, math.exp(0.4 * self.expected * 0.45 * self.seconds))
@@ -147,6 +148,8 @@ class _Levels:
         ]
         self.window = window
         self.force = getattr(test.limits, "force", None) or 0.0
+        # While a controller learns, the rig moves less than it should: it may grow to that.
+        self.least = 1.0 if test.controller.adapts or test.design.gains else TINY
 
     def level(self, rms: NDArray[np.float64], own: NDArray[np.float64]) -> list[float]:
         """Return levels in windows against the run's own sizes, all channels together."""
@@ -156,7 +159,7 @@ class _Levels:
         """Return the run's own sizes, none so small that the least stir is a thousand times as much."""
         size = dict(zip(self.names, own.tolist(), strict=True))
         least = [
-            1e-5 * self.force if n.startswith("force") else TINY * size[n.replace("actual", "desired")]
+            1e-5 * self.force if n.startswith("force") else self.least * size[n.replace("actual", "desired")]
             for n in self.names
         ]
         return np.maximum(own, least)

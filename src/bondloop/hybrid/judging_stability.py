@@ -40,7 +40,7 @@ COARSE = 2.0
 OWN = 0.8
 """A motion of the size of the run's own."""
 
-HARMLESS = 0.05
+HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
 
