@@ -108,7 +108,9 @@ def outcome(drawn: Drawn) -> Outcome:
     if found is None and not free.linear:  # whether a small motion grows, which a large one hides
         gentle = free.undisturbed(SLIGHT)
         # Where the run does not move, the kick is the measure: what goes on as large as that is still slight.
-        moves = free.moves() or (gentle is not None and gentle.levels[-1:] > (GROWN,))
+        # And gains that hunt at rest, where friction holds the rig, may hold it well while it moves.
+        moves = free.moves() and drawn.kind.get("controller") not in ADAPTIVE
+        moves = moves or (gentle is not None and gentle.levels[-1:] > (GROWN,))
         found = gentle if gentle is not None and gentle.ran == "grew" and moves else None
     if found is None:
         found = _blown(drawn, free)
@@ -118,7 +120,7 @@ def outcome(drawn: Drawn) -> Outcome:
 
 
 def _blown(drawn: Drawn, free: "_Free") -> Outcome:
-    """Find out what becomes of a blow as large as a third of the run's own motion, and of one of another kind."""
+    """Find out what becomes of a blow of a third of the run's own motion, and of one of another kind."""
     found = free.undisturbed()
     if found is None:  # a limit in the way of the kick, not growth: once more with a small one
         found = free.undisturbed(0.1)
@@ -241,7 +243,9 @@ class _Free:
         # While a controller learns, the rig moves less than it should: it may grow to that.
         if drawn.kind.get("controller") in ADAPTIVE:
             own = dict(zip(self.names, self.scales, strict=True))
-            self.scales = np.array([max(x, own.get(n.replace("actual", "desired"), 0.0)) for n, x in own.items()])
+            self.scales = np.array(
+                [max(x, own.get(n.replace("actual", "desired"), 0.0)) for n, x in own.items()]
+            )
 
     # ------------------------------------------------------------------ motion and its size
 
@@ -292,7 +296,7 @@ class _Free:
         return own > LEAST * most
 
     def _own(self) -> tuple[float, float]:
-        """Return the run's largest motion, in m, and its limit, which is the motion itself where there is none."""
+        """Return the run's largest motion, in m, and its limit; the motion itself where there is none."""
         names = [n for n in self.run.channels if n.startswith("desired.displacement")]
         own = max(np.ptp(self.run.channels[n]) / 2 for n in names)
         limits = self.drawn.test.limits

@@ -11,7 +11,7 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.disturbance import disturbed, knock
 from bondloop.hybrid.dry_run import DryRun, dry_run
 from bondloop.hybrid.finding import Finding
-from bondloop.hybrid.free_motion import free_motion, repeated, sensible_knock
+from bondloop.hybrid.free_motion import AfterRun, repeated, sensible_knock
 from bondloop.hybrid.judging import judged
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
@@ -41,7 +41,7 @@ __all__ = ["Check", "check"]
 LENGTH = 10.0
 """Seconds of dry run of a test whose length is not said and whose excitation has no end."""
 
-INSTANTS = 12
+INSTANTS = 9
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
 
 SHORTEST = 10
@@ -56,9 +56,9 @@ LARGE = 600
 LONG = 50_000
 """Ticks of a test that is long enough by itself to show whether a controller holds what it has learnt."""
 
-GENTLE = 0.05
-"""Share of the knock for a controller that adapts: gains that are products of measured motions take a blow a
-thousand times harder than the structure does."""
+GENTLE, SLIGHT = 0.05, 0.001
+"""Share of the knock for a controller that adapts; and for gains that are products of measured motions (MCS),
+which take a blow a thousand times harder than the structure does."""
 
 OTHER = 1.2
 """Size of a second knock, from the other side, against the first."""
@@ -278,24 +278,21 @@ def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: floa
 
 def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehearsal) -> DryRun:
     """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
-    step, steps = so_far.step, so_far.steps
+    step = so_far.step
     push = {} if step is None else knock(test, step, loop.forces)
-    growths = tuple(s.growth for s in steps)
-    frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
-    slow = min((s.slowest for s in steps), default=1.0)
-    aim = (GENTLE if loop.adapted else 1.0) * sensible_knock(test, ran.peak)
-    free = free_motion(test, rehearsal, push, aim, growths, slow, frequency)
+    after = AfterRun(test, rehearsal, push, so_far.steps)
+    share = SLIGHT if test.design.gains else GENTLE if loop.adapted else 1.0
+    aim = share * sensible_knock(test, ran.peak)
+    free = after.free_motion(aim)
     if not (loop.adapted or free.ended or free.grew or free.lasts):  # what one knock spares, another may not
-        other = free_motion(test, rehearsal, push, -OTHER * aim, growths, slow, frequency)
+        other = after.free_motion(-OTHER * aim)
         if not other.ended or other.rose:
             free = max(free, other, key=lambda f: (f.grew, f.lasts, f.last))
     if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
-        free = free_motion(test, rehearsal, push, 0.1 * aim, growths, slow, frequency)
+        free = after.free_motion(0.1 * aim)
     if free.ended and not free.rose:  # what nothing holds may drift out of its limits: once more without them
         unbounded = test.replaced(limits=None, interlock=None)
-        free = free_motion(
-            unbounded, Rehearsal(unbounded, rehearsal.steps), push, aim, growths, slow, frequency
-        )
+        free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
     levels, why = repeated(test, rehearsal)

@@ -98,7 +98,6 @@ def disturbed(
     steps = rehearsal.steps
     disturbances = []
     for start in (min(2, steps - 1), steps // 2):
-        rehearsal.runner.reset()
         if not rehearsal.to(start):
             break
         there = rehearsal.runner.snapshot()

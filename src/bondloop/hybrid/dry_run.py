@@ -125,12 +125,17 @@ def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[Dry
     rehearsal = Rehearsal(test, steps)
     log = _Log(test, steps)
     result = None
+    places = sorted({*log.even(instants), steps // 2, steps}) if instants else [steps // 2, steps]
     while rehearsal.runner.count < steps:
         first = rehearsal.runner.count
-        result = rehearsal.run(CHUNK)
+        while places[0] <= first:
+            places.pop(0)
+        result = rehearsal.run(min(CHUNK, places[0] - first))
         log.take(first, result)
         if not result.finished:
             break
+        if rehearsal.runner.count == places[0]:
+            rehearsal.keep()
     assert result is not None
     ran = DryRun(
         seconds=rehearsal.runner.count * test.period,
@@ -223,13 +228,15 @@ class _Log:
 
     def instants(self, count: int) -> list[int]:
         """Return ticks worth a linear analysis."""
-        even = np.linspace(min(STARTED, self.steps - 1), self.steps - 1, count).astype(int).tolist()
-        return sorted({*even, *(k for _, k in self._extremes.values() if k > 0)})
+        return sorted({*self.even(count), *(k for _, k in self._extremes.values() if k > 0)})
+
+    def even(self, count: int) -> list[int]:
+        """Return ticks spread over the run."""
+        return [int(k) for k in np.linspace(min(STARTED, self.steps - 1), self.steps - 1, count)]
 
 
 def _points(rehearsal: Rehearsal, ticks: list[int]) -> tuple[Point, ...]:
-    """Run once more, and return where it stands at some ticks."""
-    rehearsal.runner.reset()
+    """Return where the run stands at some ticks."""
     points = []
     for k in ticks:
         if not rehearsal.to(k):

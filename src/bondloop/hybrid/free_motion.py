@@ -8,7 +8,7 @@ between two runs of the same noise, with the knock and without.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from bondloop.compile.runner import Result, Snapshot
     from bondloop.hybrid.rehearsal import Rehearsal
     from bondloop.hybrid.test import HybridTest
+    from bondloop.program.one_step import OneStep
 
-__all__ = ["GROWN", "FreeMotion", "free_motion", "repeated", "sensible_knock"]
+__all__ = ["GROWN", "AfterRun", "FreeMotion", "repeated", "sensible_knock"]
 
 FADE, STAGES = 0.01, 4
 """Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for
@@ -45,6 +46,9 @@ nothing (below a tenth of this)."""
 MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
 
+RUNS = 3
+"""Lengths of the run for which the free motion of a controller that adapts is followed at most."""
+
 GONE, GROWN = 1e-4, 20.0
 """Levels against the run's own at which nothing more is learnt by going on."""
 
@@ -54,7 +58,7 @@ TINY = 1e-3
 BACK, OUT = 0.05, 6.0
 """A motion that comes back below the one may have been as large as the other on its way."""
 
-LASTING, HALF = 0.75, 0.5
+LASTING, HALF = 0.6, 0.5
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
 converter. The second where the loop by itself is unstable somewhere."""
 
@@ -149,7 +153,8 @@ class _Levels:
         self.window = window
         self.force = getattr(test.limits, "force", None) or 0.0
         # While a controller learns, the rig moves less than it should: it may grow to that.
-        self.least = 1.0 if test.controller.adapts or test.design.gains else TINY
+        self.adapts = bool(test.controller.adapts or test.design.gains)
+        self.least = 1.0 if self.adapts else TINY
 
     def level(self, rms: NDArray[np.float64], own: NDArray[np.float64]) -> list[float]:
         """Return levels in windows against the run's own sizes, all channels together."""
@@ -194,16 +199,8 @@ def sensible_knock(test: HybridTest, peak: float) -> float:
     return KNOCK * (peak or 1e-6)
 
 
-def free_motion(
-    test: HybridTest,
-    rehearsal: Rehearsal,
-    push: Mapping[str, float],
-    aim: float,
-    growths: tuple[float, ...],
-    slow: float,
-    frequency: float,
-) -> FreeMotion:
-    """Run the test once more, let the excitation fade, knock, and follow the motion.
+class AfterRun:
+    """A test at the end of its run, for free motions from there.
 
     Parameters
     ----------
@@ -211,39 +208,63 @@ def free_motion(
         The test, and its tick ready to run.
     push
         Changes of states that make a knock, of any size; empty for none.
-    aim
-        How far the knock moves the interfaces, in m; its sign says from which side it comes.
-    growths
-        Growth in 1/s of the least stable motion in every regime.
-    slow
-        Rate in 1/s of the slowest motion: it sets for how long it is followed.
-    frequency
-        In Hz, of the least stable motion: it sets the windows.
+    steps
+        One step of the loop in each regime: their growth says what to expect, their slowest motion for how
+        long to wait, the frequency of the least stable one how long the windows are.
     """
-    expected = max(growths) if growths and max(growths) < 0 else math.nan
-    seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
-    window = max(8, round(seconds / test.period))
-    measure = _Levels(test, window)
-    rehearsal.runner.reset()
-    total, count = np.zeros(len(measure.names)), 0
-    while rehearsal.runner.count < rehearsal.steps:
-        result = rehearsal.run(max(1, CHUNK // window) * window)
-        rms = measure.rms(result.channels)
-        total, count = total + (rms**2).sum(axis=1), count + rms.shape[1]
-        if not result.finished:  # pragma: no cover - the dry run has gone to its end
-            break
-    own = np.sqrt(total / max(count, 1))[:, None]
-    for k in range(STAGES):
-        faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
-        rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
-    there = rehearsal.runner.snapshot()
-    side = {n: math.copysign(1.0, aim) * x for n, x in push.items()}
-    blow = sized_push(test, rehearsal, there, side, abs(aim), window, QUIET)
-    noisy = any(s.streams for s in test.rig.sensors.values())
-    most = int(min(MOST, COST / max(1, len(test.tick.states)) / (2 if noisy else 1)))
-    ticks = max(24 * window, min(most, 3.0 / max(slow, 1e-9) / test.period))
-    levels, raw, done, ended = _followed(rehearsal, measure, own, _Start(there, blow, noisy), int(ticks), most)
-    return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, expected)
+
+    def __init__(
+        self, test: HybridTest, rehearsal: Rehearsal, push: Mapping[str, float], steps: Sequence[OneStep]
+    ) -> None:
+        self.test, self.rehearsal, self.push = test, rehearsal, push
+        growths = [s.growth for s in steps]
+        self.expected = max(growths) if growths and max(growths) < 0 else math.nan
+        self.slow = min((s.slowest for s in steps), default=1.0)
+        frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
+        seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
+        self.measure = _Levels(test, max(8, round(seconds / test.period)))
+        self.own = self._own()
+        self.there: Snapshot = self._faded()
+
+    def _own(self) -> NDArray[np.float64]:
+        """Run the test, and return the sizes of its motions."""
+        rehearsal, window = self.rehearsal, self.measure.window
+        rehearsal.runner.reset()
+        total, count = np.zeros(len(self.measure.names)), 0
+        while rehearsal.runner.count < rehearsal.steps:
+            result = rehearsal.run(max(1, CHUNK // window) * window)
+            rms = self.measure.rms(result.channels)
+            total, count = total + (rms**2).sum(axis=1), count + rms.shape[1]
+            if not result.finished:  # pragma: no cover - the dry run has gone to its end
+                break
+        return np.sqrt(total / max(count, 1))[:, None]
+
+    def _faded(self) -> Snapshot:
+        """Let the excitation fade out."""
+        test = self.test
+        for k in range(STAGES):
+            faded = 0.5 * (1 + math.cos(math.pi * (k + 1) / STAGES))
+            self.rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
+        return self.rehearsal.runner.snapshot()
+
+    def free_motion(self, aim: float) -> FreeMotion:
+        """Knock, and follow the motion without excitation.
+
+        Parameters
+        ----------
+        aim
+            How far the knock moves the interfaces, in m; its sign says from which side it comes.
+        """
+        test, window = self.test, self.measure.window
+        side = {n: math.copysign(1.0, aim) * x for n, x in self.push.items()}
+        blow = sized_push(test, self.rehearsal, self.there, side, abs(aim), window, QUIET)
+        noisy = any(s.streams for s in test.rig.sensors.values())
+        longest = RUNS * self.rehearsal.steps if self.measure.adapts else MOST
+        most = int(min(MOST, longest, COST / max(1, len(test.tick.states)) / (2 if noisy else 1)))
+        ticks = max(24 * window, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
+        start = _Start(self.there, blow, noisy)
+        levels, raw, done, ended = _followed(self.rehearsal, self.measure, self.own, start, int(ticks), most)
+        return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, self.expected)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ AGAIN = 5.0
 COARSE = 2.0
 """Growth in one sample from which it is the integration that is unstable, not the loop."""
 
-OWN = 0.8
-"""A motion of the size of the run's own."""
+STILL = 1e-9
+"""Motion in m below which a controller has nothing to learn from."""
 
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
@@ -129,7 +129,8 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
     nowhere = bool(steps) and not any(s.stable for s in steps)
     # Below one step of a converter nothing comes back: there a loop rests that is unstable on average.
     fading = _bends(check, "quantiser") and free.last < 0.25 * free.first and free.last < 0.25
-    fading = fading or (free.fades and _adapts(check, test))  # it has adapted itself out of it
+    learns = _adapts(check, test) and ran.peak > STILL
+    fading = fading or (free.fades and learns)  # it has adapted itself out of it
     unheld = (nowhere and not _chatters(check, free)) or (free.last > HARMLESS and not _adapts(check, test))
     unheld = unheld and step is not None and not step.stable and not check.own and not fading
     loose = [r for r in check.regimes if not r.step.stable]
@@ -139,7 +140,7 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
     parts = min(ratios, default=0.0) > HIDDEN
     mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
-    far = bool(free.ended) or free.most > GROWN or free.last > OWN
+    far = bool(free.ended) or free.most > GROWN
     wanders = (free.grew or free.lasts) and (not test.design.gains or far)
     if not (wanders or unheld or (mostly and not check.own)):
         return None
@@ -160,13 +161,21 @@ def _not_held(ran: DryRun) -> Finding | None:
     levels = ran.repetitions
     # A resonance that builds up grows too, but by less and less.
     faster = len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
-    if not (faster or (ran.diverged and len(levels) > 1 and levels[-1] > AGAIN * levels[-2])):
+    before = levels[-2] if len(levels) > 1 else _fastest(ran)
+    if not (faster or (ran.diverged and levels[-1] > AGAIN * before)):
         return None
+    first = levels[0] if len(levels) > 1 else before
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion grows "
-        f"to {levels[-1] / levels[0]:.3g} times the first" + (f" ({ran.given_up})" if ran.given_up else "")
+        f"to {levels[-1] / max(first, TINY):.3g} times the first"
+        + (f" ({ran.given_up})" if ran.given_up else "")
     )
     return Finding("stop", text, "the motion grows from repetition to repetition")
+
+
+def _fastest(ran: DryRun) -> float:
+    """Return the largest velocity of an interface, in m/s."""
+    return max(x for n, x in ran.peaks.items() if n.startswith(("actual.velocity", "desired.velocity")))
 
 
 def _not_longer(ran: DryRun) -> list[Finding]:

@@ -14,7 +14,7 @@ from bondloop.program.signals.in_tick import now_and_next
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile.runner import Result
+    from bondloop.compile.runner import Result, Snapshot
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import Point
 
@@ -49,6 +49,7 @@ class Rehearsal:
     def __init__(self, test: HybridTest, steps: int) -> None:
         self.tick, self.steps = test.tick, steps
         self.runner = Runner(test.tick)
+        self._kept: list[Snapshot] = [self.runner.snapshot()]
         tables = test.tables
         self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
 
@@ -74,8 +75,13 @@ class Rehearsal:
         count = min(count, self.steps - k)
         return self.runner.run(count, self._rows(k, count))
 
+    def keep(self) -> None:
+        """Keep where the run stands, so that it need not be run again up to here."""
+        self._kept.append(self.runner.snapshot())
+
     def to(self, k: int) -> bool:
-        """Go on to a tick; False where the run ended before it."""
+        """Go to a tick of the test, from the last place kept before it; False where it ends before."""
+        self.runner.restore(max((s for s in self._kept if s.count <= k), key=lambda s: s.count))
         while self.runner.count < k:
             n = min(CHUNK, k - self.runner.count)
             if not self.run(n).finished:

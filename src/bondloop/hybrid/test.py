@@ -251,7 +251,7 @@ class HybridTest(Rehearsable):
         same_rig = rig.physical is self.rig.physical and rig.actuators is self.rig.actuators
         depends_on = {
             "half": {"numerical", "switches", "values"},
-            "rig_system": {"numerical", "switches", "values"},
+            "rig_system": {"numerical", "values"},
             "design": {"numerical", "switches", "values", "controller"},
             "reference_system": {"reference", "values"},
         }
