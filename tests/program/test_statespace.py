@@ -309,7 +309,7 @@ def test_steady_state_of_a_drifting_pair_is_the_nearest():
     model.v1 >> model.s >> model.v2 >> I(mass=1.0)
     model.v1 >> I(mass=1.0)
     model.s >> C(stiffness=2.0)
-    state = model.compile().steady_state(guess={"C.displacement": 1.0})
+    state = model.compile().steady_state(initial={"C.displacement": 1.0})
     assert state["C.displacement"] == pytest.approx(0.0, abs=1e-12)
 
 

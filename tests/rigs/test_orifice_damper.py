@@ -40,7 +40,7 @@ def test_steady_force_is_the_closed_form_of_the_orifice(velocity):
     system = moved(OrificeDamper(poppets=False))
     q = AREA * velocity
     start = {"oil.displacement": 1e-7 * math.copysign(1, velocity)}
-    rest = system.steady_state({"interface.flow": velocity}, guess=start)
+    rest = system.steady_state({"interface.flow": velocity}, initial=start)
     pressure = 4 * BULK / VOLUME * rest["oil.displacement"]
     assert pressure == pytest.approx(C1 * q + C2 * q * abs(q), rel=1e-9)
 

@@ -1,4 +1,10 @@
-"""Steady states: where nothing changes."""
+"""Steady states: where nothing changes, as the motion from the start leads to it.
+
+A system may have many. Two springs side by side hold any difference of their lengths that they began with;
+two capacitors hold the charge that they were given. What is conserved keeps its value, so the steady state is
+the one that has it. Of a linear system that is a projection; one that is not linear is followed in time where
+its equations alone leave a choice.
+"""
 
 from __future__ import annotations
 
@@ -8,75 +14,110 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.solving import factorised
-from bondloop.program.statespace import named_vector
+from bondloop.program.null_space import left_null, null, solved
+from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.system import System
 
 __all__ = ["steady_state"]
+
+DENSE = 300
+"""States from which a sparse solve is tried first."""
+
+CLOSE = 1e-9
+"""Rates against the terms that they are made of, at which nothing changes."""
+
+CHAIN = 4
+"""Longest chain of integrators that is looked for."""
 
 
 def steady_state(
     system: System,
     inputs: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
-    guess: Mapping[str, float] | None = None,
+    initial: Mapping[str, float] | ArrayLike | None = None,
 ) -> dict[str, float]:
-    """Solve ``f(x, u) = 0`` by Newton's method with the program's own Jacobian.
+    """Return the states at which nothing changes, as the motion from the start leads to them.
 
-    Where the steady state is not unique (a body free to drift), the one nearest to the guess is returned;
-    where none exists, an error names the states that keep changing.
+    Parameters
+    ----------
+    system
+        The system.
+    inputs
+        Constant inputs by name; those left out keep the model's value, or zero.
+    values
+        Parameter values that replace the model's own.
+    initial
+        Where the motion starts: states by name (others as the model says), or a full vector. It decides where
+        something is conserved, and where there are several steady states.
+
+    Raises
+    ------
+    SolveError
+        Where nothing comes to rest, or where it cannot be known at which of several steady states it does.
     """
-    numbers = system.values(values)
-    parameters = list(numbers.values())
-    u = named_vector("input", {**system.input_defaults, **(inputs or {})}, system.inputs)
-    x = system.initial(guess)
-    zero_rates = [0.0] * len(system.input_rates)
+    from bondloop.program.rest import Rest
 
-    def rates(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array(system.rates(x.tolist(), u.tolist(), zero_rates, parameters))
-
-    given = {name: float(value) for name, value in zip(system.inputs, u, strict=True)}
-    f = rates(x)
-    worst = np.abs(f).max(initial=0.0)
-    tolerance = np.zeros(len(x))
-    for _ in range(60):
-        local = system.linearise(x, given, values)
-        solve = factorised(local.E)
-        A, B = solve(local.A), solve(local.B)
-        tolerance = 1e-9 * (np.abs(A) @ np.abs(x) + np.abs(B) @ np.abs(u)) + 1e-12 * worst
-        if not f.any():
-            break
-        step = -_least_squares(A, f)
-        size = 1.0
-        trial = rates(x + step)
-        while size > 1e-6 and not np.linalg.norm(trial) < np.linalg.norm(f) and not system.is_linear:
-            size /= 2
-            trial = rates(x + size * step)
-        if not np.linalg.norm(trial) < np.linalg.norm(f) * (1 - 1e-9):
-            break
-        x, f = x + size * step, trial
-    if np.any(np.abs(f) > tolerance):
-        moving = [system.states[i] for i in np.argsort(-np.abs(f))[:4] if abs(f[i]) > tolerance[i]]
-        raise SolveError(
-            f"no steady state found: {', '.join(moving)} keep changing with these inputs; "
-            "check whether the system can come to rest, or give a guess"
-        )
+    x0 = system.initial(initial)
+    if not len(x0):
+        return {}
+    if system.is_linear:
+        x = _linear(system, system.operating_inputs(inputs), values, x0)
+    else:
+        x = Rest(system, inputs, values, x0).found()
     return dict(zip(system.states, x.tolist(), strict=True))
 
 
-def _least_squares(A: NDArray[np.float64], f: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve A x = f, by the smallest x where A is singular; rows and columns may have any units."""
-    rows, columns = np.ones(A.shape[0]), np.ones(A.shape[1])
-    M = A
-    for _ in range(4):
-        size = np.sqrt(np.abs(M).max(axis=1, initial=0.0))
-        rows /= np.where(size > 0, size, 1.0)
-        size = np.sqrt(np.abs(rows[:, None] * A * columns).max(axis=0, initial=0.0))
-        columns /= np.where(size > 0, size, 1.0)
-        M = rows[:, None] * A * columns
-    z = np.linalg.lstsq(M, rows * f, rcond=1e-12)[0]
-    return np.asarray(columns * z, dtype=float)
+def _linear(
+    system: System,
+    u: NDArray[np.float64],
+    values: Mapping[str, float] | None,
+    x0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return where a linear system rests: x - x0 has no part in what is conserved."""
+    space = system.numeric(values)
+    if len(x0) > DENSE:
+        try:
+            return np.asarray(-factorised(space.A)(space.B @ u), dtype=float)
+        except SingularError:
+            pass
+    solve = factorised(space.E)
+    A, b = solve(space.A), solve(space.B @ u)
+    particular = -solved(A, b)
+    # What is left over cannot be balanced; what is less than rounding of the terms is nothing.
+    left = A @ particular + b
+    terms = CLOSE * (np.abs(A) @ np.abs(particular) + np.abs(b)) + 1e-12 * np.abs(b).max(initial=0.0)
+    if np.any(np.abs(left) > terms):
+        raise SolveError(_moving(system, left, terms))
+    R = null(A)
+    if not R.shape[1]:
+        return particular
+    away = x0 - particular
+    # Where integrators stand in a row, what the first one holds carries the second one away.
+    L, power = left_null(A), A
+    for _ in range(CHAIN):
+        power = power @ A
+        more = left_null(power)
+        if more.shape[1] <= L.shape[1]:
+            break
+        L = more
+    share = np.linalg.lstsq(L.T @ R, L.T @ away, rcond=1e-12)[0]
+    missed = L.T @ (away - R @ share)
+    size = np.abs(L.T) @ (np.abs(x0) + np.abs(particular))
+    if np.any(np.abs(missed) > CLOSE * size):
+        drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
+        raise SolveError(_moving(system, drift, CLOSE * np.abs(drift).max(initial=0.0)))
+    return np.asarray(particular + R @ share, dtype=float)
+
+
+def _moving(system: System, rates: NDArray[np.float64], tolerance: NDArray[np.float64] | float) -> str:
+    """Say what does not come to rest."""
+    bound = np.broadcast_to(tolerance, rates.shape)
+    worst = [system.states[i] for i in np.argsort(-np.abs(rates))[:4] if abs(rates[i]) > bound[i]]
+    return (
+        f"no steady state found: {', '.join(worst)} keep changing with these inputs; check whether the "
+        "system can come to rest, or give another start with initial={...}"
+    )

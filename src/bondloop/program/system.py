@@ -244,6 +244,12 @@ class System:
             return own
         return own if given is None else named_vector("state", given, self.states)
 
+    def operating_inputs(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return constant inputs as a vector: the model's own values, with some replaced by name."""
+        if given is None or isinstance(given, Mapping):
+            given = {**self.input_defaults, **(given or {})}
+        return named_vector("input", given, self.inputs)
+
     def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
         """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions."""
         arguments = [
@@ -319,11 +325,21 @@ class System:
         inputs: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
     ) -> StateSpace:
-        """Sparse E, A, B, C, D at an operating point (zero where nothing is given)."""
+        """Sparse E, A, B, C, D at an operating point.
+
+        Parameters
+        ----------
+        states
+            By name, the others as the model starts; or a full vector.
+        inputs
+            By name, the others as the model gives them (``Se(effort=...)``), or zero; or a full vector.
+        values
+            Parameter values that replace the model's own.
+        """
         from bondloop.program.linear import state_space
 
         numbers = self.values(values)
-        x, u = named_vector("state", states, self.states), named_vector("input", inputs, self.inputs)
+        x, u = self.initial(states), self.operating_inputs(inputs)
         if not self.is_linear:
             goals = list(self.definitions)
             result = self.function(goals)(
@@ -336,7 +352,7 @@ class System:
         return state_space(self, numbers, at_point=True)
 
     def poles(self, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
-        """Poles in rad/s; a nonlinear system is linearised at its initial state."""
+        """Poles in rad/s; what is not linear is linearised where it starts, with the model's own inputs."""
         return self._local(values).poles()
 
     def frequency_response(
@@ -346,7 +362,7 @@ class System:
         return self._local(values).frequency_response(omega)
 
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
-        return self.numeric(values) if self.is_linear else self.linearise(self.initial(), values=values)
+        return self.numeric(values) if self.is_linear else self.linearise(values=values)
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
@@ -356,12 +372,12 @@ class System:
         self,
         inputs: Mapping[str, float] | None = None,
         values: Mapping[str, float] | None = None,
-        guess: Mapping[str, float] | None = None,
+        initial: Mapping[str, float] | ArrayLike | None = None,
     ) -> dict[str, float]:
-        """States at which nothing changes, for constant inputs."""
+        """States at which nothing changes; see :func:`bondloop.program.steady.steady_state`."""
         from bondloop.program.steady import steady_state
 
-        return steady_state(self, inputs, values, guess)
+        return steady_state(self, inputs, values, initial)
 
     def sensitivity(self, parameters: Sequence[str]) -> System:
         """Return the system extended by its sensitivity equations with respect to named parameters.

@@ -1,0 +1,305 @@
+"""Where a system that is not linear comes to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.program.null_space import equilibrated, left_null, null, solved
+from bondloop.program.solving import factorised
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.system import System
+
+__all__ = ["Rest"]
+
+CLOSE = 1e-9
+"""Rates against the terms that they are made of, at which nothing changes."""
+
+SETTLED = 25.0
+"""Times the slowest decay after which a motion is over."""
+
+EVALUATIONS = 300_000
+"""Evaluations of the rates after which a motion that is not over is given up."""
+
+STIFF = 30.0
+"""Ratio of the fastest decay to what else moves from which a method for stiff equations is taken."""
+
+LOOKS = 12
+"""Instants of a motion from which a steady state is sought."""
+
+STRAIGHT = 0.2
+"""Change of the slopes, of size one, within which a motion around a stable rest ends there."""
+
+ROUNDS = 12
+"""How often a motion is followed for as long as the slowest decay asks for."""
+
+
+class Rest:
+    """The steady state of one system that the motion from a start leads to.
+
+    Parameters
+    ----------
+    system, inputs, values
+        The system, its constant inputs, its parameters.
+    start
+        The states where the motion starts.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        inputs: Mapping[str, float] | None,
+        values: Mapping[str, float] | None,
+        start: NDArray[np.float64],
+    ) -> None:
+        self.system, self.inputs, self.given, self.start = system, inputs, values, start
+        self._parameters = list(system.values(values).values())
+        self._u = system.operating_inputs(inputs).tolist()
+        self._still = [0.0] * len(system.input_rates)
+        self._spent = 0
+        self.scale = np.abs(start)
+
+    # ------------------------------------------------------------------ the equations
+
+    def rates(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return dx/dt."""
+        self._spent += 1
+        return np.array(self.system.rates(x.tolist(), self._u, self._still, self._parameters))
+
+    def slopes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return d(dx/dt)/dx."""
+        local = self.system.linearise(x, self._u, self.given)
+        return np.asarray(factorised(local.E)(local.A), dtype=float)
+
+    # ------------------------------------------------------------------ the answer
+
+    def found(self) -> NDArray[np.float64]:
+        """Return where the motion from the start comes to rest."""
+        guess = self._newton(self.start, self._conserved([self.start]), self.start)
+        if guess is not None and self._only_one(guess):
+            return guess
+        return self._followed(guess)
+
+    def _only_one(self, x: NDArray[np.float64]) -> bool:
+        """Whether the start is a steady state already, and a stable one."""
+        scale = np.abs(self.start) + np.abs(x)
+        if np.any(np.abs(x - self.start) > 1e-12 * scale):
+            return False
+        return bool(np.linalg.eigvals(self.slopes(x)).real.max() <= 0)
+
+    def _conserved(self, points: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return combinations of states that nothing changes, at none of some points: columns."""
+        parts = []
+        for x in points:
+            try:
+                parts.append(self.slopes(x))
+            except (SolveError, ArithmeticError):
+                continue  # a slope that does not exist just here
+        if not parts:
+            return np.zeros((len(self.start), 0))
+        L = left_null(np.hstack(parts))
+        f = self.rates(points[0])
+        still = np.abs(L.T @ f) <= CLOSE * (np.abs(L.T) @ np.abs(f)) + 1e-300
+        return L[:, still]
+
+    def _newton(
+        self, x: NDArray[np.float64], L: NDArray[np.float64], held: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return a steady state near x with L.T x as held; None where there is none."""
+        try:
+            f = self.rates(x)
+            for _ in range(60):
+                A = self.slopes(x)
+                self.scale = np.maximum(self.scale, np.abs(x))
+                tolerance = CLOSE * (np.abs(A) @ self.scale + self._terms(x))
+                miss = L.T @ (x - held)
+                step = -solved(np.vstack([A, L.T]), np.concatenate([f, miss]))
+                if np.all(np.abs(f) <= 1e-3 * tolerance) and np.all(np.abs(step) <= 1e-12 * self.scale):
+                    return x
+                size, trial = 1.0, self.rates(x + step)
+                while size > 1e-6 and not _less(trial, f):
+                    size /= 2
+                    trial = self.rates(x + size * step)
+                if not _less(trial, f):
+                    break
+                x, f = x + size * step, trial
+            return x if np.all(np.abs(f) <= tolerance) else None
+        except (SolveError, ArithmeticError, ValueError):
+            return None
+
+    def _terms(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the size of what the inputs add to each rate."""
+        local = self.system.linearise(x, self._u, self.given)
+        return np.asarray(np.abs(factorised(local.E)(local.B)) @ np.abs(self._u), dtype=float)
+
+    # ------------------------------------------------------------------ the motion
+
+    def _followed(self, guess: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Follow the motion from the start until it is clear where it ends."""
+        x, points, seconds = self.start, [self.start], 0.0
+        for _ in range(ROUNDS):
+            span = SETTLED / self._slowest(x if guess is None else guess)
+            more, over = self._moved(x, span)
+            seconds += span
+            points += more
+            x = points[-1]
+            if not np.isfinite(x).all():
+                raise SolveError(self._restless(points[-2], seconds))
+            L = self._conserved([self.start, *points[:: max(1, len(points) // 3)], x])
+            rest = self._newton(x, *self._held(L, x))
+            if rest is not None and self._stays(rest) and self._drawn_in(more, rest, L):
+                return rest
+            guess = rest if rest is not None else guess
+            if not over:
+                break
+        return self._agreed(points, seconds)
+
+    def _drawn_in(
+        self, points: list[NDArray[np.float64]], rest: NDArray[np.float64], L: NDArray[np.float64]
+    ) -> bool:
+        """Whether a motion is over, or so near to a stable rest that the system is as good as linear there.
+
+        That will not do where something is conserved from one instant to the next only: its value is that at
+        the end of the motion.
+        """
+        if np.all(np.abs(rest - points[-1]) <= 1e-9 * self.scale):
+            return True
+        A = self.slopes(rest)
+        if left_null(A).shape[1] > L.shape[1]:
+            return False
+        _, rows, columns = equilibrated(A)
+        try:
+            bent = max(
+                np.abs(rows[:, None] * (self.slopes(x) - A) * columns).max()
+                for x in points[len(points) // 2 :]
+            )
+        except (SolveError, ArithmeticError):
+            return False
+        return bool(bent < STRAIGHT)
+
+    def _held(
+        self, L: NDArray[np.float64], x: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what must keep its value, and a point that has it: conserved from the start, or from here.
+
+        What is conserved only from one instant to the next (a transformer whose ratio changes) has the value
+        that the motion has brought it to.
+        """
+        here = left_null(self.slopes(x))
+        # Move x so that the combinations L have the value of the start, by as little as possible.
+        point = x - solved(L.T, L.T @ (x - self.start)) if L.shape[1] else x
+        return here if here.shape[1] else L, point
+
+    def _slowest(self, x: NDArray[np.float64]) -> float:
+        """Return the rate of the slowest motion that dies away, in 1/s."""
+        try:
+            p = np.linalg.eigvals(self.slopes(x))
+        except (SolveError, ArithmeticError):
+            return 1.0
+        fast = np.abs(p).max(initial=0.0)
+        dying = -p.real[(p.real < -1e-9 * fast)]
+        return float(max(dying.min(initial=fast or 1.0), 1e-9 * fast, 1e-300))
+
+    def _moved(self, x: NDArray[np.float64], seconds: float) -> tuple[list[NDArray[np.float64]], bool]:
+        """Return points of the motion from x on, and whether it was followed to the end."""
+        from scipy.integrate import solve_ivp
+
+        scale = np.maximum(np.abs(x), np.abs(self.start))
+        scale = np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
+
+        def rates(_: float, z: NDArray[np.float64]) -> Any:
+            if self._spent > EVALUATIONS:
+                raise _Long
+            return self.rates(z)
+
+        points: list[NDArray[np.float64]] = []
+        at, method = 0.0, "LSODA" if self._stiff(x) else "DOP853"
+        instants = seconds * np.linspace(0, 1, LOOKS + 1)[1:]
+        for end in instants:
+            try:
+                solver: Any = solve_ivp
+                part = solver(rates, (at, end), x, method=method, rtol=1e-9, atol=1e-12 * scale)
+            except _Long:
+                return points or [x], False
+            if not part.success:
+                return points or [x], False
+            x, at = part.y[:, -1], end
+            points.append(x)
+            self.scale = np.maximum(self.scale, np.abs(x))
+            scale = np.maximum(scale, np.abs(x))
+        return points, True
+
+    def _stiff(self, x: NDArray[np.float64]) -> bool:
+        """Whether something decays much faster than the rest moves."""
+        try:
+            p = np.linalg.eigvals(self.slopes(x))
+        except (SolveError, ArithmeticError):
+            return True
+        return bool(np.abs(p.real).max() > STIFF * max(np.abs(p.imag).max(), self._slowest(x)))
+
+    def _stays(self, x: NDArray[np.float64]) -> bool:
+        """Whether a motion that has come here stays: no mode grows."""
+        p = np.linalg.eigvals(self.slopes(x))
+        return bool(p.real.max() <= 1e-7 * np.abs(p).max(initial=0.0))
+
+    def _agreed(self, points: list[NDArray[np.float64]], seconds: float) -> NDArray[np.float64]:
+        """Return the steady state that can be found from every point of a motion that does not end."""
+        L = self._conserved([self.start, *points[:: max(1, len(points) // 3)]])
+        found: list[NDArray[np.float64]] = []
+        for x in points[:: max(1, len(points) // LOOKS)]:
+            rest = self._newton(x, L, self.start)
+            if rest is None:
+                continue
+            if not any(np.all(np.abs(rest - y) <= 1e-6 * self.scale) for y in found):
+                found.append(rest)
+        if not found:
+            raise SolveError(self._restless(points[-1], seconds))
+        free = null(np.vstack([self.slopes(found[0]), L.T]))
+        if len(found) > 1 or free.shape[1]:
+            raise SolveError(self._several(found, free, seconds))
+        return found[0]
+
+    # ------------------------------------------------------------------ words
+
+    def _restless(self, x: NDArray[np.float64], seconds: float) -> str:
+        f = self.rates(x)
+        order = np.argsort(-np.abs(f / np.maximum(np.abs(x), 1e-300)))
+        worst = [self.system.states[i] for i in order[:4] if f[i]]
+        return (
+            f"no steady state found: {', '.join(worst)} keep changing with these inputs (the motion was "
+            f"followed for {seconds:.3g} s); check whether the system can come to rest, or give another "
+            "start with initial={...}"
+        )
+
+    def _several(self, found: list[NDArray[np.float64]], free: NDArray[np.float64], seconds: float) -> str:
+        names = self.system.states
+        if free.shape[1]:
+            parts = np.abs(free).max(axis=1)
+            which = [n for n, size in zip(names, parts, strict=True) if size > 1e-6]
+            return (
+                f"the steady state is not unique: {', '.join(which[:6])} may have any value, and the motion "
+                f"from the start does not come to rest in {seconds:.3g} s; give it a damper, or another start"
+            )
+        spread = np.ptp(found, axis=0)
+        i = int(np.argmax(spread / np.maximum(np.abs(found).max(axis=0), 1e-300)))
+        places = ", ".join(f"{x[i]:.6g}" for x in found[:4])
+        return (
+            f"there are several steady states ({names[i]} = {places}), and the motion from the start does "
+            f"not come to rest in {seconds:.3g} s; which one it will be cannot be known: give it more "
+            "damping, or a start that is near one, initial={...}"
+        )
+
+
+class _Long(Exception):  # noqa: N818 - it never leaves this file
+    """The motion takes too many evaluations."""
+
+
+def _less(trial: NDArray[np.float64], f: NDArray[np.float64]) -> bool:
+    """Whether a step has made the rates clearly smaller."""
+    return bool(np.linalg.norm(trial) < np.linalg.norm(f) * (1 - 1e-9)) or not trial.any()
