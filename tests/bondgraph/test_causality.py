@@ -1,11 +1,15 @@
 """Causality: strokes, conflicts explained by their path, cost linear in the bonds."""
 
+import itertools
+
+import numpy as np
 import pytest
 
 from bondloop.bondgraph import GY, TF, C, I, Model, One, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import flatten as flatten_kinds
 from bondloop.bondgraph.causality import _Assignment, assign
-from bondloop.bondgraph.flatten import flatten
-from bondloop.errors import CausalityError
+from bondloop.bondgraph.flatten import ONE, SE, SF, ZERO, flatten
+from bondloop.errors import CausalityError, ModelError
 
 
 def strokes(model):
@@ -166,3 +170,83 @@ def test_conflicting_ring_restores_its_counts():
     assignment.take_back(0)
     assert (assignment.to_head, assignment.strong, assignment.open) == before
     assert (assignment.assigned, assignment.visited, assignment.reason) == ([], 0, {})
+
+
+# ---------------------------------------------------------------- meshes, against every assignment there is
+
+
+def mesh(seed):
+    """Return a small graph with rings: junctions joined at random, some through two-ports, with elements."""
+    rng = np.random.default_rng([seed, 12])
+    model = Model("mesh")
+    model.j = [One() if rng.random() < 0.5 else Zero() for _ in range(int(rng.integers(2, 6)))]
+    model.t = []
+    joined = [(int(rng.integers(0, i)), i) for i in range(1, len(model.j))]
+    joined += [
+        tuple(int(k) for k in rng.choice(len(model.j), 2, replace=False)) for _ in range(rng.integers(0, 4))
+    ]
+    two_ports = []
+    for a, b in joined:
+        kind = rng.choice(["none", "none", "TF", "GY"])
+        if kind == "none":
+            model.j[a] >> model.j[b]
+        else:
+            two_ports.append((a, TF(2.0) if kind == "TF" else GY(3.0), b))
+    model.t = [part for _, part, _ in two_ports]
+    for a, part, b in two_ports:
+        model.j[a] >> part >> model.j[b]
+    model.e = []
+    elements = []
+    for k in range(len(model.j)):
+        for _ in range(int(rng.integers(0, 3))):
+            word = rng.choice(["I", "C", "R", "R", "Se", "Sf"])
+            made = {"I": lambda: I(mass=1.0), "C": lambda: C(stiffness=1.0), "R": lambda: R(resistance=1.0),
+                    "Se": lambda: Se(effort=1.0), "Sf": lambda: Sf(flow=1.0)}[word]()  # fmt: skip
+            elements.append((k, made))
+    model.e = [made for _, made in elements]
+    for k, made in elements:
+        model.j[k] >> made
+    return model
+
+
+def possible(flat):
+    """Whether one of all assignments of strokes is a causality: by counting through."""
+    for strokes in itertools.product((1, -1), repeat=len(flat.tail)):
+        for node, kind in enumerate(flat.kind):
+            bonds = flat.incident[node]
+            into = [(strokes[b] > 0) == (flat.head[b] == node) for b in bonds]
+            if kind == ZERO:
+                good = sum(into) == 1
+            elif kind == ONE:
+                good = sum(not x for x in into) == 1
+            elif kind == flatten_kinds.TF:
+                good = into[0] != into[1]
+            elif kind == flatten_kinds.GY:
+                good = into[0] == into[1]
+            else:
+                good = into[0] == (kind == SF) if kind in (SE, SF) else True
+            if not good:
+                break
+        else:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("first", range(0, 600, 60))
+def test_what_is_refused_has_no_causality(first):
+    seen = {True: 0, False: 0}
+    for seed in range(first, first + 60):
+        try:
+            flat = flatten(mesh(seed))
+        except ModelError:
+            continue
+        if len(flat.tail) > 11:
+            continue
+        try:
+            assign(flat)
+            found = True
+        except CausalityError:
+            found = False
+        assert found == possible(flat), seed
+        seen[found] += 1
+    assert min(seen.values()) > 0

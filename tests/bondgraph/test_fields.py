@@ -210,12 +210,46 @@ def test_bad_fields(make, message):
         make()
 
 
-def test_inertia_field_in_derivative_causality_is_refused():
+def test_inertia_field_in_derivative_causality():
+    # Two of three velocities of a field are the same: T' M T with T = [[1, 0], [1, 0], [0, 1]].
+    model = Model("welded")
+    model.F, model.a, model.b = Se("F"), One(), One()
+    model.M = IField(mass=M)
+    model.F >> model.a >> [C(stiffness=5.0), R(damping=0.3)]
+    model.a >> model.M[0]
+    model.a >> model.M[1]
+    model.b >> [model.M[2], C(stiffness=2.0)]
+    system = model.compile(outputs=["a.flow", "b.flow"])
+    T = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    m = T.T @ M @ T
+    for w in (0.3, 1.0, 4.0):
+        Z = 1j * w * m + np.diag([0.3 + 5.0 / (1j * w), 2.0 / (1j * w)])
+        wanted = np.linalg.solve(Z, [1.0, 0.0])
+        assert system.frequency_response([w])[0, :, 0] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_an_inertia_field_that_is_driven():
+    # The force on a source that moves a mass of 1.5 kg is 1.5 times its acceleration.
     model = Model("forced")
-    model.r, model.M = Sf("r"), IField(mass=[[1.0]])
+    model.r, model.M = Sf("r"), IField(mass=[[1.5]])
     model.r >> model.M[0]
-    with pytest.raises(ModelError, match=r"^M\[0\]: .*derivative causality.*small compliance"):
-        model.compile()
+    system = model.compile(outputs=["M[0].effort"])
+    there = system.simulate(1.0, {"r": lambda t: np.sin(2 * t), "d/dt r": lambda t: 2 * np.cos(2 * t)})
+    assert there["M[0].effort"] == pytest.approx(3.0 * np.cos(2 * there.time), rel=1e-9)
+
+
+@pytest.mark.parametrize("first", ["mass", "field"])
+def test_a_mass_and_a_field_on_one_velocity(first):
+    model = Model("together")
+    model.F, model.v, model.w = Se("F"), One(), One()
+    if first == "mass":
+        model.m, model.M = I(mass=3.0), IField(mass=M[:2, :2])
+    else:
+        model.M, model.m = IField(mass=M[:2, :2]), I(mass=3.0)
+    model.F >> model.v >> [model.m, model.M[0], R(damping=1.0)]
+    model.w >> [model.M[1], R(damping=1.0)]
+    wanted = np.linalg.eigvals(-np.linalg.inv(M[:2, :2] + np.diag([3.0, 0.0])))
+    assert np.sort(model.compile().poles().real) == pytest.approx(np.sort(wanted.real), rel=1e-9)
 
 
 # ---------------------------------------------------------------- vector bonds

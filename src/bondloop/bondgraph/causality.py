@@ -3,8 +3,11 @@
 Sources first, then imposed strokes, then storages in integral causality, then resistors and what is left;
 after each choice everything that follows from it is propagated. Each bond is assigned once and each junction
 looked through a bounded number of times, so the cost is linear in the number of bonds (Karnopp, Margolis and
-Rosenberg; the procedure is known as SCAP). Only a choice that leads to a conflict, which needs a ring of
-bonds, is taken back and made the other way.
+Rosenberg; the procedure is known as SCAP). A choice that leads to a conflict, which needs a ring of bonds, is
+taken back and made the other way. Where that does not help either, an earlier choice was wrong: then all are
+made again with foresight. That every junction has exactly one bond that imposes its common variable is a
+matching of junctions; one is found first, and each choice is made as preferred if the matching can be changed
+to hold it. So what is refused has no causality at all.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
+from bondloop.bondgraph.matching import Matching
 from bondloop.errors import CausalityError
 
 __all__ = ["Causality", "assign"]
@@ -55,20 +59,36 @@ class _Assignment:
         self.open = [len(b) for b in flat.incident]
         self.assigned: list[int] = []  # bonds in the order in which they were assigned
         self.visited = 0  # how many of them have been looked through
+        self.foresight: _Foresight | None = None
 
     def run(self) -> Causality:
-        flat, to_head = self.flat, self.to_head
-        kinds, incident = flat.kind, flat.incident
+        flat, kinds, incident = self.flat, self.flat.kind, self.flat.incident
         storages, others = self.fixed()
         for bond, stroke in enumerate(flat.stroke):
             if stroke is not None:
                 self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
+        # A port of an inertia field before a mass: the mass can follow.
+        storages.sort(key=lambda n: not (kinds[n] == I and isinstance(flat.part[n], el.Field)))
+        others.sort(key=lambda n: kinds[n] == SS)
+        mark = len(self.assigned)
+        try:
+            arbitrary = self.choices(storages, others)
+        except CausalityError:
+            self.take_back(mark)
+            self.foresight = _Foresight(self)
+            arbitrary = self.choices(storages, others)
+        derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
+        return Causality(self.to_head, self.strong, derivative, arbitrary)
+
+    def choices(self, storages: list[int], others: list[int]) -> list[int]:
+        """Assign what is left, storages first; return the nodes whose causality was chosen, not implied."""
+        kinds, incident, to_head = self.flat.kind, self.flat.incident, self.to_head
         for node in storages:
             bond = incident[node][0]
             if not to_head[bond]:
                 self.choose(bond, node, gives_effort=kinds[node] == C, reason="integral causality")
         arbitrary: list[int] = []
-        for node in sorted(others, key=lambda n: kinds[n] == SS):
+        for node in others:
             bond = incident[node][0]
             if not to_head[bond]:
                 arbitrary.append(node)
@@ -76,8 +96,7 @@ class _Assignment:
         for bond in range(len(to_head)):
             if not to_head[bond]:
                 self.attempt(bond, 1, "chosen")
-        derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
-        return Causality(to_head, self.strong, derivative, arbitrary)
+        return arbitrary
 
     def fixed(self) -> tuple[list[int], list[int]]:
         """Assign what has no choice; return the nodes of storages, and of resistors and source-sensors."""
@@ -135,6 +154,11 @@ class _Assignment:
         In a graph with rings what follows from a choice is not always seen one bond ahead. A choice is
         taken back with all that followed from it; the bonds before it are not looked at again.
         """
+        if self.foresight is not None:
+            if not self.foresight.allows(bond, direction):
+                direction, reason = -direction, f"{reason} the other way"
+            self.set(bond, direction, -1, reason)
+            return
         mark = len(self.assigned)
         try:
             self.set(bond, direction, -1, reason)
@@ -269,4 +293,98 @@ class _Assignment:
         raise CausalityError(
             f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
             f"({self.trail(bond)}) and ({new}); change one of the two"
+        )
+
+
+class _Foresight:
+    """Knows for every bond that is open which of its two causalities can be completed.
+
+    A bond between a 0- and a 1-junction imposes on both or on none: it is an edge of a matching. One between
+    two junctions of a kind imposes on exactly one of them: two edges that meet at a vertex in its middle. At
+    an element it ends at a vertex that may do without. Bonds on both sides of a transformer or gyrator are
+    one.
+    """
+
+    def __init__(self, assignment: _Assignment) -> None:
+        self.flat, self.to_head = assignment.flat, assignment.to_head
+        self.matching = Matching()
+        self.at: dict[int, int] = {}
+        self.names: dict[int, str] = {}
+        for node, kind in enumerate(self.flat.kind):
+            if kind <= ONE and assignment.strong[node] < 0:
+                self.at[node] = v = self.matching.vertex(needs=True)
+                self.names[v] = self.flat.path[node]
+        # For every bond: what is chosen where its effort goes to the head, and to the tail; None for nothing.
+        self.edges: dict[int, dict[int, int | None]] = {}
+        for bond, direction in enumerate(self.to_head):
+            if not direction and bond not in self.edges:
+                self._wire(bond)
+        stuck = self.matching.complete()
+        if stuck:
+            raise CausalityError(self._explained(stuck))
+
+    def allows(self, bond: int, direction: int) -> bool:
+        """Whether a bond can have a causality; if so it is reckoned with from now on."""
+        edges = self.edges.get(bond, {1: None, -1: None})
+        yes, no = edges[direction], edges[-direction]
+        matching = self.matching
+        if no is not None:
+            return matching.without([no])
+        return yes is None or matching.without(matching.beside(yes))
+
+    def _wire(self, bond: int) -> None:
+        """Make the edges of a bond, and of those that transformers and gyrators tie to it."""
+        flat = self.flat
+        wire = {bond: 1}  # how each bond's direction goes with that of the first
+        ends = []  # (junction or None, direction of the first bond that imposes on it)
+        for side in (flat.head[bond], flat.tail[bond]):
+            b, node = bond, side
+            while flat.kind[node] in (TF, GY):
+                first, second = flat.incident[node]
+                other = second if b == first else first
+                if other in wire:
+                    break
+                # Effort goes in here and out there through a transformer; in on both sides of a gyrator.
+                in_here = wire[b] if flat.head[b] == node else -wire[b]
+                in_there = in_here if flat.kind[node] == GY else -in_here
+                wire[other] = in_there if flat.head[other] == node else -in_there
+                b, node = other, flat.tail[other] if flat.head[other] == node else flat.head[other]
+            if flat.kind[node] <= ONE:
+                in_ = wire[b] if flat.head[b] == node else -wire[b]
+                ends.append((self.at.get(node), in_ if flat.kind[node] == ZERO else -in_))
+            else:
+                ends.append((None, 0))
+        chosen = self._joined(*ends)
+        for b, sign in wire.items():
+            self.edges[b] = {1: chosen[sign], -1: chosen[-sign]}
+
+    def _joined(self, one: tuple[int | None, int], other: tuple[int | None, int]) -> dict[int, int | None]:
+        """Return the edge that is chosen for each direction of a wire between two ends."""
+        (a, imposes_a), (b, imposes_b) = one, other
+        matching = self.matching
+        chosen: dict[int, int | None] = {1: None, -1: None}
+        if a is None and b is None:
+            return chosen
+        if a is None or b is None:
+            end, imposes = (a, imposes_a) if b is None else (b, imposes_b)
+            assert end is not None
+            chosen[imposes] = matching.edge(end, matching.vertex(needs=False))
+        elif imposes_a == imposes_b:
+            if a != b:
+                chosen[imposes_a] = matching.edge(a, b)
+            else:  # it would impose twice on one junction, so it must not impose at all
+                chosen[-imposes_a] = matching.edge(matching.vertex(needs=True), matching.vertex(needs=False))
+        else:
+            middle = matching.vertex(needs=True)
+            chosen[imposes_a], chosen[imposes_b] = matching.edge(a, middle), matching.edge(b, middle)
+        return chosen
+
+    def _explained(self, stuck: list[int]) -> str:
+        names = [self.names[v] for v in stuck if v in self.names]
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return (
+            f"no causality is possible: each of the junctions {shown} needs exactly one bond that imposes "
+            "its effort or flow, and however the bonds among them are turned, one of them has none or two: "
+            "they are joined in a ring (or to sources) that leaves their variables undetermined; remove a "
+            "bond of the ring, or put a resistor or a storage at one of them"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
-from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Var
 
 if TYPE_CHECKING:
@@ -19,30 +18,40 @@ def inertia_port(d: Derivation, node: int) -> None:
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
     assert isinstance(part, el.Field)
     bond, first = flat.incident[node][0], flat.first[part]
-    if d._gives_effort(bond, node):
-        raise ModelError(
-            f"{flat.path[node]}: this port of an inertia field is forced into derivative causality, "
-            "which is not supported for fields; bond it through a small compliance, or remove the degree "
-            "of freedom from the matrix"
-        )
     if i == 0:
         for k in range(part.size or 0):
             state = Var(f"{flat.path[first + k]}.flow.state")
-            d.dots[state] = Var(f"d/dt {state.name}")
             d.common[first + k] = state
+            rate = Var(f"d/dt {state.name}")
+            if d._gives_effort(flat.incident[first + k][0], first + k):  # derivative causality
+                d.rate_goals[state] = rate
+            else:
+                d.dots[state] = rate
+
+    def rate_of(k: int) -> Var:
+        state = d.common[first + k]
+        assert state is not None
+        return d.dots[state] if state in d.dots else d.rate_goals[state]
+
     own = d.common[node]
     assert own is not None
-    dot = d.dots[own]
+    if own in d.rate_goals:
+        d.definitions[own] = d._sided(bond, node)
+        total: Expr = Const(0.0)
+        for j, m in _entries(d, part)[i]:
+            total = total + m * rate_of(j)
+        d._define(d.effort[bond], total)
+        d._no_start(node)
+        return
     rest: Expr = d.effort[bond]
     mass: Expr = Const(0.0)
     for j, m in _entries(d, part)[i]:
-        other = d.common[first + j]
-        assert other is not None
         if j == i:
             mass = m
         else:
-            rest = rest - m * d.dots[other]
+            rest = rest - m * rate_of(j)
     # Solved for its own rate: written as rate + (effort - mass @ rates), a small mass would cancel.
+    dot = d.dots[own]
     d.definitions[dot] = rest / mass
     d.states[own] = dot
     d._define(d.flow[bond], own if flat.head[bond] == node else -own)
