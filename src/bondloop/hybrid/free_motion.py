@@ -46,7 +46,7 @@ nothing (below a tenth of this)."""
 MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
 
-RUNS = 3
+RUNS = 2
 """Lengths of the run for which the free motion of a controller that adapts is followed at most."""
 
 GONE, GROWN = 1e-4, 20.0
