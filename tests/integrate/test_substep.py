@@ -51,7 +51,7 @@ def tick_with(scheme, M, C, K, period, *, interface, spring, load=None, start=1e
 
 def chain(n):
     K = 1e3 * (np.diag([2.0] * (n - 1) + [1.0]) - np.diag([1.0] * (n - 1), 1) - np.diag([1.0] * (n - 1), -1))
-    M = np.diag(1 + RNG.random(n))
+    M = np.diag(1 + np.random.default_rng(n).random(n))
     return M, 0.1 * M + 1e-3 * K, K
 
 

@@ -67,6 +67,7 @@ class Derivation:
         self.signal_values: dict[Part, Expr] = {}
         self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
         self.tears: list[Var] = []
+        self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.input_names: dict[str, str] = {}
 
     @cached_property
@@ -126,9 +127,9 @@ class Derivation:
         return System(
             self.model._name or "model",
             self.states, list(self.inputs), wanted, self.parameters, self.definitions,
-            tears=[*self.rate_goals.values(), *dots.values(), *self.tears], initial=self.initial, dots=dots,
-            input_rates=input_rates, lookup=lambda path: variable_at(self, path),
-            remarks=self._remarks(),
+            tears=[*self.rate_goals.values(), *dots.values(), *self.bent, *self.tears],
+            initial=self.initial, dots=dots, input_rates=input_rates,
+            lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs,
@@ -423,6 +424,9 @@ class Derivation:
         bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
         flow = self._sided(bond, node)
+        taken = self.flow[bond] if self._gives_effort(bond, node) else self.effort[bond]
+        if isinstance(part, el._OnePort) and part.coefficient is None and isinstance(taken, Var):
+            self.bent.append(taken)
         if self._gives_effort(bond, node):
             self._define(self.effort[bond], law(flow))
         else:

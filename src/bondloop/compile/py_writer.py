@@ -207,27 +207,65 @@ class _Body:
             [self.text(Const(1.0 if i == j else 0.0) - e) for j, e in enumerate(row)]
             for i, row in enumerate(loop.jacobian)
         ]
-        if len(tears) == 1:
-            solve, change = [f"change = solve1({rows[0][0]}, {residual[0]}, status)"], ["change"]
-        else:
-            matrix = ", ".join(f"[{', '.join(row)}]" for row in rows)
-            solve = [f"change = solve([{matrix}], [{', '.join(residual)}], status)"]
-            change = [f"change[{i}]" for i in range(len(tears))]
-        inside = [*body, *(self._assign(a) for a in loop.tangents), *solve]
-        inside += [f"{t} += {c}" for t, c in zip(tears, change, strict=True)]
-        lines = [f"{t} = 0.0" for t in tears]
+        tangents = [self._assign(a) for a in loop.tangents]
         if loop.iterations == 1:
-            return [*lines, *inside, *body]
-        pairs = list(zip(tears, change, residual, strict=True))
-        small = " and ".join(f"abs({c}) <= {STEP_TOLERANCE!r}*abs({t})" for t, c, _ in pairs)
-        right = " and ".join(f"abs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + abs({t}))" for t, _, r in pairs)
+            solve, change = self._solved(rows, residual)
+            added = [f"{t} += {c}" for t, c in zip(tears, change, strict=True)]
+            return [*(f"{t} = 0.0" for t in tears), *body, *tangents, *solve, *added, *body]
+        return [*self._damped(loop, tears, (body, tangents), (rows, residual)), *body,
+                *self._wrong(residual, tears)]  # fmt: skip
+
+    def _solved(self, rows: list[list[str]], right: list[str]) -> tuple[list[str], list[str]]:
+        """Return lines that solve equations, and the names of the solution."""
+        if len(right) == 1:
+            return [f"change = solve1({rows[0][0]}, {right[0]}, status)"], ["change"]
+        matrix = ", ".join(f"[{', '.join(row)}]" for row in rows)
+        solve = [f"change = solve([{matrix}], [{', '.join(right)}], status)"]
+        return solve, [f"change[{i}]" for i in range(len(right))]
+
+    def _damped(
+        self,
+        loop: Loop,
+        tears: list[str],
+        statements: tuple[list[str], list[str]],
+        equations: tuple[list[list[str]], list[str]],
+    ) -> list[str]:
+        """Return the damped iteration, as in C."""
+        (body, tangents), (rows, residual) = statements, equations
+        n, each = len(tears), range(len(tears))
+        solve, change = self._solved(rows, [f"residual[{k}]" for k in each])
+        size = " + ".join(f"abs(residual[{k}])*scale[{k}]" for k in each)
+        finite = " and ".join(f"{c} - {c} == 0.0" for c in change)
+        good = f"({' or '.join(f'{c} != 0.0' for c in change)}) and {finite}"
+        small = " and ".join(f"abs(step[{k}]) <= {STEP_TOLERANCE!r}*abs({t})" for k, t in enumerate(tears))
+        i = self.plan.names.fresh("newton")
         return [
-            *lines,
-            f"for {self.plan.names.fresh('newton')} in range({loop.iterations}):",
-            *(f"    {line}" for line in inside),
+            *(f"{t} = 0.0" for t in tears),
+            f"kept, step, scale, least = [0.0]*{n}, [0.0]*{n}, [1.0]*{n}, inf",
+            f"for {i} in range({loop.iterations}):",
+            *(f"    {line}" for line in body),
+            f"    residual = [{', '.join(residual)}]",
+            f"    if {' and '.join(f'residual[{k}] == 0.0' for k in each)}:",
+            "        break",
+            f"    size = {size}",
+            f"    if {i} and not (size < least):",
+            *(f"        step[{k}] *= 0.5" for k in each),
+            "    else:",
+            *(f"        {line}" for line in [*tangents, *solve]),
+            f"        good = {good}",
+            *(f"        step[{k}] = {c} if good else residual[{k}]" for k, c in enumerate(change)),
+            f"        if not {i}:",
+            *(f"            scale[{k}] = 1.0/abs(step[{k}]) if step[{k}] != 0.0 else 1.0" for k in each),
+            f"            size = {size}",
+            "        least = size",
+            *(f"        kept[{k}] = {t}" for k, t in enumerate(tears)),
+            *(f"    {t} = kept[{k}] + step[{k}]" for k, t in enumerate(tears)),
             f"    if {small}:",
             "        break",
-            *body,
-            f"if not ({right}):",
-            f"    status[0] |= {UNCONVERGED}",
         ]
+
+    def _wrong(self, residual: list[str], tears: list[str]) -> list[str]:
+        right = " and ".join(
+            f"abs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + abs({t}))" for r, t in zip(residual, tears, strict=True)
+        )
+        return [f"if not ({right}):", f"    status[0] |= {UNCONVERGED}"]

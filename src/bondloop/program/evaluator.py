@@ -11,10 +11,12 @@ from bondloop.program.pycode import to_python
 from bondloop.program.schedule import Assign, Loop, Statement
 from bondloop.program.solving import SingularError, solve_small
 
-__all__ = ["evaluator"]
+__all__ = ["evaluator", "newton", "singular_loop"]
 
 LOOP_TOLERANCE = 1e-6
 """Largest last Newton step, relative to the tear: the step after it would be its square."""
+STEP_TOLERANCE = 1e-15
+"""Newton step, relative to the tear, after which nothing changes any more."""
 ROUNDING = 1e-14
 """Disagreement between a tear and its definition, relative to the terms that are summed, that is rounding."""
 
@@ -53,7 +55,13 @@ def evaluator(
         else:
             lines += _loop_lines(statement, name)
     lines.append(f"    return [{', '.join(to_python(r, name) for r in results)}]")
-    scope: dict[str, object] = {**FUNCTIONS, "pow": math.pow, "_solve": _solve, "_check": _check}
+    scope: dict[str, object] = {
+        **FUNCTIONS,
+        "pow": math.pow,
+        "_solve": _solve,
+        "_check": _check,
+        "_newton": newton,
+    }
     exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)  # noqa: S102 - our own text
     function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]
 
@@ -69,10 +77,7 @@ def evaluator(
 def _loop_lines(loop: Loop, name: Callable[[Var], str]) -> list[str]:
     tears = [name(t) for t in loop.tears]
     body = [f"{name(s.target)} = {to_python(s.expr, name)}" for s in loop.body]
-    lines = [f"    {t} = 0.0" for t in tears]
-    lines.append(f"    for _ in range({loop.iterations}):")
-    lines += [f"        {line}" for line in body]
-    lines += [f"        {name(s.target)} = {to_python(s.expr, name)}" for s in loop.tangents]
+    tangents = [f"{name(s.target)} = {to_python(s.expr, name)}" for s in loop.tangents]
     residual = ", ".join(f"{to_python(d, name)} - {t}" for d, t in zip(loop.definitions, tears, strict=True))
     rows = ", ".join(
         "["
@@ -83,16 +88,80 @@ def _loop_lines(loop: Loop, name: Callable[[Var], str]) -> list[str]:
         for i, row in enumerate(loop.jacobian)
     )
     who = repr(tuple(t.name for t in loop.tears))
-    lines.append(f"        _d = _solve([{rows}], [{residual}], {who})")
-    lines += [f"        {t} += _d[{i}]" for i, t in enumerate(tears)]
+    if loop.linear:
+        lines = [f"    {t} = 0.0" for t in tears]
+        lines += [f"    {line}" for line in [*body, *tangents]]
+        lines.append(f"    _d = _solve([{rows}], [{residual}], {who})")
+        lines += [f"    {t} += _d[{i}]" for i, t in enumerate(tears)]
+        return [*lines, *(f"    {line}" for line in body)]
+    given = ", ".join(tears)
+    lines = [f"    def _residual({given}):"]
+    lines += [f"        {line}" for line in body]
+    lines.append(f"        return [{residual}]")
+    lines.append(f"    def _matrix({given}):")
+    lines += [f"        {line}" for line in [*body, *tangents]]
+    lines.append(f"        return [{rows}]")
+    lines.append(f"    [{given}], _d = _newton(_residual, _matrix, {len(tears)}, {loop.iterations}, {who})")
     lines += [f"    {line}" for line in body]
-    if not loop.linear:
-        # The sizes of what is summed up are needed only where the plain test fails.
-        lines.append("    def _size():")
-        lines += [f"        m{name(s.target)} = {_size_text(s.expr, name, loop)}" for s in loop.body]
-        lines.append(f"        return [{', '.join(_size_text(d, name, loop) for d in loop.definitions)}]")
-        lines.append(f"    _check([{', '.join(tears)}], _d, [{residual}], _size, {who})")
+    # The sizes of what is summed up are needed only where the plain test fails.
+    lines.append("    def _size():")
+    lines += [f"        m{name(s.target)} = {_size_text(s.expr, name, loop)}" for s in loop.body]
+    lines.append(f"        return [{', '.join(_size_text(d, name, loop) for d in loop.definitions)}]")
+    lines.append(f"    _check([{given}], _d, [{residual}], _size, {who})")
     return lines
+
+
+def newton(
+    residual: Callable[..., list[float]],
+    matrix: Callable[..., list[list[float]]],
+    count: int,
+    iterations: int,
+    names: tuple[str, ...],
+) -> tuple[list[float], Sequence[float]]:
+    """Return the tears of a loop and the last step to them, by Newton's method from zero, damped.
+
+    A step that makes the residual no smaller is halved, and so is one that leaves the domain of a law. What
+    is large is measured by the first step. Where the slope is infinite (a root at zero) the step is the
+    residual. The tick does the same, see `compile.c_body`.
+    """
+    tears, kept = [0.0] * count, [0.0] * count
+    step: Sequence[float] = [0.0] * count
+    scale, least = [1.0] * count, math.inf
+    for i in range(iterations):
+        try:
+            r = residual(*tears)
+        except (ZeroDivisionError, ValueError, OverflowError):
+            if i == 0:
+                raise
+            r = [math.nan] * count
+        if not any(r):
+            break
+        size = sum(abs(x) * s for x, s in zip(r, scale, strict=True))
+        if i and not size < least:
+            step = [0.5 * d for d in step]
+        else:
+            step, kept = _step(matrix, tears, r, names), tears
+            if not i:
+                scale = [1 / abs(d) if d else 1.0 for d in step]
+                size = sum(abs(x) * s for x, s in zip(r, scale, strict=True))
+            least = size
+        tears = [t + d for t, d in zip(kept, step, strict=True)]
+        if all(abs(d) <= STEP_TOLERANCE * abs(t) for t, d in zip(tears, step, strict=True)):
+            break
+    return tears, step
+
+
+def _step(
+    matrix: Callable[..., list[list[float]]],
+    tears: list[float],
+    residual: list[float],
+    names: tuple[str, ...],
+) -> Sequence[float]:
+    try:
+        step = _solve(matrix(*tears), residual, names)
+    except (ZeroDivisionError, ValueError, OverflowError):
+        return residual
+    return step if any(step) and all(math.isfinite(d) for d in step) else residual
 
 
 def _size_text(expr: Expr, name: Callable[[Var], str], loop: Loop) -> str:
@@ -140,12 +209,17 @@ def _check(
     """Raise unless the last Newton step was small, or what is left is rounding."""
     if all(abs(d) <= LOOP_TOLERANCE * abs(t) for t, d in zip(tears, steps, strict=True)):
         return
-    for t, r, s in zip(tears, residual, size(), strict=True):
-        if not abs(r) <= ROUNDING * s:
-            raise SolveError(
-                f"the algebraic loop through {', '.join(names)} did not converge: {t:.6g} was guessed, "
-                f"{t + r:.6g} came out; give the law an inverse, or compile with more iterations"
-            )
+    wrong = [
+        (abs(r) / (abs(t) + abs(t + r) or 1.0), name, t, r)
+        for name, t, r, s in zip(names, tears, residual, size(), strict=True)
+        if not abs(r) <= ROUNDING * s
+    ]
+    if wrong:
+        _, name, t, r = max(wrong, key=lambda w: (w[0] != w[0], w[0]))
+        raise SolveError(
+            f"the algebraic loop through {', '.join(names)} did not converge; worst is {name}: {t:.6g} was "
+            f"guessed, {t + r:.6g} came out; give the law an inverse, or compile with more iterations"
+        )
 
 
 def _culprit(

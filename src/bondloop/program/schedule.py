@@ -16,8 +16,9 @@ from bondloop.program.expr import Const, Expr, Var, variables
 
 __all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
-NEWTON_ITERATIONS = 12
-"""Newton steps of a nonlinear loop: fixed, so that the work in a real-time step is bounded."""
+NEWTON_ITERATIONS = 40
+"""Newton steps of a nonlinear loop at most, those that are halved included: fixed, so that the work in a
+real-time step is bounded."""
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ class System:
             if isinstance(statement, Loop):
                 kind = "linear, solved directly"
                 if not statement.linear:
-                    kind = f"nonlinear, {statement.iterations} Newton steps"
+                    kind = f"nonlinear, at most {statement.iterations} Newton steps"
                 around = ", ".join(a.target.name for a in statement.body[:6])
                 around += ", ..." if len(statement.body) > 6 else ""
                 through = f"; through {around}" if around else ""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.evaluator import singular_loop
+from bondloop.program.evaluator import newton, singular_loop
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.slope_rows import SlopeRows
@@ -223,21 +223,28 @@ class Walk:
 
     def _loop(self, step: Loop) -> None:
         """Solve a loop by Newton's method as the tick does, then note its equations as they stand."""
-        guess = np.zeros(len(step.tears))
+        names = tuple(v.name for v in step.tears)
+
+        def residual(*guess: float) -> list[float]:
+            self.values.update(zip(step.tears, guess, strict=True))
+            for a in step.body:
+                self.values[a.target] = evaluate(a.expr, self.values)
+            wanted = [evaluate(e, self.values) for e in step.definitions]
+            return [w - g for w, g in zip(wanted, guess, strict=True)]
+
+        def matrix(*guess: float) -> list[list[float]]:
+            residual(*guess)
+            for a in step.tangents:
+                self.values[a.target] = evaluate(a.expr, self.values)
+            slopes = [[evaluate(e, self.values) for e in row] for row in step.jacobian]
+            return [[float(i == j) - s for j, s in enumerate(row)] for i, row in enumerate(slopes)]
+
         try:
-            for _ in range(step.iterations):
-                self.values.update(zip(step.tears, guess.tolist(), strict=True))
-                for a in (*step.body, *step.tangents):
-                    self.values[a.target] = evaluate(a.expr, self.values)
-                wanted = np.array([evaluate(e, self.values) for e in step.definitions])
-                slopes = np.array([[evaluate(e, self.values) for e in row] for row in step.jacobian])
-                guess = guess + np.linalg.solve(np.eye(len(guess)) - slopes, wanted - guess)
-        except np.linalg.LinAlgError:
-            raise SolveError(singular_loop([v.name for v in step.tears])) from None
+            guess, _ = newton(residual, matrix, len(names), step.iterations, names)
         except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"{singular_loop([v.name for v in step.tears])}: {error}") from error
+            raise SolveError(f"{singular_loop(names)}: {error}") from error
         rows = [self._rows.new_row(v.name) for v in step.tears]
-        for v, row, value in zip(step.tears, rows, guess.tolist(), strict=True):
+        for v, row, value in zip(step.tears, rows, guess, strict=True):
             self.values[v] = value
             self.columns[v] = row
         for a in step.body:
