@@ -24,6 +24,16 @@ _UNITS = {
     "lb": 0.45359237, "lbf": 4.4482216152605, "psi": 6894.757293168, "rpm": math.pi / 30, "%": 0.01, "T": 1.0,
     "gn": 9.80665,
 }  # fmt: skip
+_DIMENSIONS: dict[str, tuple[int, int, int, int, int]] = {
+    # Powers of kg, m, s, A and K; what is not named here has none.
+    **dict.fromkeys(("g", "t", "lb"), (1, 0, 0, 0, 0)), **dict.fromkeys(("m", "in", "ft"), (0, 1, 0, 0, 0)),
+    **dict.fromkeys(("s", "min", "h"), (0, 0, 1, 0, 0)), "A": (0, 0, 0, 1, 0), "K": (0, 0, 0, 0, 1),
+    **dict.fromkeys(("N", "lbf"), (1, 1, -2, 0, 0)), **dict.fromkeys(("Pa", "bar", "psi"), (1, -1, -2, 0, 0)),
+    "J": (1, 2, -2, 0, 0), "W": (1, 2, -3, 0, 0), "V": (1, 2, -3, -1, 0), "C": (0, 0, 1, 1, 0),
+    "F": (-1, -2, 4, 2, 0), "H": (1, 2, -2, -2, 0),
+    **dict.fromkeys(("Ohm", "ohm", "Ω"), (1, 2, -3, -2, 0)), **dict.fromkeys(("Hz", "rpm"), (0, 0, -1, 0, 0)),
+    **dict.fromkeys(("L", "l"), (0, 3, 0, 0, 0)), "T": (1, 0, -2, -1, 0), "gn": (0, 1, -2, 0, 0),
+}  # fmt: skip
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "c": 1e-2, "d": 1e-1, "k": 1e3, "M": 1e6, "G": 1e9}
 _PREFIXED = {
     "m",
@@ -48,19 +58,30 @@ _PREFIXED = {
     "rad",
     "T",
 }
+_WORDS = re.compile(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
-def quantity(text: str) -> float:
+def quantity(text: str, unit: str = "") -> float:
     """Return the SI value of a number with a unit.
 
     Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (which divides by the next unit only, so
     after a slash a mere space is refused), raised by ``^`` or ``**`` or a trailing digit (``m2``).
     Temperatures and other units with an offset are not accepted.
+
+    Parameters
+    ----------
+    text
+        The number and its unit.
+    unit
+        What it must measure, as a unit of the same kind: ``"m"`` for any length. Nothing for anything; a
+        number without a unit is always good.
     """
     match = _TEXT.fullmatch(text)
     if not match:
         raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
+    if unit and match[2] and _dimension(match[2], text) != _dimension(unit, unit):
+        raise InputError(f"expected a quantity in {unit}, or another unit of its kind; found {text!r}")
     try:
         value = _in_si(match, text)
     except (OverflowError, ZeroDivisionError):
@@ -73,7 +94,7 @@ def quantity(text: str) -> float:
 def _in_si(match: re.Match[str], text: str) -> float:
     value = float(match[1])
     divided = False
-    for slash, word in re.findall(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)", match[2]):
+    for slash, word in _WORDS.findall(match[2]):
         if divided and not slash:
             raise InputError(
                 f"{text!r} can be read in two ways; write '/{word}' to divide by it, or '*{word}' to multiply"
@@ -84,13 +105,29 @@ def _in_si(match: re.Match[str], text: str) -> float:
     return value
 
 
+def _dimension(units: str, text: str) -> tuple[int, ...]:
+    """Return the powers of kg, m, s, A and K in a product of units."""
+    total = [0] * 5
+    for slash, word in _WORDS.findall(units):
+        _, name, power = _read(word, text)
+        sign = -power if slash == "/" else power
+        total = [a + sign * b for a, b in zip(total, _DIMENSIONS.get(name, (0,) * 5), strict=True)]
+    return tuple(total)
+
+
 def _unit(word: str, text: str) -> float:
+    prefix, name, power = _read(word, text)
+    return float((prefix * _UNITS[name]) ** power)
+
+
+def _read(word: str, text: str) -> tuple[float, str, int]:
+    """Return the prefix as a factor, the name and the power of one unit."""
     match = re.fullmatch(r"([A-Za-zµΩ%]+)(?:(?:\^|\*\*)?(-?\d+))?", word)
     if not match:
         raise InputError(f"{text!r}: cannot read the unit {word!r}")
     name, power = match[1], int(match[2] or 1)
     if name in _UNITS:
-        return float(_UNITS[name] ** power)
+        return 1.0, name, power
     if name[0] in _PREFIXES and name[1:] in _PREFIXED:
-        return float((_PREFIXES[name[0]] * _UNITS[name[1:]]) ** power)
+        return _PREFIXES[name[0]], name[1:], power
     raise InputError(f"{text!r}: {unknown_name('unit', name, _UNITS)}")

@@ -122,7 +122,9 @@ def test_an_iteration_that_cannot_converge_says_so():
     system = ladder(R(law=lambda f: f + f**3), R(resistance=1.0), R(resistance=2.0)).compile(
         outputs=["b.effort"], iterations=1
     )
-    with pytest.raises(SolveError, match=r"through a.flow did not converge; worst is a.flow.*more iterations"):
+    with pytest.raises(
+        SolveError, match=r"through a.flow did not converge; worst is a.flow.*more iterations"
+    ):
         system.function([system.output_exprs["b.effort"]])([], [30.0], [], list(system.values().values()))
 
 

@@ -37,17 +37,20 @@ def check(
     length = seconds if seconds is not None else getattr(module, "SECONDS", None)
     with at_work("checking", as_json):
         answer = _checked(test, length, source)
-    if figure is not None:
-        if not hasattr(answer, "plot"):
-            raise InputError(f"{short_name(source)}: a pseudo-dynamic test's check has no figure")
-        answer.plot(figure)
+    drawn = figure is not None and hasattr(answer, "plot")
+    if figure is not None and drawn:
+        answer.plot(figure)  # type: ignore[union-attr]
     if as_json:
-        files = {} if figure is None else {"figure": str(figure)}
+        files = {"figure": str(figure)} if drawn else {}
         print_json({"test": short_name(source), **answer.to_dict(), **files})
     else:
         print(answer)
-        if figure is not None:
+        if drawn:
             print(f"wrote {figure}")
+    if figure is not None and not drawn:
+        raise InputError(
+            f"{short_name(source)}: a pseudo-dynamic test's check has no figure; nothing was drawn"
+        )
     if not answer.passed:
         raise typer.Exit(1)
 

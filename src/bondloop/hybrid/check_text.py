@@ -172,13 +172,13 @@ def _factor(what: str, most: Border | None, least: Border | None) -> list[str]:
         return []
     words = [f"{b.value:.3g} times ({b.frequency:.3g} Hz)" for b in (least, most) if b.found]
     if not words:
-        return [f"  {what} may be ten times smaller and ten times larger"]
+        return [f"  {what} may be at least ten times smaller and ten times larger"]
     return [f"  unstable with {what} {' or '.join(words)} as large"]
 
 
 def _times(what: str, border: Border, how: str, far: str = "ten times") -> str:
     if not border.found:
-        return f"  {what} may be {far} {how}"
+        return f"  {what} may be {far} {how}, at least"
     return f"  unstable with {what} {border.value:.3g} times {how}, at {border.frequency:.3g} Hz"
 
 

@@ -98,7 +98,7 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
     against = _too_coarse(check, test, ran.free) or _not_to_rest(check, test, ran, ran.free) or _not_held(ran)
     if against is not None:
         return [against]
-    return [*_not_longer(ran), *_bounded(check, test, ran.free)]
+    return [*_not_longer(ran), *_restless(ran.free), *_bounded(check, test, ran.free)]
 
 
 def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | None:
@@ -184,6 +184,18 @@ def _not_longer(ran: DryRun) -> list[Finding]:
     return [Finding("care", f"if the excitation goes on: {ran.given_up}", "it would not hold a longer test")]
 
 
+def _restless(free: FreeMotion) -> list[Finding]:
+    """Say where a controller keeps the rig moving after the test."""
+    if not (free.grew or free.lasts):
+        return []
+    text = (
+        "after the excitation has ended the motion goes on by itself: gains that adapt hunt where friction "
+        f"holds the rig; {free.last:.2g} of the run's own motion was left after {free.seconds:.3g} s. End "
+        "the test by switching the rig off, not by waiting"
+    )
+    return [Finding("care", text, "it does not come to rest by itself")]
+
+
 def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
     """Say where a loop is unstable that is held all the same."""
     step = check.step
@@ -194,6 +206,10 @@ def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
             f"{max(p.real for p in check.own):.3g} 1/s in one piece too; the loop adds no unstable mode"
         )
         return [Finding("care", text, "the structure itself is unstable at rest")]
+    if step is not None and step.spectral_radius > COARSE:
+        return [
+            Finding("care", f"where it starts {_coarse(step)}", "the time step is too long where it sticks")
+        ]
     if step is not None and not step.stable:
         until = "until the controller has adapted" if test.controller.adapts else "until something bounds it"
         text = (

@@ -47,7 +47,7 @@ class Lag:
     seconds
         Lag of the transfer system behind the numerical half.
     stiffness
-        Stiffness in N/m that the specimen shows at this frequency.
+        Stiffness in N/m that the specimen shows to a fast motion, its masses at rest.
     structure
         Damping in Ns/m that the numerical half itself has there.
     """
@@ -66,8 +66,8 @@ class Lag:
     def __str__(self) -> str:
         return (
             f"interface {self.interface + 1}: a lag of {_clean(1e3 * self.seconds):.3g} ms on a stiffness of "
-            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping at "
-            f"{self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
+            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping "
+            f"at {self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
         )
 
 
@@ -143,6 +143,8 @@ def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[L
         stiffness = float(np.real(1j * fast * felt)) * sign
         if not plain.is_linear and abs(felt.real) * omega > abs(stiffness):
             continue  # at rest dry friction is a wall; its slope there says nothing of the motion
+        if not stiffness > 0:
+            continue  # a mass behind a damper: a fast motion meets no spring
         result.append(
             Lag(i, omega / (2 * np.pi), float(-np.angle(ratio) / slow) + test.rig.latency, stiffness, damping)
         )

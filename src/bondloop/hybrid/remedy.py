@@ -54,9 +54,10 @@ class Change:
 
 
 def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | None:
-    """Return the mildest change with which the test passes and the rig follows; each is checked in full.
+    """Return the mildest change with which nothing speaks against the test any more; each is checked in full.
 
-    Where none lets the rig follow well, the mildest with which the test passes at all.
+    Where there is always something near, the mildest with which the rig follows; and where it never does, the
+    mildest with which the test passes at all.
 
     Parameters
     ----------
@@ -68,7 +69,8 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     from bondloop.hybrid.check import check as checked
 
     limited = all(f.limit for f in check.findings if f.level == "stop")
-    second_best: Change | None = None
+    follows: Change | None = None
+    passes: Change | None = None
     tried = 0
     for words, changes in _less(test) if limited else _steadier(test, check):
         try:  # a change may not even be possible: an actuator that cannot be inverted
@@ -82,12 +84,14 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
         if answer.passed:
             change = Change(words, changed, answer.verdict)
             assert answer.dry_run is not None
-            if all(not e > FOLLOWS for e in answer.dry_run.error):
+            if answer.level == "run":
                 return change
-            second_best = second_best or change
+            if all(not e > FOLLOWS for e in answer.dry_run.error):
+                follows = follows or change
+            passes = passes or change
         if tried >= TRIES:
             break
-    return second_best
+    return follows or passes
 
 
 def _less(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -104,10 +108,11 @@ def _steadier(test: HybridTest, check: Check) -> Iterator[tuple[str, dict[str, A
         yield f"{substeps} substeps of the emulated rig", {"rig": replace(test.rig, substeps=substeps)}
     yield from _predictions(test)
     yield from _inverse(test)
-    if test.rig.latency:
-        yield "no latency", {"rig": replace(test.rig, latency=0.0)}
     for factor in () if check.own else (2, 4):  # no rate holds a structure that is unstable by itself
         yield f"{factor * test.rate:g} samples a second", {"rate": factor * test.rate}
+    if test.rig.latency:
+        words = f"a rig without its latency of {1e3 * test.rig.latency:.3g} ms"
+        yield words, {"rig": replace(test.rig, latency=0.0)}
 
 
 def _predictions(test: HybridTest) -> Iterator[tuple[str, dict[str, Any]]]:

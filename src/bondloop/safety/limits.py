@@ -11,6 +11,10 @@ from bondloop.units import quantity
 __all__ = ["Limits"]
 
 
+_KINDS = {"displacement": "m", "velocity": "m/s", "force": "N", "tracking_error": "m"}
+"""What each limit measures; a command has its actuator's own unit."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """Largest allowed magnitudes; None where there is no limit. Texts with units are accepted.
@@ -34,7 +38,10 @@ class Limits:
             value = getattr(self, f.name)
             if value is None:
                 continue
-            number = quantity(value) if isinstance(value, str) else float(value)
+            try:
+                number = quantity(value, _KINDS.get(f.name, "")) if isinstance(value, str) else float(value)
+            except InputError as error:
+                raise InputError(f"limits.{f.name}: {error}") from None
             if not number > 0:
                 raise InputError(f"limits.{f.name} must be positive; found {value}")
             object.__setattr__(self, f.name, number)
