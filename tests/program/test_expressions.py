@@ -162,3 +162,14 @@ def test_heaviside_and_real_cube_roots():
     root = from_sympy(sp.cbrt(x), lambda _: X)
     assert evaluate(root, {X: -8.0}) == -2.0
     assert float(to_sympy(root, Symbols()).subs(sp.Symbol("x"), -8)) == pytest.approx(-2.0)
+
+
+@pytest.mark.parametrize(("x", "y"), [(1.0, 0.0), (6.0, 0.0), (0.0, -1.0), (0.0, 1.0)])
+def test_a_condition_that_chooses_between_conditions(x, y):
+    import sympy as sp
+
+    symbols = Symbols()
+    a, b = symbols(X), symbols(Y)
+    law = sp.Piecewise((1, sp.ITE(a > 0.1, a < 5, b < -0.1)), (2, True))
+    back = from_sympy(law, {a: X, b: Y}.__getitem__)
+    assert evaluate(back, {X: x, Y: y}) == float(law.subs({a: x, b: y}))

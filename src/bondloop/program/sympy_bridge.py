@@ -199,6 +199,9 @@ class _Reader:
             return self.folded(args, lambda a, b: Op(name.lower(), (a, b)))
         if name == "Not":
             return Op("not", (self.read(args[0]),))
+        if name == "ITE":
+            condition, one, other = (self.read(a) for a in args)
+            return Op("or", (Op("and", (condition, one)), Op("and", (Op("not", (condition,)), other))))
         if name == "Heaviside":
             x = self.read(args[0])
             at_zero = self.read(args[1]) if len(args) > 1 else Const(0.5)
