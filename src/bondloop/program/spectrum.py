@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.errors import SolveError
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
 
 if TYPE_CHECKING:
@@ -110,6 +111,11 @@ def count_outside(values: NDArray[np.complex128], margin: float, rest: float) ->
 def _dense(step: DelayedStep, margin: float, rest: float) -> Spectrum:
     """All eigenvalues of the step with its registers written out; LAPACK's geev balances their units."""
     matrix = dense_matrix(with_registers(step).A if step.delays else step.A)
+    if not np.isfinite(matrix).all():
+        raise SolveError(
+            "one step has slopes that are not finite: a mass, stiffness or damping is so small or so large "
+            "that a motion grows beyond all numbers within one sample"
+        )
     values = _sorted(np.linalg.eigvals(matrix).astype(complex)) if matrix.size else np.zeros(0, complex)
     return Spectrum(values, True, count_outside(values, margin, rest), "dense")
 
