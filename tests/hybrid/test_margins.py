@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py
+sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py and small_pair.py
 
 from drawn_tests import Choices, build, nonlinearity, recipe
+from small_pair import halves
 
-from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+from bondloop.bondgraph import C, I, R
 from bondloop.compile import Runner
 from bondloop.control import Direct, VirtualJunction
 from bondloop.errors import BondloopError
@@ -206,26 +207,8 @@ def test_a_specimen_that_holds_the_numerical_half_has_a_least_gain(negative):
     measured force f bends the actuator's spring, so with a gain g the rig is at x = x_d + (g - 1) f/k_a,
     f = 4 kN/m x; the border is g f = (negative stiffness) x_d.
     """
-    whole = Model("held")
-    whole.wall, whole.shear, whole.v, whole.tap, whole.specimen = (
-        Sf("v_wall"),
-        Zero(),
-        One(),
-        Model(),
-        Model(),
-    )
-    whole.spring, whole.mass, whole.damper = C(stiffness=-negative), I(mass=2.0), R(damping=100.0)
-    whole.wall >> whole.shear >> whole.v
-    whole.shear >> whole.spring
-    whole.tap.right, whole.tap.u = Port(), One()
-    whole.tap.u >> whole.tap.right
-    whole.v >> [whole.mass, whole.damper, whole.tap.u]
-    whole.specimen.left, whole.specimen.w = Port(), One()
-    whole.specimen.left >> whole.specimen.w
-    whole.specimen.spring, whole.specimen.damper = C(stiffness=4e3), R(damping=20.0)
-    whole.specimen.w >> [whole.specimen.spring, whole.specimen.damper]
-    whole.tap.right >> whole.specimen.left
-    numerical, physical = whole.cut("tap.right >> specimen.left")
+    parts = {"spring": C(stiffness=4e3), "damper": R(damping=20.0)}
+    numerical, physical = halves("held", parts, stiffness=-negative, damping=100.0)
     actuator = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
     test = HybridTest(
         numerical,
@@ -247,26 +230,7 @@ def test_a_specimen_that_holds_the_numerical_half_has_a_least_gain(negative):
 @pytest.mark.parametrize("scheme", [RK4(), Exact()], ids=["RK4", "Exact"])
 def test_a_border_of_the_specimen_does_not_depend_on_how_the_rig_is_integrated(scheme):
     """The exact step is computed when the test is built: another stiffness needs another one."""
-    whole = Model("pair")
-    whole.wall, whole.shear, whole.v, whole.tap, whole.specimen = (
-        Sf("v_wall"),
-        Zero(),
-        One(),
-        Model(),
-        Model(),
-    )
-    whole.spring, whole.mass, whole.damper = C(stiffness=5e3), I(mass=2.0), R(damping=12.0)
-    whole.wall >> whole.shear >> whole.v
-    whole.shear >> whole.spring
-    whole.tap.right, whole.tap.u = Port(), One()
-    whole.tap.u >> whole.tap.right
-    whole.v >> [whole.mass, whole.damper, whole.tap.u]
-    whole.specimen.left, whole.specimen.w = Port(), One()
-    whole.specimen.left >> whole.specimen.w
-    whole.specimen.spring, whole.specimen.mass = C(stiffness=600.0), I(mass=0.2)
-    whole.specimen.w >> [whole.specimen.spring, whole.specimen.mass]
-    whole.tap.right >> whole.specimen.left
-    numerical, physical = whole.cut("tap.right >> specimen.left")
+    numerical, physical = halves("pair", {"spring": C(stiffness=600.0), "mass": I(mass=0.2)})
     test = HybridTest(
         numerical,
         rig=Emulated(physical, MassSpringDamper(m=2, c=150, k=15e3, drive="position"), integrator=scheme),

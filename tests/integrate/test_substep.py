@@ -14,8 +14,6 @@ from bondloop.program.expr import Const, Var
 from bondloop.program.one_step import one_step
 from bondloop.program.tick import Channel, Tick, Update
 
-RNG = np.random.default_rng(5)
-
 
 def tick_with(scheme, M, C, K, period, *, interface, spring, load=None, start=1e-3):
     """Return a tick whose specimen is a spring at once: F = -spring * (displacement that the command means).

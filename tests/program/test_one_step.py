@@ -1,7 +1,14 @@
 """The one-step matrix of a tick against differences of the tick itself."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))  # for small_pair.py
+
+from small_pair import halves
 
 from bondloop.compile import Runner
 from bondloop.errors import SolveError
@@ -192,33 +199,15 @@ def compare_at(test, ticks, rel=2e-5):
 
 
 def nonlinear_test(spring=None, friction=None, controller=None, **options):
-    from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
+    from bondloop.bondgraph import C, R
     from bondloop.control import Direct
     from bondloop.hybrid import HybridTest
     from bondloop.program.signals import Sine
     from bondloop.rigs import Emulated
     from bondloop.transfer import MassSpringDamper
 
-    whole = Model("curved")
-    whole.wall, whole.shear, whole.v, whole.tap, whole.specimen = (
-        Sf("v_wall"),
-        Zero(),
-        One(),
-        Model(),
-        Model(),
-    )
-    whole.spring, whole.mass, whole.damper = C(stiffness=5e3), I(mass=2.0), R(damping=40.0)
-    whole.wall >> whole.shear >> whole.v
-    whole.shear >> whole.spring
-    whole.tap.right, whole.tap.u = Port(), One()
-    whole.tap.u >> whole.tap.right
-    whole.v >> [whole.mass, whole.damper, whole.tap.u]
-    whole.specimen.left, whole.specimen.w = Port(), One()
-    whole.specimen.left >> whole.specimen.w
-    whole.specimen.element = [spring or C(stiffness=1e3), friction or R(damping=5.0)]
-    whole.specimen.w >> whole.specimen.element
-    whole.tap.right >> whole.specimen.left
-    numerical, physical = whole.cut("tap.right >> specimen.left")
+    parts = {"element": [spring or C(stiffness=1e3), friction or R(damping=5.0)]}
+    numerical, physical = halves("curved", parts, damping=40.0)
     rig = {k: options.pop(k) for k in ("sensors", "drive", "latency", "substeps") if k in options}
     return HybridTest(
         numerical,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bondloop.compile.bands import LONG
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.expressions import CText
-from bondloop.compile.plan import LOOP_TOLERANCE, STEP_TOLERANCE, Plan, unrolled
+from bondloop.compile.plan import LOOP_TOLERANCE, Plan, unrolled
+from bondloop.program.evaluator import STEP_TOLERANCE
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Update

@@ -38,9 +38,6 @@ and a loop whose last Newton step left more than `LOOP_TOLERANCE`."""
 LOOP_TOLERANCE = 1e-8
 """Largest relative disagreement in a nonlinear loop after its last Newton step."""
 
-STEP_TOLERANCE = 1e-15
-"""A Newton step that changes every unknown by less than this, relatively, is the last one."""
-
 TINY_PRODUCT = 48
 """Most entries of a matrix that are written out one by one."""
 

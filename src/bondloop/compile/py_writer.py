@@ -15,7 +15,6 @@ from bondloop.compile.plan import (
     BEYOND,
     LOOP_TOLERANCE,
     NOT_A_NUMBER,
-    STEP_TOLERANCE,
     UNCONVERGED,
     Plan,
     dotted,
@@ -23,6 +22,7 @@ from bondloop.compile.plan import (
     unrolled,
 )
 from bondloop.compile.py_helpers import scope
+from bondloop.program.evaluator import STEP_TOLERANCE
 from bondloop.program.expr import Const, Var
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update

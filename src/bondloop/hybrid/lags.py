@@ -66,8 +66,8 @@ class Lag:
     def __str__(self) -> str:
         return (
             f"interface {self.interface + 1}: a lag of {_clean(1e3 * self.seconds):.3g} ms on a stiffness of "
-            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping "
-            f"at {self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
+            f"{self.stiffness:.4g} N/m acts as {_clean(self.damping):.3g} Ns/m of damping at "
+            f"{self.frequency:.3g} Hz, against {self.structure:.3g} Ns/m in the numerical half"
         )
 
 

@@ -23,7 +23,6 @@ __all__ = ["CHUNK", "LATER", "Rehearsal", "trip"]
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
 
-
 LATER = 40
 """A repetition leaves out the first part of the excitation, one in so many."""
 

@@ -11,12 +11,12 @@ from bondloop.program.pycode import to_python
 from bondloop.program.schedule import Assign, Loop, Statement
 from bondloop.program.solving import SingularError, solve_small
 
-__all__ = ["evaluator", "newton", "singular_loop"]
+__all__ = ["STEP_TOLERANCE", "evaluator", "newton", "singular_loop"]
 
 LOOP_TOLERANCE = 1e-6
 """Largest last Newton step, relative to the tear: the step after it would be its square."""
 STEP_TOLERANCE = 1e-15
-"""Newton step, relative to the tear, after which nothing changes any more."""
+"""A Newton step that changes every tear by less than this, relatively, is the last one; in the tick too."""
 ROUNDING = 1e-14
 """Disagreement between a tear and its definition, relative to the terms that are summed, that is rounding."""
 

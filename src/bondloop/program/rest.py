@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.system import System
 
-__all__ = ["Rest"]
+__all__ = ["CLOSE", "Rest"]
 
 CLOSE = 1e-9
 """Rates against the terms that they are made of, at which nothing changes."""
@@ -74,8 +74,13 @@ class Rest:
 
     def slopes(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return d(dx/dt)/dx."""
+        return self._linearised(x)[0]
+
+    def _linearised(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return d(dx/dt)/dx, and the size of what the inputs add to each rate."""
         local = self.system.linearise(x, self._u, self.given)
-        return np.asarray(factorised(local.E)(local.A), dtype=float)
+        solve = factorised(local.E)
+        return solve(local.A), np.abs(solve(local.B)) @ np.abs(self._u)
 
     # ------------------------------------------------------------------ the answer
 
@@ -115,9 +120,9 @@ class Rest:
         try:
             f = self.rates(x)
             for _ in range(60):
-                A = self.slopes(x)
+                A, terms = self._linearised(x)
                 self.scale = np.maximum(self.scale, np.abs(x))
-                tolerance = CLOSE * (np.abs(A) @ self.scale + self._terms(x))
+                tolerance = CLOSE * (np.abs(A) @ self.scale + terms)
                 miss = L.T @ (x - held)
                 step = -solved(np.vstack([A, L.T]), np.concatenate([f, miss]))
                 if np.all(np.abs(f) <= 1e-3 * tolerance) and np.all(np.abs(step) <= 1e-12 * self.scale):
@@ -132,11 +137,6 @@ class Rest:
             return x if np.all(np.abs(f) <= tolerance) else None
         except (SolveError, ArithmeticError, ValueError):
             return None
-
-    def _terms(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the size of what the inputs add to each rate."""
-        local = self.system.linearise(x, self._u, self.given)
-        return np.asarray(np.abs(factorised(local.E)(local.B)) @ np.abs(self._u), dtype=float)
 
     # ------------------------------------------------------------------ the motion
 

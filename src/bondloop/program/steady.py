@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.null_space import left_null, null, solved
+from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ __all__ = ["steady_state"]
 
 DENSE = 300
 """States from which a sparse solve is tried first."""
-
-CLOSE = 1e-9
-"""Rates against the terms that they are made of, at which nothing changes."""
 
 CHAIN = 4
 """Longest chain of integrators that is looked for."""
@@ -59,8 +57,6 @@ def steady_state(
     SolveError
         Where nothing comes to rest, or where it cannot be known at which of several steady states it does.
     """
-    from bondloop.program.rest import Rest
-
     x0 = system.initial(initial)
     if not len(x0):
         return {}
