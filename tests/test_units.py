@@ -59,3 +59,23 @@ def test_what_a_slash_divides_must_be_plain():
 def test_a_misspelt_unit_is_suggested():
     with pytest.raises(InputError, match=r"unknown unit 'ohms'; did you mean .*ohm"):
         quantity("3 ohms")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("150 mm", "m", 0.15), ("2", "N", 2.0), ("3 kg m/s2", "N", 3.0), ("1 J/m", "N", 1.0),
+        ("2 V A", "W", 2.0), ("4 N/A/m", "T", 4.0), ("1 C/V", "F", 1.0), ("5 Ohm s", "H", 5.0),
+    ],
+)  # fmt: skip
+def test_a_quantity_of_the_right_kind(text, unit, value):
+    # Identities of the SI: J = N m, W = V A, T = N/(A m), F = C/V, H = Ohm s.
+    assert quantity(text, unit) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("100 N", "m"), ("3 mm", "N"), ("1 m/s2", "m/s"), ("1 rpm", "m/s"), ("2 kg", "s")]
+)
+def test_a_quantity_of_the_wrong_kind_is_refused(text, unit):
+    with pytest.raises(InputError, match=rf"expected a quantity in {unit}.*found '{text}'"):
+        quantity(text, unit)

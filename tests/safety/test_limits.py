@@ -21,3 +21,12 @@ def test_a_limit_must_be_positive(value):
 def test_a_text_that_is_no_quantity_is_refused():
     with pytest.raises(InputError, match="furlong"):
         Limits(displacement="3 furlong")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("displacement", "100 N"), ("velocity", "3 mm"), ("force", "3 mm"), ("tracking_error", "1 m/s")],
+)
+def test_a_limit_knows_what_it_measures(name, text):
+    with pytest.raises(InputError, match=rf"limits\.{name}: expected a quantity in .*found '{text}'"):
+        Limits(**{name: text})
