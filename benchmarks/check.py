@@ -1,11 +1,12 @@
 """Does the check tell the truth? Drawn tests are checked, then run and judged. Prints tables in Markdown.
 
 Run: python benchmarks/check.py (--cases 20000, two hours on two cores; --first SEED; --minutes N;
---without-papers)
+--keep FILE, to go on another time; --without-papers)
 """
 
 import argparse
 import contextlib
+import json
 import multiprocessing
 import os
 import shutil
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,13 @@ def papers_table() -> list[str]:
     return lines
 
 
+def kept(file: Path | None) -> list[Case]:
+    """Return the cases that an earlier run kept."""
+    if file is None or not file.exists():
+        return []
+    return [Case(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
 def main() -> None:
     """Print the tables, and write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,14 +203,19 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, default=Path("out/check.md"))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="report what is done by then")
+    parser.add_argument("--keep", type=Path, help="a line a case; cases that stand there are not run again")
     parser.add_argument("--without-papers", action="store_true")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.cases)
-    cases: list[Case] = []
+    cases = [case for case in kept(given.keep) if case.seed in seeds]
+    left = sorted(set(seeds) - {case.seed for case in cases})
     began = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(given.processes, maxtasksperchild=HABIT) as pool:
-        for case in pool.imap_unordered(judged, seeds):
+        for case in pool.imap_unordered(judged, left):
             cases.append(case)
+            if given.keep is not None:
+                with given.keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(asdict(case)) + "\n")
             if sys.stderr.isatty():
                 print(f"\r{len(cases)} of {given.cases}", end="", file=sys.stderr)
             if time.perf_counter() - began > 60 * given.minutes:
