@@ -15,8 +15,7 @@ from bondloop.hybrid.free_motion import AfterRun, repeated, sensible_knock
 from bondloop.hybrid.judging import judged
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
-from bondloop.hybrid.loop_curves import Curves, curves_of
-from bondloop.hybrid.margins import Margins, margins
+from bondloop.hybrid.margins import Margins, Place, margins
 from bondloop.hybrid.regimes import Regime, regimes
 from bondloop.hybrid.rehearsal import Rehearsal
 from bondloop.hybrid.remedy import Change, smallest_change
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid.finding import Level
     from bondloop.hybrid.lags import Lag
+    from bondloop.hybrid.loop_curves import Curves
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
 
@@ -89,6 +89,8 @@ class Check:
     poles, lags, own
         Poles of the loop without sampling in rad/s, the effect of each transfer system's lag, and unstable
         poles that the structure has in one piece: they explain. Empty where they do not apply.
+    unbounded
+        Whether the structure is linear, so that nothing in it bounds what its unstable poles do.
     change
         The smallest change that was tried and makes the test pass; None where none is needed or was found.
     inverts
@@ -109,6 +111,7 @@ class Check:
     poles: tuple[complex, ...] = ()
     lags: tuple[Lag, ...] = ()
     own: tuple[complex, ...] = ()
+    unbounded: bool = False
     change: Change | None = None
     notes: tuple[str, ...] = ()
     inverts: bool = False
@@ -208,10 +211,15 @@ def _unbuilt(test: HybridTest, why: str) -> Check:
 
 
 def length(test: HybridTest) -> float:
-    """Return the length of a test whose run is not said: as long as its excitation, or 10 s without end."""
-    ends = [s.duration for s in test.excitation.values()]
-    longest = max(ends, default=math.inf)
-    return max(longest, 100 * test.period) if 0 < longest < math.inf else LENGTH
+    """Return the length of a test whose run is not said: as long as its excitation.
+
+    Where that has no end, 10 s more than until it only goes on as it is.
+    """
+    signals = test.excitation.values()
+    longest = max((s.duration for s in signals), default=math.inf)
+    if 0 < longest < math.inf:
+        return max(longest, 100 * test.period)
+    return max([0.0, *(s.last_event for s in signals)]) + LENGTH
 
 
 def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
@@ -236,7 +244,7 @@ def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
     )
     so_far = _explained(_rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
-    so_far = replace(so_far, findings=judged(so_far, closed, seconds))
+    so_far = replace(so_far, findings=(*_unsafe(test), *judged(so_far, closed, seconds)))
     small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
     if not so_far.passed and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds))
@@ -244,19 +252,21 @@ def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
 
 
 def _measured(so_far: Check, loop: RunningLoop) -> Check:
-    """Add responses and margins, of the least stable regime where the loop is not linear."""
+    """Add responses and margins.
+
+    Of a loop that is not linear, those of its most delicate regime: of one that is unstable, or else of the
+    one that stands the least error of an actuator. The slowest to come to rest may be far from any border.
+    """
     if so_far.step is None:
         return so_far
-    step, point, where = so_far.step, None, ""
-    if so_far.regimes and so_far.regimes[0].step.growth > step.growth + 1e-3 * abs(step.growth):
-        worst = so_far.regimes[0]
-        step, point, where = worst.step, worst.point, worst.words or f"as at t = {worst.time:.3g} s"
-    elif so_far.regimes:
-        where = "as it starts"
-    curves = curves_of(loop, step)
-    if not step.stable:
-        return replace(so_far, curves=curves)
-    return replace(so_far, curves=curves, margins=margins(loop, step, curves, point, where))
+    places = [Place(loop, so_far.step, where="as it starts" if so_far.regimes else "")]
+    places += [Place(loop, r.step, r.point, r.words or f"as at t = {r.time:.3g} s") for r in so_far.regimes]
+    loose = [p for p in places if not p.step.stable]
+    if loose:
+        worst = max(loose, key=lambda p: p.step.growth)
+        return replace(so_far, curves=worst.curves)
+    delicate = min(places, key=lambda p: p.model_error.value)
+    return replace(so_far, curves=delicate.curves, margins=margins(delicate))
 
 
 def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: float) -> Check:
@@ -306,22 +316,22 @@ def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, reh
 def _explained(so_far: Check, test: HybridTest) -> Check:
     """Add poles without sampling, lags, and what the structure itself does: where they can be had."""
     controller, small = test.controller, len(test.tick.states) <= LARGE
-    own: tuple[complex, ...] = ()
     try:
         if small and not all(s.stable for s in so_far.steps):
-            own = tuple(unstable(structure(test).poles()))
+            whole, linear = structure(test)
+            so_far = replace(so_far, own=tuple(unstable(whole.poles())), unbounded=linear)
         sampled = controller.sampled or controller.adapts or test.design.channels
         if sampled or not test.feedback or not small:
-            return replace(so_far, own=own)
+            return so_far
         poles = tuple(complex(p) for p in closed_loop(test).poles())
         moving = away_from_origin(poles)
         swinging = [
             p for p in moving if abs(p.imag) > abs(p.real)
         ]  # not the slow pole of an actuator's integral
         worst = max(swinging or moving, key=lambda s: s.real)
-        return replace(so_far, own=own, poles=poles, lags=lags(test, test.transfers, worst))
+        return replace(so_far, poles=poles, lags=lags(test, test.transfers, worst))
     except BondloopError:
-        return replace(so_far, own=own)
+        return so_far
 
 
 def _assumptions(test: HybridTest) -> Assumptions | None:
@@ -330,6 +340,18 @@ def _assumptions(test: HybridTest) -> Assumptions | None:
         return check_assumptions(test.numerical, test.rig.physical, test.transfers)
     except BondloopError:
         return None  # an actuator of a form that the method does not speak of
+
+
+def _unsafe(test: HybridTest) -> list[Finding]:
+    """Refuse an interlock whose safe position is no safe position."""
+    limit = getattr(test.limits, "displacement", None)
+    if test.interlock is None or limit is None or abs(test.interlock.safe_position) <= limit:
+        return []
+    text = (
+        f"the interlock would bring the rig to {test.interlock.safe_position:g} m, beyond the limit of "
+        f"{limit:g} m: choose a safe_position within the limits"
+    )
+    return [Finding("stop", text, "the safe position is beyond the limits")]
 
 
 def _still_sensors(test: HybridTest) -> list[str]:

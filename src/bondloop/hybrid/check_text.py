@@ -65,6 +65,8 @@ def _step(check: Check) -> list[str]:
         f"{abs(step.growth):.3g} 1/s"
     )
     verdict = "stable" if step.stable else "UNSTABLE"
+    if step.stable and step.spectrum.outside is None:
+        verdict = "stable as far as its eigenvalues are known"
     where = "" if step.linear else " where it starts"
     words = (
         f"As it will run, sampled every {1e3 * step.period:.3g} ms, it is {verdict}{where}: spectral radius "

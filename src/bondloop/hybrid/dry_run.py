@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, trip
 from bondloop.hybrid.run import why_stopped
 from bondloop.hybrid.sensor_range import at_an_end, span
+from bondloop.hybrid.structure_findings import counterpart
 from bondloop.hybrid.wiring import DIVERGED
 from bondloop.rigs.rig_tick import indexed
 
@@ -57,6 +58,11 @@ class DryRun:
         Length of each part, in s.
     error
         Rms of desired less actual displacement over rms of desired, each less its mean, for each interface.
+    sensed
+        By name of a measured force, the rms of what it differs from the force by, over that of the force.
+    off_reference
+        By name of what the test's reference says better, the rms of the difference over that of the
+        reference, with or without their means, whichever is more; empty where the test has no reference.
     saturated
         By name of a sensor's channel, the share of samples at an end of its range.
     disturbances
@@ -82,6 +88,8 @@ class DryRun:
     windows: NDArray[np.float64]
     window: float
     error: tuple[float, ...]
+    sensed: Mapping[str, float] = field(default_factory=dict)
+    off_reference: Mapping[str, float] = field(default_factory=dict)
     saturated: Mapping[str, float] = field(default_factory=dict)
     disturbances: tuple[Disturbance, ...] = ()
     points: tuple[Point, ...] = ()
@@ -145,9 +153,13 @@ def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[Dry
         bounds=log.bounds,
         windows=log.windows,
         window=log.length * test.period,
-        error=log.error(),
+        error=tuple(log.errors(log.motions)),
+        sensed=dict(zip([name for _, name in log.sensors], log.errors(log.sensors), strict=True)),
+        off_reference=dict(
+            zip([name for _, name in log.references], log.errors(log.references, with_mean=True), strict=True)
+        ),
         saturated=log.saturated(),
-        points=_points(rehearsal, log.instants(instants)) if instants and result.finished else (),
+        points=_points(rehearsal, log.instants(instants)) if instants else (),
         tripped=log.tripped,
         backend=rehearsal.runner.backend,
     )
@@ -161,13 +173,20 @@ class _Log:
         self.steps = steps
         self.length = window_length(steps)
         count = test.wiring.count_of_interfaces
-        self.desired, self.actual = (indexed(f"{word}.displacement", count) for word in ("desired", "actual"))
+        names = ("desired.displacement", "actual.displacement", "force", "measured.force")
+        desired, actual, force, measured = (indexed(name, count) for name in names)
+        units = {c.name: c.unit for c in test.tick.channels}
         self.velocity = indexed("actual.velocity", count)
+        # What should be, and what is; in the order in which their sums are kept.
+        self.motions = list(zip(desired, actual, strict=True))
+        self.sensors = [p for p in zip(force, measured, strict=True) if p[0] in units and p[1] in units]
+        self.references = [(n, ours) for n in units if (ours := counterpart(units, n)) is not None]
+        self._pairs = [*self.motions, *self.sensors, *self.references]
         self.peaks: dict[str, float] = {}
         self.bounds = limits_of(test)
         self.windows = np.zeros((WINDOWS, count))
         self.tripped: tuple[float, float] | None = None
-        self._sums = np.zeros((count, 5))
+        self._sums = {pair: np.zeros(5) for pair in self._pairs}
         self._samples = 0
         self._extremes: dict[tuple[str, str], tuple[float, int]] = {}
         self._spans = _sensor_spans(test)
@@ -193,16 +212,13 @@ class _Log:
         switch = channels.get("switch.displacement")
         coupled = slice(None) if switch is None else switch >= 1
         window = np.minimum((first + np.arange(n)) // self.length, WINDOWS - 1)
-        for i, (want, have) in enumerate(zip(self.desired, self.actual, strict=True)):
-            d, a = channels[want], channels[have]
+        for pair in self._pairs:
+            d, a = (channels[name][coupled] for name in pair)
+            e = d - a
+            self._sums[pair] += [len(d), d.sum(), (d * d).sum(), e.sum(), (e * e).sum()]
+        for i, (_, have) in enumerate(self.motions):
+            a = channels[have]
             np.maximum.at(self.windows[:, i], window, np.abs(a))
-            self._sums[i] += [
-                len(d[coupled]),
-                d[coupled].sum(),
-                (d[coupled] ** 2).sum(),
-                (d - a)[coupled].sum(),
-                ((d - a)[coupled] ** 2).sum(),
-            ]
             speed = np.abs(channels[self.velocity[i]])
             self._note("fast", first, speed, self.velocity[i])
             self._note("far", first, np.abs(a - a.mean()), have)
@@ -218,9 +234,24 @@ class _Log:
         if best is None or values[k] > best[0]:
             self._extremes[word, name] = float(values[k]), first + k
 
-    def error(self) -> tuple[float, ...]:
-        """Rms error over rms motion, both without their means, while the rig was to follow."""
-        return relative_error(self._sums[:, 1:].T / np.maximum(self._sums[:, 0], 1), FLOOR)
+    def errors(self, pairs: list[tuple[str, str]], *, with_mean: bool = False) -> list[float]:
+        """Rms error over rms of what should be, both without their means, while the rig was to follow.
+
+        Parameters
+        ----------
+        pairs
+            Of `motions`, `sensors` or `references`.
+        with_mean
+            Whether the error with the means counts too; the larger of both, then.
+        """
+        if not pairs:
+            return []
+        sums = np.array([self._sums[pair] for pair in pairs])
+        means = sums[:, 1:].T / np.maximum(sums[:, 0], 1)
+        errors = [relative_error(means, FLOOR)]
+        if with_mean:
+            errors.append(relative_error(means * [[0], [1], [0], [1]], FLOOR))
+        return [max(both) for both in zip(*errors, strict=True)]
 
     def saturated(self) -> dict[str, float]:
         """Share of samples at an end of a sensor's range."""

@@ -10,6 +10,7 @@ from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.dry_run import DryRun
     from bondloop.hybrid.finding import Level
     from bondloop.hybrid.margins import Margins
     from bondloop.hybrid.test import HybridTest
@@ -77,11 +78,10 @@ def _method(check: Check, test: HybridTest) -> list[Finding]:
 
 def _length(test: HybridTest, seconds: float) -> list[Finding]:
     """Say so where the check is for less than the whole excitation."""
-    ends = [s.duration for s in test.excitation.values() if s.duration < float("inf")]
-    longest = max(ends, default=0.0)
-    if longest <= 1.01 * seconds:
+    last = max((s.last_event for s in test.excitation.values()), default=0.0)
+    if last <= 1.01 * seconds:
         return []
-    text = f"the check is for {seconds:g} s of an excitation of {longest:g} s"
+    text = f"the check is for {seconds:g} s, and there is news in the excitation until {last:g} s"
     return [Finding("care", text, text)]
 
 
@@ -122,6 +122,27 @@ def _dry(check: Check, test: HybridTest) -> list[Finding]:
             )
             doubt = ", the result could not be trusted" if error > LOST else ""
             findings.append(Finding("care", words, f"tracking error of {size}{doubt}"))
+    return findings + (_untrue(ran) if ran.completed else [])
+
+
+def _untrue(ran: DryRun) -> list[Finding]:
+    """Say where the dry run is not of the structure that is meant, by its reference or by a wrong sensor."""
+    findings = []
+    for name, error in ran.sensed.items():
+        if error > LOST:
+            words = (
+                f"'{name}' differs from the force by {percent(error)} (rms) in the dry run: whatever the "
+                "specimen does, the numerical half hardly feels it; see to its sensor's gain and filter"
+            )
+            findings.append(Finding("care", words, f"{name} does not show the force"))
+    worst = max(ran.off_reference, key=lambda name: ran.off_reference[name], default=None)
+    if worst is not None and ran.off_reference[worst] > OFF:
+        size = percent(ran.off_reference[worst])
+        words = (
+            f"in the dry run '{worst}' is {size} (rms) off the test's own reference, the complete structure; "
+            "stable or not, this loop tests another one"
+        )
+        findings.append(Finding("care", words, f"{size} off the reference"))
     return findings
 
 
@@ -133,6 +154,10 @@ def _near(check: Check, test: HybridTest) -> list[Finding]:
     m = check.margins
     if m is None or check.step is None:
         return []
+    if m.delay is None and test.feedback:
+        return [
+            Finding("care", f"how far it is from the border is not known: {m.left_out}", "unknown margins")
+        ]
     findings = []
     d = m.delay
     if d is not None and d.found and d.value < max(SAMPLES * test.period, DELAY):
@@ -148,7 +173,8 @@ def _near(check: Check, test: HybridTest) -> list[Finding]:
                 f"{'large' if factor.value > 1 else 'small'} would make the loop unstable at "
                 f"{factor.frequency:.3g} Hz"
             )
-            findings.append(Finding("care", text, f"gain margin of {factor.value:.3g}"))
+            which = "gain margin" if factor.value > 1 else "least gain"
+            findings.append(Finding("care", text, f"{which} of {factor.value:.3g}"))
     if m.model_error is not None and m.model_error.found and m.model_error.value < MODEL:
         text = (
             f"an actuator that answers {100 * m.model_error.value:.2g} % differently at "

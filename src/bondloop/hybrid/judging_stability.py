@@ -200,6 +200,9 @@ def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
     """Say where a loop is unstable that is held all the same."""
     step = check.step
     loose = [r for r in check.regimes if not r.step.stable]
+    if check.own and check.unbounded:
+        assert step is not None
+        return [Finding("stop", _unstable(check, test, step), "the structure itself is unstable")]
     if check.own:
         text = (
             "the structure itself is unstable at rest: a mode grows at "

@@ -97,13 +97,12 @@ def closed_loop(test: HybridTest) -> StateSpace:
     return whole.linearise(whole.initial())
 
 
-def structure(test: HybridTest) -> StateSpace:
-    """Return the two halves joined without any transfer system, linearised at the initial state."""
+def structure(test: HybridTest) -> tuple[StateSpace, bool]:
+    """Return the two halves in one piece, linearised where they start, and whether they are linear anyway."""
     whole = rejoin(test.numerical, test.rig.physical).compile()
     renamed = {re.sub(r"^rig\.specimen\.", "physical.", path): v for path, v in test.overrides.items()}
-    return whole.linearise(
-        whole.initial(), values={k: v for k, v in renamed.items() if k in whole.parameters}
-    )
+    values = {k: v for k, v in renamed.items() if k in whole.parameters}
+    return whole.linearise(whole.initial(), values=values), whole.is_linear
 
 
 def lags(test: HybridTest, transfers: list[Transfer], worst: complex) -> tuple[Lag, ...]:

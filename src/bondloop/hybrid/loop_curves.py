@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ class Curves:
     loci
         The loop cut open at the commands, its eigenvalues, as many as interfaces: it is unstable where they
         encircle 1.
+    force_loci
+        The same, cut open at the measured forces; they differ where a controller uses measured motion too.
     complementary
         Size of what a disturbance of the commands adds to itself on its way round the loop.
     tracking
@@ -38,6 +41,7 @@ class Curves:
 
     frequency: NDArray[np.float64]
     loci: NDArray[np.complex128]
+    force_loci: NDArray[np.complex128]
     complementary: NDArray[np.float64]
     tracking: NDArray[np.complex128]
 
@@ -54,19 +58,21 @@ def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
     try:
         with np.errstate(all="ignore"):
             response = step.response(f)
-            sensitivity = _sensitivity(loop, step, response)
+            sensitivity = _sensitivity(loop.commands, step, response)
+            forces = _loci(_sensitivity(loop.forces, step, response))
             size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
-            return Curves(f, _loci(sensitivity), np.asarray(size), _tracking(loop, step, response, f))
+            tracking = _tracking(loop, step, response, f)
+            return Curves(f, _loci(sensitivity), forces, np.asarray(size), tracking)
     except (np.linalg.LinAlgError, RuntimeError):  # a loop that grows out of all bounds in one sample
         return None
 
 
 def _sensitivity(
-    loop: RunningLoop, step: OneStep, response: NDArray[np.complex128]
+    cut: Sequence[str], step: OneStep, response: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
-    """Return S, what becomes of a disturbance of the commands, shape (frequencies, commands, commands)."""
-    rows = [step.outputs.index(c) for c in loop.commands]
-    columns = [step.probes.index(c) for c in loop.commands]
+    """Return S, what becomes of a disturbance of some signals, shape (frequencies, signals, signals)."""
+    rows = [step.outputs.index(c) for c in cut]
+    columns = [step.probes.index(c) for c in cut]
     return np.asarray(response[:, rows][:, :, columns])
 
 
@@ -76,9 +82,9 @@ def _loci(sensitivity: NDArray[np.complex128]) -> NDArray[np.complex128]:
     return np.linalg.eigvals(opened).astype(complex)
 
 
-def loci_at(loop: RunningLoop, step: OneStep, frequencies: ArrayLike) -> NDArray[np.complex128]:
-    """Return the eigenvalues of the open loop at frequencies in Hz, a row for each."""
-    return _loci(_sensitivity(loop, step, step.response(frequencies)))
+def loci_at(cut: Sequence[str], step: OneStep, frequencies: ArrayLike) -> NDArray[np.complex128]:
+    """Return the eigenvalues of the loop, cut open at some signals, at frequencies in Hz, a row for each."""
+    return _loci(_sensitivity(cut, step, step.response(frequencies)))
 
 
 def _grid(step: OneStep) -> NDArray[np.float64]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import BondloopError
-from bondloop.hybrid.loop_curves import loci_at
+from bondloop.hybrid.loop_curves import curves_of, loci_at
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.integrate import RK4, ForwardEuler
+from bondloop.program.tick import statements
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.hybrid.loop_curves import Curves
     from bondloop.program.one_step import OneStep, Point
 
-__all__ = ["FOLLOWED", "Border", "Margins", "margins"]
+__all__ = ["FOLLOWED", "Border", "Margins", "Place", "margins"]
 
 FOLLOWED = 0.05
 """Relative error up to which a motion counts as followed."""
@@ -42,7 +46,14 @@ LONGEST = 2.0
 """Seconds of extra delay beyond which none is looked for."""
 
 MANY = 160
-"""States (with places in delay lines) beyond which margins are left out: they need dozens of spectra."""
+"""States (with places in delay lines) beyond which margins are read off the response: dozens of spectra would
+take too long."""
+
+LONG = 5000
+"""Statements of a tick, times substeps of the rig, from which the same is done: a try differentiates all."""
+
+REAL = 1e-3
+"""Imaginary over real part from which the loop's slowest response counts as real."""
 
 PRECISION = 4e-3
 """Relative precision of a border."""
@@ -90,9 +101,9 @@ class Margins:
     followed
         For each interface the frequency in Hz up to which the motion is followed to 5 %.
     where
-        For a loop that is not linear, the regime that they are about: the least stable.
+        For a loop that is not linear, the regime that they are about: the most delicate.
     left_out
-        Why some are missing, in words; empty where none are.
+        Which are missing or only estimated, and why, in words; empty where none are.
     """
 
     delay: Border | None = None
@@ -113,47 +124,77 @@ class Margins:
         return math.log10(1e3 * self.delay.value) if self.delay.found and self.delay.value > 0 else math.inf
 
 
-def margins(
-    loop: RunningLoop, step: OneStep, curves: Curves | None, point: Point | None = None, where: str = ""
-) -> Margins:
-    """Return the margins of a stable loop.
+@dataclass(frozen=True)
+class Place:
+    """Where in a run margins are taken.
 
-    Parameters
+    Attributes
     ----------
     loop, step
         The loop, and one step of it, which must be stable.
-    curves
-        The step's responses, as of `curves_of`.
-    point, where
-        The point of a run at which the step was taken, and the regime in words; none for the start.
+    point
+        The point of a run at which the step was taken; none for the start.
+    where
+        The regime in words, of a loop that is not linear.
     """
+
+    loop: RunningLoop
+    step: OneStep
+    point: Point | None = None
+    where: str = ""
+
+    @cached_property
+    def curves(self) -> Curves | None:
+        """The step's responses."""
+        return curves_of(self.loop, self.step)
+
+    @cached_property
+    def model_error(self) -> Border:
+        """The smallest relative change of the actuators' response that makes the loop unstable.
+
+        A change of the response by a factor 1 + D, of any phase, does it where |D| = 1/|S - 1|, with S what
+        becomes of a disturbance of the commands: the small-gain theorem, which is sharp.
+        """
+        if self.curves is None:
+            return NOWHERE
+        worst = int(np.argmax(self.curves.complementary))
+        size = float(self.curves.complementary[worst])
+        return Border(1 / size, float(self.curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE
+
+
+def margins(place: Place) -> Margins:
+    """Return the margins of a stable loop."""
+    loop, step, curves = place.loop, place.step, place.curves
     if curves is None:
         return Margins(
             left_out="margins need coupling='sampled': a continuous coupling has no commands to delay"
         )
-    places = len(step.states) + step.step.places
-    followed = _followed(curves)
+    known = Margins(followed=_followed(curves), where=place.where)
     if not loop.closed:
-        return Margins(followed=followed)
-    if places > MANY:
+        return known
+    known = replace(known, model_error=place.model_error)
+    places, length = len(step.states) + step.step.places, loop.test.rig.substeps * statements(loop.tick.steps)
+    if places > MANY or length > LONG:
         words = (
-            f"with {places:,} states the margins are left out; they take dozens of eigenvalue computations"
+            f"with {places:,} states in {length:,} statements these are read off the response at "
+            f"{len(curves.frequency)} frequencies; how much stiffer or lighter a specimen may be is left out"
         )
-        return Margins(followed=followed, left_out=words)
+        gain, least_gain = _gains(place, curves)
+        return replace(
+            known, delay=_crossing(place, curves), gain=gain, least_gain=least_gain, left_out=words
+        )
 
     def gained(factor: float) -> OneStep:
         # The output holds the probe already: f = raw + u, and u = (1 - 1/k) f makes f = k raw.
         return step.fed_back(loop.forces, loop.forces, 1.0 - 1.0 / factor)
 
-    return Margins(
-        delay=_delay(loop, step, curves, point),
+    return replace(
+        known,
+        delay=_delay(place, curves),
         gain=border(gained, FACTORS),
         least_gain=border(gained, [1 / k for k in FACTORS]),
-        stiffer=_scaled(loop, "stiffness", COARSELY, point),
-        lighter=_scaled(loop, "mass", [1 / k for k in COARSELY], point),
-        model_error=_model_error(curves),
-        followed=followed,
-        where=where,
+        stiffer=_scaled(loop, "stiffness", COARSELY, place.point),
+        lighter=_scaled(loop, "mass", [1 / k for k in COARSELY], place.point),
     )
 
 
@@ -220,14 +261,14 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point
 # -------------------------------------------------------------------- delay
 
 
-def _delay(loop: RunningLoop, step: OneStep, curves: Curves, point: Point | None) -> Border:
+def _delay(place: Place, curves: Curves) -> Border:
     """Return the critical extra delay of the commands: estimated on the response, settled on the tick.
 
-    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and wt is
-    its angle. On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick
-    whose rig is late by that much, and where the two differ the tick is right.
+    On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick whose rig is
+    late by that much, and where the two differ the tick is right.
     """
-    estimate = _crossing(loop, step, curves)
+    loop, step, point = place.loop, place.step, place.point
+    estimate = _crossing(place, curves)
     if not estimate.found or estimate.value > SHORT * step.period:
         return estimate  # over many samples it does not matter how a part of one is made
 
@@ -249,38 +290,84 @@ def _delay(loop: RunningLoop, step: OneStep, curves: Curves, point: Point | None
         return estimate
 
 
-def _crossing(loop: RunningLoop, step: OneStep, curves: Curves) -> Border:
-    """Return the shortest delay that turns a locus of the open loop to 1."""
-    f, loci = curves.frequency, curves.loci
+def _size(value: complex) -> float:
+    """Return what is zero where a locus has the size 1: there a delay can turn it to 1."""
+    return abs(value) - 1
+
+
+def _side(value: complex) -> float:
+    """Return what is zero where a locus is real: there a gain can bring it to 1."""
+    return value.imag
+
+
+def _crossing(place: Place, curves: Curves) -> Border:
+    """Return the shortest delay that turns a locus of the open loop to 1.
+
+    A delay t turns the open loop L by exp(-iwt): it comes to 1 where a locus of L has the size 1 and wt is
+    its angle.
+    """
     best = NOWHERE
-    for i in range(len(f) - 1):
-        for a in loci[i]:
-            b = loci[i + 1][np.argmin(np.abs(loci[i + 1] - a))]
-            if (abs(a) - 1) * (abs(b) - 1) > 0:
-                continue
-            at, value = _on_circle(loop, step, f[i], f[i + 1], a, b)
-            seconds = float(np.angle(value) % (2 * np.pi)) / (2 * np.pi * at)
-            if seconds < best.value:
-                best = Border(seconds, at)
+    for at, value in _zeros(place.step, curves.frequency, curves.loci, place.loop.commands, _size):
+        seconds = float(np.angle(value) % (2 * np.pi)) / (2 * np.pi * at)
+        if seconds < best.value:
+            best = Border(seconds, at)
     return best if best.value < LONGEST else NOWHERE
 
 
-def _on_circle(
-    loop: RunningLoop, step: OneStep, low: float, high: float, a: complex, b: complex
+def _gains(place: Place, curves: Curves) -> tuple[Border, Border]:
+    """Return the nearest factors, above and below one, that bring a locus of the open loop to 1."""
+    above, below = NOWHERE, Border(0.0)
+    f, loci = curves.frequency, curves.force_loci
+    # What runs away slowly crosses nothing: its locus begins on the real axis.
+    slow = [(float(f[0]), complex(v)) for v in loci[0] if abs(v.imag) < REAL * v.real]
+    for at, value in (*slow, *_zeros(place.step, f, loci, place.loop.forces, _side)):
+        if value.real <= 0:
+            continue
+        factor = 1 / value.real
+        if 1 < factor < min(above.value, FACTORS[-1]):
+            above = Border(factor, at)
+        elif max(below.value, 1 / FACTORS[-1]) < factor < 1:
+            below = Border(factor, at)
+    return above, below if below.value else NOWHERE
+
+
+def _zeros(
+    step: OneStep,
+    f: NDArray[np.float64],
+    loci: NDArray[np.complex128],
+    cut: Sequence[str],
+    measure: Callable[[complex], float],
+) -> Iterator[tuple[float, complex]]:
+    """Yield frequencies, and values there, at which a measure of a locus passes through zero."""
+    for i in range(len(f) - 1):
+        for a in loci[i]:
+            b = loci[i + 1][np.argmin(np.abs(loci[i + 1] - a))]
+            if measure(a) * measure(b) <= 0:
+                yield _zero(step, cut, measure, (f[i], a), (f[i + 1], b))
+
+
+def _zero(
+    step: OneStep,
+    cut: Sequence[str],
+    measure: Callable[[complex], float],
+    low: tuple[float, complex],
+    high: tuple[float, complex],
 ) -> tuple[float, complex]:
-    """Return where between two frequencies a locus has the size 1, and its value there."""
+    """Return where between two frequencies a measure of a locus is zero, and the value of the locus there."""
+    (f, a), (g, b) = low, high
     for _ in range(6):
-        share = (1 - abs(a)) / (abs(b) - abs(a)) if abs(b) != abs(a) else 0.5
-        middle = low + min(max(share, 0.05), 0.95) * (high - low)
-        loci = loci_at(loop, step, middle)[0]
+        before, after = measure(a), measure(b)
+        share = before / (before - after) if after != before else 0.5
+        middle = f + min(max(share, 0.05), 0.95) * (g - f)
+        loci = loci_at(cut, step, middle)[0]
         between = a + share * (b - a)
         value = complex(loci[np.argmin(np.abs(loci - between))])
-        if abs(abs(value) - 1) < 1e-4:
+        if abs(measure(value)) < 1e-4 * abs(value):
             break
-        if (abs(value) - 1) * (abs(a) - 1) > 0:
-            low, a = middle, value
+        if measure(value) * before > 0:
+            f, a = middle, value
         else:
-            high, b = middle, value
+            g, b = middle, value
     return middle, value
 
 
@@ -292,14 +379,3 @@ def _followed(curves: Curves) -> tuple[float, ...]:
         first = int(np.argmax(off)) if off.any() else len(off)
         bands.append(float(curves.frequency[first - 1]) if first else 0.0)
     return tuple(bands)
-
-
-def _model_error(curves: Curves) -> Border:
-    """Return the smallest relative change of the actuators' response that makes the loop unstable.
-
-    A change of the response by a factor 1 + D, of any phase, does it where |D| = 1/|S - 1|, with S what
-    becomes of a disturbance of the commands: the small-gain theorem, which is sharp.
-    """
-    worst = int(np.argmax(curves.complementary))
-    size = float(curves.complementary[worst])
-    return Border(1 / size, float(curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import BondloopError
@@ -69,10 +70,15 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     from bondloop.hybrid.check import check as checked
 
     limited = all(f.limit for f in check.findings if f.level == "stop")
+    # A contact that is unstable leaves its limits too; less excitation would only keep it open.
+    loose = not all(step.stable for step in check.steps)
+    candidates = _steadier(test, check) if loose or not limited else iter(())
+    if limited:
+        candidates = chain(candidates, _less(test))
     follows: Change | None = None
     passes: Change | None = None
     tried = 0
-    for words, changes in _less(test) if limited else _steadier(test, check):
+    for words, changes in candidates:
         try:  # a change may not even be possible: an actuator that cannot be inverted
             changed = test.replaced(**changes)
             if not limited and not RunningLoop(coupled(changed)).at().stable:

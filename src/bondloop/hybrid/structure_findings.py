@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +26,7 @@ from bondloop.hybrid.comparison import POWER
 if TYPE_CHECKING:
     from bondloop.records import Record
 
-__all__ = ["energy_words", "reference_errors", "sense", "structure_findings"]
+__all__ = ["counterpart", "energy_words", "reference_errors", "sense", "structure_findings"]
 
 
 def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def reference_errors(record: Record) -> dict[str, float]:
         record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)
     errors: dict[str, float] = {}
     for name in record:
-        ours = _counterpart(record, name)
+        ours = counterpart(record.units, name)
         if ours is None:
             continue
         (x, y), _ = finite_part(record, (name, ours))
@@ -71,14 +71,22 @@ def reference_errors(record: Record) -> dict[str, float]:
     return errors
 
 
-def _counterpart(record: Record, name: str) -> str | None:
-    """Return the channel of the test that a channel of the reference is compared with."""
+def counterpart(units: Mapping[str, str], name: str) -> str | None:
+    """Return the channel of the test that a channel of the reference is compared with; None without one.
+
+    Parameters
+    ----------
+    units
+        Of all channels.
+    name
+        Of a channel, of the reference or not.
+    """
     part, _, rest = name.partition(".")
     if part != "reference":
         return None
     for start in ("desired.", "", "numerical.", "rig.specimen."):
         ours = start + rest
-        if ours in record and record.units[ours] == record.units[name]:
+        if ours in units and units[ours] == units[name]:
             return ours
     return None
 

@@ -155,12 +155,14 @@ def response(
 ) -> NDArray[np.complex128]:
     """Return ``seen`` times (x, y) per unit of a drive u.
 
-    They follow from ``(zI − A) x = B y + P u`` and ``z^m y = S (C x + E y + Q u)``.
+    They follow from ``(zI − A) x = B D w + P u`` and ``w = C x + E D w + Q u``, where ``D`` holds ``z^−m``
+    where a channel reads a source: ``y = D w``. There are fewer sources than channels: a rig in many substeps
+    reads one line in as many places.
 
     Parameters
     ----------
     step
-        The step; ``S`` picks the source of every channel.
+        The step.
     z
         Points of the complex plane.
     P, Q
@@ -177,22 +179,30 @@ def response(
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
-    n, p = step.states, len(step.delays)
-    S = np.zeros((p, Q.shape[0]))
-    S[np.arange(p), list(step.sources)] = 1.0
-    right = np.vstack([P, S @ Q]).astype(complex)
-    late = z[:, None] ** np.array(step.delays, dtype=float)
-    powers = np.hstack([np.repeat(z[:, None], n, axis=1), late])
-    if n + p <= _SMALL:
-        A, B, C, E = (dense_matrix(x) for x in (step.A, step.B, step.C, step.E))
-        left = np.broadcast_to(-np.block([[A, B], [S @ C, S @ E]]), (len(z), n + p, n + p)).astype(complex)
-        places = np.arange(n + p)
-        left[:, places, places] += powers
-        return np.asarray(seen @ np.linalg.solve(left, np.broadcast_to(right, (len(z), *right.shape))))
-    above = sparse.hstack([sparse.csr_array(step.A), sparse.csr_array(step.B)])
-    below = sparse.csr_array(S) @ sparse.hstack([sparse.csr_array(step.C), sparse.csr_array(step.E)])
-    full = sparse.csc_array(sparse.vstack([above, below]))
+    n, p, q = step.states, len(step.delays), Q.shape[0]
+    right = np.vstack([P, Q]).astype(complex)
+    reads = list(step.sources)
+    late = z[:, None] ** -np.array(step.delays, dtype=float)
     outputs = np.empty((len(z), len(seen), right.shape[1]), dtype=complex)
-    for i, diagonal in enumerate(powers):
-        outputs[i] = seen @ splu(sparse.csc_array(sparse.diags_array(diagonal) - full)).solve(right)
+    if n + q <= _SMALL:
+        A, C = dense_matrix(step.A), dense_matrix(step.C)
+        carried = np.vstack([dense_matrix(step.B), dense_matrix(step.E)])
+        D = np.zeros((len(z), p, q), dtype=complex)
+        D[:, np.arange(p), reads] = late
+        left = np.zeros((len(z), n + q, n + q), dtype=complex)
+        left[:, :n, :n], left[:, n:, :n] = -A, -C
+        left[:, :, n:] = -(carried @ D)
+        places = np.arange(n + q)
+        left[:, places, places] += np.where(places < n, z[:, None], 1.0)
+        inside = np.linalg.solve(left, np.broadcast_to(right, (len(z), *right.shape)))
+        outputs[:] = seen[:, :n] @ inside[:, :n] + seen[:, n:] @ (D @ inside[:, n:])
+        return outputs
+    above = sparse.vstack([sparse.csr_array(step.A), sparse.csr_array(step.C)])
+    carried_far = sparse.csr_array(sparse.vstack([sparse.csr_array(step.B), sparse.csr_array(step.E)]))
+    for i, (point, factors) in enumerate(zip(z, late, strict=True)):
+        D_sparse = sparse.csr_array((factors, (range(p), reads)), shape=(p, q))
+        full = sparse.hstack([above, carried_far @ D_sparse])
+        diagonal = np.concatenate([np.full(n, point), np.ones(q)])
+        inner = splu(sparse.csc_array(sparse.diags_array(diagonal) - full)).solve(right)
+        outputs[i] = seen[:, :n] @ inner[:n] + seen[:, n:] @ (D_sparse @ inner[n:])
     return outputs

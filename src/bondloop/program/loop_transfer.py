@@ -1,9 +1,10 @@
 """The characteristic function of a delayed step, fast at very many points of the complex plane.
 
-With ``G(z) = E + C (zI − A)⁻¹ B`` per channel (rows already picked by source) the eigenvalues of the step are
-the zeros of ``f(z) = det(I − diag(z^−m) G(z))``, with the eigenvalues of ``A`` as poles. ``A`` is decomposed
-once: where its eigenvectors are well conditioned ``G`` is a sum of residues; the defective rest (integrators
-in series, short registers) stays triangular and is solved by back-substitution.
+With ``G(z) = E + C (zI − A)⁻¹ B``, a row for each source and a column for each channel, the eigenvalues of
+the step are the zeros of ``f(z) = det(I − G(z) D(z))``, where ``D`` holds ``z^−m`` where a channel reads a
+source; its poles are the eigenvalues of ``A``. ``A`` is decomposed once: where its eigenvectors are well
+conditioned ``G`` is a sum of residues; the defective rest (integrators in series, short registers) stays
+triangular and is solved by back-substitution.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ class LoopTransfer:
     T, B, C
         Triangular part of ``A`` with its columns and rows of ``B`` and ``C``.
     residues
-        One row of p·p numbers for each of the remaining poles.
+        One row of q·p numbers for each of the remaining poles.
     E
-        Feedthrough (p, p).
+        Feedthrough (q, p).
     delays
-        Delay of each channel in steps.
+        Delay of each of the p channels in steps.
+    reads
+        Which of the q sources each channel reads.
     """
 
     poles: NDArray[np.complex128]
@@ -68,6 +71,7 @@ class LoopTransfer:
     residues: NDArray[np.complex128]
     E: NDArray[np.float64]
     delays: NDArray[np.float64]
+    reads: NDArray[np.intp]
 
     def __call__(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
         """``f(z)`` and ``f′(z)/f(z)``; inside the circle ``f`` is scaled to stay finite."""
@@ -78,7 +82,7 @@ class LoopTransfer:
 
     def _chunks(self, size: int) -> Iterator[slice]:
         p = len(self.delays)
-        width = max(self.poles.size, p * p, 2 * len(self.T) * p, 1)
+        width = max(self.poles.size, self.E.size, 2 * len(self.T) * p, 1)
         length = max(_CHUNK // width, 1)
         if len(self.T) > 8:  # back-substitution passes over its block again and again: keep it in the cache
             length = max(min(length, 65536 // (len(self.T) * p)), 64)
@@ -88,20 +92,25 @@ class LoopTransfer:
         self, z: NDArray[np.complex128], aside: float = 1e-15
     ) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
         G, dG = self.transfer(z)
-        m = self.delays
+        m, q = self.delays, len(self.E)
+        longest = np.zeros(q)
+        np.maximum.at(longest, self.reads, m)
         log = np.log(z)
-        # Rows are scaled by z^m inside the circle, where z^−m would overflow; f'/f does not see the scaling,
-        # as (D M)⁻¹ D N = M⁻¹ N.
+        # Columns are scaled by z to the longest delay of their source inside the circle, where z^−m would
+        # overflow; f'/f does not see the scaling, as tr (M D)⁻¹ N D = tr M⁻¹ N.
         inside = (log.real < 0)[:, None]
-        power = np.exp(np.where(inside, 1, -1) * m * log[:, None])
-        one, late = np.where(inside, power, 1), np.where(inside, 1, power)
-        N = late[:, :, None] * (dG - (m / z[:, None])[:, :, None] * G)
-        if len(m) == 1:
-            value = one[:, 0] - late[:, 0] * G[:, 0, 0]
+        one = np.where(inside, np.exp(np.where(inside, longest * log[:, None], 0)), 1)
+        late = np.exp((inside * longest[self.reads] - m) * log[:, None])[:, None, :]
+        N: NDArray[np.complex128] = np.zeros((z.size, q, q), complex)
+        M: NDArray[np.complex128] = np.zeros((z.size, q, q), complex)
+        M[:, np.arange(q), np.arange(q)] = one
+        fed, slopes = late * G, late * (dG - (m / z[:, None])[:, None, :] * G)
+        for channel, source in enumerate(self.reads):
+            M[:, :, source] -= fed[:, :, channel]
+            N[:, :, source] += slopes[:, :, channel]
+        if q == 1:
+            value = M[:, 0, 0]
             return value, -N[:, 0, 0] / np.where(value == 0, 1e-300, value)
-        M = -late[:, :, None] * G
-        index = np.arange(len(m))
-        M[:, index, index] += one
         try:
             slope = -np.trace(np.linalg.solve(M, N), axis1=1, axis2=2)
         except np.linalg.LinAlgError:  # exactly on an eigenvalue: step aside by less than its own rounding
@@ -111,13 +120,13 @@ class LoopTransfer:
         return np.linalg.det(M), slope
 
     def transfer(self, z: NDArray[np.complex128]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        """``G`` and ``dG/dz``, of shape (points, p, p)."""
-        p, k = len(self.delays), len(self.T)
+        """``G`` and ``dG/dz``, of shape (points, q, p)."""
+        k, shape = len(self.T), (z.size, *self.E.shape)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             inverse = 1 / (z[:, None] - self.poles[k:])
-        G = (inverse @ self.residues).reshape(z.size, p, p) + self.E
+        G: NDArray[np.complex128] = (inverse @ self.residues).reshape(shape) + self.E.astype(complex)
         inverse *= inverse
-        dG = -(inverse @ self.residues).reshape(z.size, p, p)
+        dG: NDArray[np.complex128] = -(inverse @ self.residues).reshape(shape)
         if k:
             X = self._solved(z, np.repeat(self.B[:, None, :], z.size, axis=1))
             G += np.tensordot(self.C, X, 1).transpose(1, 0, 2)
@@ -135,33 +144,59 @@ class LoopTransfer:
 
 
 def loop_transfer(step: DelayedStep) -> LoopTransfer | None:
-    """Decompose a step; of its channels only those that are read and fed remain.
+    """Decompose a step; of its channels only those that are part of a loop remain.
 
     None where a large ``A`` is defective throughout, and back-substitution at every point would take minutes.
     """
     from scipy import linalg
 
     A, B, C, E = (dense_matrix(each) for each in (step.A, step.B, step.C, step.E))
-    C, E = C[list(step.sources)], E[list(step.sources)]
-    used = np.flatnonzero((abs(B).sum(0) + abs(E).sum(0) > 0) & (abs(C).sum(1) + abs(E).sum(1) > 0))
-    B, C, E = B[:, used], C[used], E[np.ix_(used, used)]
-    delays = np.array(step.delays, float)[used]
+    delays, reads = np.array(step.delays, float), np.array(step.sources, dtype=np.intp)
+    kept = _looped(A, B, C, E, reads)
+    sources, reads = np.unique(reads[kept], return_inverse=True)
+    B, C, E, delays = B[:, kept], C[sources], E[np.ix_(sources, kept)], delays[kept]
     if not len(A):
         return _assembled(
-            A.astype(complex), B.astype(complex), C.astype(complex), np.zeros(0, complex), E, delays
+            A.astype(complex), B.astype(complex), C.astype(complex), np.zeros(0, complex), E, delays, reads
         )
     # Balanced as a loop, inputs and outputs included: balanced alone, two integrators in series would be
     # scaled until the link between them falls below rounding.
-    _, (scale, _) = linalg.matrix_balance(np.block([[A, B], [C, E]]), permute=False, separate=True)
-    states, channels = scale[: len(A)], scale[len(A) :]
-    A, B = A * states / states[:, None], B * channels / states[:, None]
-    C, E = C * states / channels[:, None], E * channels / channels[:, None]
+    fed = np.zeros((len(delays), len(sources)))
+    fed[np.arange(len(delays)), reads] = 1
+    square = np.block([[A, abs(B) @ fed], [C, abs(E) @ fed]])
+    _, (scale, _) = linalg.matrix_balance(square, permute=False, separate=True)
+    states, ends = scale[: len(A)], scale[len(A) :]
+    A, B = A * states / states[:, None], B * ends[reads] / states[:, None]
+    C, E = C * states / ends[:, None], E * ends[reads] / ends[:, None]
     for T, top, front, modes in _partings(A, B, C):
-        return _assembled(T, top, front, modes, E, delays)
+        return _assembled(T, top, front, modes, E, delays, reads)
     if len(A) > _TRIANGULAR:
         return None
     T, Q = linalg.schur(A, output="complex")
-    return _assembled(T, Q.conj().T @ B, C @ Q, np.zeros(0, complex), E, delays)
+    return _assembled(T, Q.conj().T @ B, C @ Q, np.zeros(0, complex), E, delays, reads)
+
+
+def _looped(
+    A: NDArray[np.float64],
+    B: NDArray[np.float64],
+    C: NDArray[np.float64],
+    E: NDArray[np.float64],
+    reads: NDArray[np.intp],
+) -> NDArray[np.intp]:
+    """Return the channels that are part of a loop: what they carry comes back to what they read.
+
+    The others contribute only eigenvalues at 0, and ``z^m`` of theirs underflows.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, q, p = len(A), len(C), len(reads)
+    follows = np.zeros((n + q + p, n + q + p), dtype=bool)  # entry (i, j): i depends on j
+    follows[:n, :n], follows[:n, n + q :] = A != 0, B != 0
+    follows[n : n + q, :n], follows[n : n + q, n + q :] = C != 0, E != 0
+    follows[n + q + np.arange(p), n + reads] = True
+    _, part = connected_components(csr_array(follows), connection="strong")
+    return np.flatnonzero(part[n + q :] == part[n + reads])
 
 
 def _assembled(
@@ -171,12 +206,12 @@ def _assembled(
     modes: NDArray[np.complex128],
     E: NDArray[np.float64],
     delays: NDArray[np.float64],
+    reads: NDArray[np.intp],
 ) -> LoopTransfer:
     k, p = len(T), len(delays)
-    residues = (C.T[k:, :, None] * B[k:, None, :]).reshape(len(modes), p * p)
-    return LoopTransfer(
-        np.concatenate([np.diag(T), modes]), T, B[:k].copy(), C[:, :k].copy(), residues, E, delays
-    )
+    residues = (C.T[k:, :, None] * B[k:, None, :]).reshape(len(modes), len(C) * p)
+    poles = np.concatenate([np.diag(T), modes])
+    return LoopTransfer(poles, T, B[:k].copy(), C[:, :k].copy(), residues, E, delays, reads)
 
 
 _Parting: TypeAlias = (

@@ -18,13 +18,14 @@ from bondloop.program.linear import nilpotent_solve, with_tears
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy import sparse
+    from scipy.sparse.linalg import SuperLU
 
     from bondloop.program.delayed_step import Matrix
 
 __all__ = ["SlopeRows"]
 
 SMALL = 600
-"""Columns up to which the rows are solved densely."""
+"""Columns, or rows that are wanted, up to which they are solved densely."""
 
 
 class SlopeRows:
@@ -80,6 +81,9 @@ class SlopeRows:
         full = self._matrix()
         if g <= SMALL:
             return self._solved_densely(full, numbers)
+        place = {k: i for i, k in enumerate(dict.fromkeys(numbers))}
+        if len(place) <= SMALL:
+            return self._solved_backwards(full, list(place))[[place[k] for k in numbers]]
         places = [(r, k + g if k >= 0 else -1 - k) for r, k in enumerate(numbers) if k is not None]
         choose = sparse.coo_array(
             (np.ones(len(places)), ([r for r, _ in places], [c for _, c in places])),
@@ -97,24 +101,45 @@ class SlopeRows:
     def _solved_densely(
         self, full: sparse.csr_array[np.float64], numbers: Sequence[int | None]
     ) -> NDArray[np.float64]:
-        from scipy import sparse
-        from scipy.sparse.linalg import splu
-
         n, g = len(self.names), self.columns
         known = np.vstack([np.eye(g), np.zeros((1, g))])
         if n:
-            left = sparse.csc_array(sparse.eye_array(n, format="csr") - full[:, g:])
-            try:
-                # Without loops it is triangular as it stands: nothing to pivot, nothing to fill in.
-                factors = (
-                    splu(left, permc_spec="COLAMD")
-                    if self.tears
-                    else splu(left, permc_spec="NATURAL", options={"DiagPivotThresh": 0.0})
-                )
-            except RuntimeError:
-                raise SolveError(singular_loop([self.names[t] for t in self.tears])) from None
-            known = np.vstack([known, factors.solve(full[:, :g].toarray())])
+            known = np.vstack([known, self._factors(full).solve(full[:, :g].toarray())])
         return known[[g if k is None else g + 1 + k if k >= 0 else -1 - k for k in numbers]]
+
+    def _solved_backwards(
+        self, full: sparse.csr_array[np.float64], numbers: Sequence[int | None]
+    ) -> NDArray[np.float64]:
+        """Return the same where few rows are wanted: a rig in a thousand substeps reads as many places."""
+        n, g = len(self.names), self.columns
+        wanted = np.zeros((n, len(numbers)))
+        slopes = np.zeros((len(numbers), g))
+        for r, k in enumerate(numbers):
+            if k is None:
+                continue
+            if k >= 0:
+                wanted[k, r] = 1.0
+            else:
+                slopes[r, -1 - k] = 1.0
+        if n:
+            felt = self._factors(full, transposed=True).solve(wanted)
+            slopes += np.asarray(full[:, :g].T @ felt).T
+        return slopes
+
+    def _factors(self, full: sparse.csr_array[np.float64], *, transposed: bool = False) -> SuperLU:
+        """Return the factors of I - W, or of its transpose."""
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        left = sparse.csc_array(sparse.eye_array(len(self.names), format="csr") - full[:, self.columns :])
+        left = left.T.tocsc() if transposed else left
+        try:
+            # Without loops it is triangular as it stands: nothing to pivot, nothing to fill in.
+            if self.tears:
+                return splu(left, permc_spec="COLAMD")
+            return splu(left, permc_spec="NATURAL", options={"DiagPivotThresh": 0.0})
+        except RuntimeError:
+            raise SolveError(singular_loop([self.names[t] for t in self.tears])) from None
 
     def _matrix(self) -> sparse.csr_array[np.float64]:
         """Return [G W], a row for every executed statement."""

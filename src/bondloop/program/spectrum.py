@@ -24,6 +24,9 @@ __all__ = ["Spectrum", "count_outside", "spectrum"]
 _DENSE = 1500
 """States and places up to which all eigenvalues are computed densely: a second or two, 100 MB."""
 
+_WRITTEN_OUT = 200
+"""Places in delay lines up to which they are written out as states."""
+
 _CHANNELS = 60
 """Delay lines up to which the closed form pays; beyond, its determinants cost more than the registers."""
 
@@ -88,13 +91,16 @@ def spectrum(step: DelayedStep, *, margin: float = 1e-9, rest: float = 1e-5) -> 
     from bondloop.program.spectrum_delays import delays_in_closed_form
     from bondloop.program.spectrum_sparse import sparse_search
 
-    if step.states + step.places <= _DENSE:
+    few = step.states + step.places <= _DENSE
+    if few and (step.places <= _WRITTEN_OUT or len(step.delays) > _CHANNELS):
         return _dense(step, margin, rest)
     if step.states <= _DENSE and len(step.delays) <= _CHANNELS:
         closed = delays_in_closed_form(step, margin, rest)
         if closed is not None:
             leading, outside, note = closed
             return Spectrum(_sorted(leading), False, outside, "delays in closed form", note)
+    if few:
+        return _dense(step, margin, rest)
     search = sparse_search(step)
     values = _sorted(search.eigenvalues)
     outside = count_outside(values, margin, rest)

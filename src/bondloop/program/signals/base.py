@@ -33,6 +33,11 @@ class Signal(Described, family="signal"):
         return math.inf
 
     @property
+    def last_event(self) -> float:
+        """Seconds after which it only goes on as it is, or is at rest: what comes later is nothing new."""
+        return self.duration if math.isfinite(self.duration) else 0.0
+
+    @property
     def highest_frequency(self) -> float | None:
         """The highest frequency in it, in Hz, where there is one and it is known."""
         return None

@@ -49,6 +49,11 @@ class Sum(Signal):
         return max(term.duration for term in self.terms)
 
     @property
+    def last_event(self) -> float:
+        """The last of its terms' events."""
+        return max(term.last_event for term in self.terms)
+
+    @property
     def highest_frequency(self) -> float | None:
         """The highest known one of its terms."""
         return max((f for term in self.terms if (f := term.highest_frequency) is not None), default=None)
@@ -100,6 +105,11 @@ class Scaled(Signal):
         return self.of.duration
 
     @property
+    def last_event(self) -> float:
+        """That of the signal."""
+        return self.of.last_event
+
+    @property
     def highest_frequency(self) -> float | None:
         """That of the signal."""
         return self.of.highest_frequency
@@ -144,6 +154,11 @@ class Shifted(Signal):
     def duration(self) -> float:
         """The signal's duration and the shift."""
         return self.of.duration + self.by
+
+    @property
+    def last_event(self) -> float:
+        """The signal's last event, later by the shift."""
+        return self.of.last_event + self.by
 
     @property
     def highest_frequency(self) -> float | None:
@@ -197,6 +212,11 @@ class Derivative(Signal):
     def duration(self) -> float:
         """That of the signal."""
         return self.of.duration
+
+    @property
+    def last_event(self) -> float:
+        """That of the signal."""
+        return self.of.last_event
 
     @property
     def highest_frequency(self) -> float | None:

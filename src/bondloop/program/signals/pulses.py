@@ -46,6 +46,11 @@ class Step(Signal):
     at: Parameter = Parameter(0.0)
 
     @property
+    def last_event(self) -> float:
+        """When it steps."""
+        return self.at
+
+    @property
     def smoothness(self) -> float:
         """None: its derivative is an impulse."""
         return 0

@@ -1,0 +1,197 @@
+"""What people found who tried to make the check say something wrong: each is a test."""
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
+
+from small_pair import halves
+
+from bondloop import rigs
+from bondloop.bondgraph import C, I, R
+from bondloop.control import Direct, VirtualJunction
+from bondloop.hybrid import HybridTest, margins
+from bondloop.hybrid.check import check, length
+from bondloop.hybrid.structure_findings import reference_errors
+from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
+from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
+from bondloop.program.spectrum import count_outside
+from bondloop.program.spectrum_delays import delays_in_closed_form
+from bondloop.safety import Interlock, Limits
+from bondloop.transfer import MassSpringDamper
+
+ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
+
+
+def small(specimen, controller=None, *, damping=60.0, **options):
+    """Return a test of one mass with a specimen, which `Direct` lags behind by 10 ms."""
+    numerical, physical = halves("tried", specimen, damping=damping)
+    words = ("sensors", "latency", "substeps")
+    rig = {k: options.pop(k) for k in words if k in options}
+    settings = {
+        "excitation": {"v_wall": Sine(0.01, 4.0)},
+        "rate": 1000,
+        "limits": Limits(displacement="20 mm", force="200 N"),
+        **options,
+    }
+    emulated = rigs.Emulated(physical, ACTUATOR, **rig)
+    return HybridTest(numerical, rig=emulated, controller=controller or Direct(), **settings)
+
+
+# ---------------------------------------------------------------------- margins
+
+
+def test_margins_are_those_of_the_most_delicate_regime():
+    test = small({"stop": rigs.dead_zone_spring(5e3, "0.05 mm"), "r": R(damping=5.0)})
+    found = check(test, 3.0, suggest=False)
+    open_, closed = (check(small(s), 3.0, suggest=False).margins for s in (
+        {"r": R(damping=5.0)}, {"k": C(stiffness=5e3), "r": R(damping=5.0)},
+    ))  # fmt: skip
+    assert open_.model_error.value > 2 * closed.model_error.value  # the open contact is far from any border
+    assert found.margins.model_error.value == pytest.approx(closed.model_error.value, rel=0.02)
+    assert found.margins.delay.value == pytest.approx(closed.delay.value, rel=0.05)
+    assert found.margins.where
+    assert found.margins.where in str(found)
+
+
+@pytest.mark.parametrize("stiffness", [500.0, 2e3, 4e3])
+@pytest.mark.parametrize("mass", [0.0, 0.3])
+def test_margins_read_off_the_response_are_those_of_the_eigenvalues(monkeypatch, stiffness, mass):
+    specimen = {"k": C(stiffness=stiffness), "r": R(damping=8.0)}
+    test = small({**specimen, "m": I(mass=mass)} if mass else specimen, damping=80.0)
+    exact = check(test, 2.0, suggest=False).margins
+    monkeypatch.setattr(margins, "MANY", 0)
+    read = check(test, 2.0, suggest=False).margins
+    assert "read off" in read.left_out
+    for name in ("delay", "gain", "least_gain"):
+        a, b = getattr(exact, name), getattr(read, name)
+        assert a.found == b.found, name
+        if a.found:
+            assert b.value == pytest.approx(a.value, rel=0.03), name
+            assert b.frequency == pytest.approx(a.frequency, rel=0.05), name
+
+
+def test_a_loop_whose_margins_are_unknown_is_run_with_care():
+    found = check(small({"k": C(stiffness=500.0)}, VirtualJunction(ACTUATOR), coupling="continuous"), 2.0)
+    assert found.level == "care"
+    assert any("not known" in w for w in found.warnings)
+
+
+# ---------------------------------------------------------------------- the length of a test
+
+
+@pytest.mark.parametrize(
+    ("signal", "seconds"),
+    [
+        (Step(1e-3, at=15.0), 25.0),
+        (Sine(1e-3, 2.0) + Step(1e-3, at=12.0), 22.0),
+        (Sine(1e-3, 2.0) + Pulse(1e-3, start=30.0, width=1.0), 41.0),
+        (Step(1e-3, at=2.0).shifted(9.0) * 2.0, 21.0),
+        (Constant(0.0) + Ramp(1e-3, start=3.0, end=14.0), 24.0),
+        (Sine(1e-3, 2.0), 10.0),
+        (Ramp(1e-3, start=3.0, end=14.0), 14.0),
+    ],
+)
+def test_nothing_of_the_excitation_is_left_out(signal, seconds):
+    test = small({"k": C(stiffness=500.0)}, excitation={"v_wall": signal})
+    assert length(test) == pytest.approx(seconds)
+    late = [w for w in check(test, 5.0, suggest=False).warnings if "news" in w]
+    assert bool(late) == (signal.last_event > 5.0)
+
+
+# ---------------------------------------------------------------------- what is refused, and what is said
+
+
+def test_a_linear_structure_that_is_unstable_is_refused_behind_a_converter_too():
+    sensors = {"force": rigs.Sensor((rigs.Quantisation(16, 500.0),), "N")}
+    found = check(
+        small({"k": C(stiffness=500.0)}, damping=-1.0, sensors=sensors, excitation={}), 1.0, suggest=False
+    )
+    assert not found.passed
+
+
+def test_a_safe_position_beyond_the_limits_is_not_safe():
+    wide = Limits(displacement="50 mm")
+    far = small({"k": C(stiffness=500.0)}, interlock=Interlock(limits=wide, safe_position="30 mm"))
+    assert any("safe_position" in p for p in check(far, 1.0, suggest=False).problems)
+    near = far.replaced(interlock=Interlock(limits=wide, safe_position="3 mm"))
+    assert not any("safe_position" in p for p in check(near, 1.0, suggest=False).problems)
+
+
+@pytest.mark.parametrize("fault", [rigs.GainError(-1.0), rigs.LowPass(1e-3), rigs.Backlash(1e4)])
+def test_a_load_cell_that_does_not_show_the_force_is_named(fault):
+    found, sound = (
+        check(
+            small({"k": C(stiffness=500.0)}, sensors={"force": rigs.Sensor((part,), "N")}), 2.0, suggest=False
+        )
+        for part in (fault, rigs.GainError(0.02))
+    )
+    assert any("measured.force" in w for w in found.warnings)
+    assert not any("measured.force" in w for w in sound.warnings)
+
+
+@pytest.mark.parametrize("controller", [None, Direct()])
+def test_the_tests_own_reference_is_used(controller):
+    from bondloop.papers import gawthrop_three_mass
+
+    test = gawthrop_three_mass.test(spring="hardening")
+    test = test if controller is None else test.replaced(controller=controller)
+    found = check(test, 1.0, suggest=False)
+    worst = max(found.dry_run.off_reference.values())
+    run = test.run(1.0)
+    errors = reference_errors(run.record)
+    assert worst == pytest.approx(max(errors.values()), rel=0.3)  # the run's verdict leaves out a drift
+    off = [w for w in found.warnings if "reference" in w]
+    assert bool(off) == (worst > 0.1)
+
+
+def test_an_unstable_contact_is_not_mended_by_keeping_it_open():
+    stop = {"stop": rigs.dead_zone_spring(4e4, "0.3 mm"), "r": R(damping=1.0)}
+    found = check(small(stop, damping=12.0, limits=Limits(displacement="5 mm")), 3.0)
+    assert not found.passed
+    assert found.change is None or "of the excitation" not in found.change.words
+
+
+# ---------------------------------------------------------------------- long delays, many substeps
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lines_that_are_read_in_many_places_are_counted_as_if_they_were_written_out(seed):
+    rng = np.random.default_rng([seed, 5])
+    n, sources = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    channels = int(rng.integers(sources + 1, 9))
+    A = rng.standard_normal((n, n))
+    A *= rng.uniform(0.5, 0.99) / np.abs(np.linalg.eigvals(A)).max()
+    B, C_ = rng.standard_normal((n, channels)), rng.standard_normal((sources, n))
+    B *= rng.uniform(0.02, 0.4) / channels
+    E = np.where(rng.random((sources, channels)) < 0.2, 0.1, 0.0)
+    C_[0] *= rng.random() < 0.7  # a line that is fed by nothing closes no loop
+    reads = tuple(int(k) for k in rng.integers(0, sources, channels))
+    delays = tuple(int(k) for k in rng.integers(1, 90, channels))
+    step = DelayedStep(A, B, C_, E, reads, delays)
+    dense = np.linalg.eigvals(dense_matrix(with_registers(step).A))
+    leading, outside, _ = delays_in_closed_form(step, 1e-9, 1e-5)
+    assert outside == count_outside(dense, 1e-9, 1e-5)
+    assert np.abs(leading).max() == pytest.approx(np.abs(dense).max(), abs=1e-6)
+
+
+@pytest.mark.parametrize("latency", [0.0004, 1.2004, 1.5, 20.0])
+def test_any_latency_is_analysed(latency):
+    test = small({"k": C(stiffness=200.0)}, latency=latency, damping=200.0)
+    found = check(test, 2.0, suggest=False)
+    assert found.step is not None
+    assert found.step.spectrum.outside is not None
+    assert not any("cannot be evaluated" in text for text in (*found.problems, *found.notes))
+
+
+def test_a_thousand_substeps_are_analysed():
+    few, many = (check(small({"k": C(stiffness=2e3)}, substeps=n, latency=2e-3), 1.0) for n in (10, 1000))
+    assert many.step.growth == pytest.approx(few.step.growth, rel=1e-4)
+    assert many.margins.delay.value == pytest.approx(few.margins.delay.value, rel=0.02)
+    assert math.isfinite(many.margins.model_error.value)
+    assert replace(few, name="many").verdict == many.verdict
