@@ -67,8 +67,8 @@ class _Assignment:
         for bond, stroke in enumerate(flat.stroke):
             if stroke is not None:
                 self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
-        # A port of an inertia field before a mass: the mass can follow.
-        storages.sort(key=lambda n: not (kinds[n] == I and isinstance(flat.part[n], el.Field)))
+        # A port of an inertia field, or of any element with equations, before a mass: the mass can follow.
+        storages.sort(key=lambda n: not self.leads(n))
         others.sort(key=lambda n: kinds[n] == SS)
         mark = len(self.assigned)
         try:
@@ -122,10 +122,41 @@ class _Assignment:
                 else:
                     gives = given == "effort"
                     self.impose(incident[node][0], node, gives_effort=gives, reason=f"imposes the {given}")
+        for first in dict.fromkeys(flat.tied.values()):
+            name = f"{flat.paths[flat.part[first]]} ({flat.part[first].symbol})"
+            for bond, direction in self.tie(first, -1).items():
+                self.set(bond, direction, -1, f"{name} has no other causality")
         return storages, others
+
+    def leads(self, node: int) -> bool:
+        """Whether a storage chooses before others."""
+        part = self.flat.part[node]
+        return part.relations is not None or (self.flat.kind[node] == I and isinstance(part, el.Field))
+
+    def tie(self, first: int, cause: int) -> dict[int, int]:
+        """Return the directions of an element's other bonds, as far as its equations leave no choice."""
+        flat = self.flat
+        part = flat.part[first]
+        assert part.relations is not None
+        bonds = [flat.incident[first + i][0] for i in range(len(part.relations.ports))]
+        known = {i: self.gives_effort(b, first + i) for i, b in enumerate(bonds) if self.to_head[b]}
+        forced = part.relations.forced(known)
+        if forced is None:
+            ways = [f"{flat.path[first + i]} gives its {'effort' if e else 'flow'}" for i, e in known.items()]
+            trail = f" ({self.trail(cause)})" if cause >= 0 else ""
+            raise CausalityError(
+                f"the equations of {flat.paths[part]} ({part.symbol}) cannot be solved where "
+                f"{', '.join(ways) or 'its causality is as declared'}{trail}; change what it is bonded to, or "
+                "write equations that hold the variables it has to give"
+            )
+        return {
+            bonds[i]: 1 if gives == (flat.tail[bonds[i]] == first + i) else -1 for i, gives in forced.items()
+        }
 
     def prefers_effort(self, node: int) -> bool:
         part = self.flat.part[node]
+        if part.relations is not None:
+            return part.relations.prefers_effort(self.flat.component[node])
         if isinstance(part, el.R):
             if part.coefficient is not None:
                 return part.coefficient[2] == "mul"
@@ -188,7 +219,7 @@ class _Assignment:
         """Assign a bond and everything that follows."""
         flat, to_head, strong, open_ = self.flat, self.to_head, self.strong, self.open
         kinds, tails, heads, incident = flat.kind, flat.tail, flat.head, flat.incident
-        work, causes = self.assigned, self.cause
+        work, causes, tied = self.assigned, self.cause, flat.tied
         if to_head[bond]:
             if to_head[bond] != direction:
                 self.conflict(bond, cause, reason)
@@ -245,6 +276,11 @@ class _Assignment:
                         work.append(other)
                     elif to_head[other] != wanted:
                         self.conflict(other, b, "")
+                elif node in tied:
+                    for other, wanted in self.tie(tied[node], b).items():
+                        to_head[other] = wanted
+                        causes[other] = b
+                        work.append(other)
 
     # ---------------------------------------------------------------- explanations
 
