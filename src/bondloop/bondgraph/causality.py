@@ -326,9 +326,11 @@ class _Assignment:
                 if self.strong[node] == bond:
                     self.to_head[bond] = 0
                     self.starved(node, new)
+        parts = [flat.part[flat.tied[n]] for n in (flat.tail[bond], flat.head[bond]) if n in flat.tied]
+        tied = "".join(f" (the equations of {flat.paths[p]} ({p.symbol}) tie its ports)" for p in parts)
         raise CausalityError(
             f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
-            f"({self.trail(bond)}) and ({new}); change one of the two"
+            f"({self.trail(bond)}) and ({new}); change one of the two{tied}"
         )
 
 

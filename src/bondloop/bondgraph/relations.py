@@ -11,7 +11,7 @@ told apart from the rest.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -192,7 +192,8 @@ class Relations:
         possible = tuple(
             gives
             for gives in every
-            if all(gives[i] == self.prefers_effort(i) for i in self.fixed) and self.solution(gives)
+            if all(gives[i] == self.prefers_effort(i) for i in self.fixed)
+            and self._matched(dict(enumerate(self.unknowns(gives))), {}, self._occurs) is not None
         )
         return None if len(possible) == len(every) else possible
 
@@ -212,16 +213,18 @@ class Relations:
         """Return which equation is solved for what; None where there is no way."""
         key = tuple(gives_effort)
         if key not in self._solutions:
-            self._solutions[key] = self._matched(dict(enumerate(self.unknowns(key))), {})
+            self._solutions[key] = self._matched(dict(enumerate(self.unknowns(key))), {}, self.way)
         return self._solutions[key]
 
-    def _matched(self, unknowns: dict[int, Any], dependent: dict[int, Any]) -> Solution | None:
+    def _matched(
+        self, unknowns: dict[int, Any], dependent: dict[int, Any], way: Callable[[int, Any], int | None]
+    ) -> Solution | None:
         """Match unknowns with equations; where one is left over, a port's store may take its place."""
         chosen: dict[int, int] = {}  # the port whose unknown it gives, by equation
         for worst in (EXPLICIT, LINEAR, BENT):  # what needs no iteration first
             for port in unknowns:
                 seen: set[int] = set()
-                if port in chosen.values() or self._augmented(port, unknowns, chosen, seen, worst):
+                if port in chosen.values() or self._augmented(port, unknowns, chosen, seen, way, worst):
                     continue
                 if worst < BENT:
                     continue
@@ -229,7 +232,7 @@ class Relations:
                 for crowded in (port, *(chosen[e] for e in seen)):
                     store = self._store_of(crowded, unknowns[crowded])
                     if store is not None:
-                        better = self._matched({**unknowns, crowded: store}, {**dependent, crowded: store})
+                        better = self._matched({**unknowns, crowded: store}, {**dependent, crowded: store}, way)
                         if better is not None:
                             return better
                 return None
@@ -241,19 +244,34 @@ class Relations:
         store = {p.flow: p.displacement, p.effort: p.momentum}.get(unknown)
         return store if store in self.stored[port] else None
 
-    def _augmented(
-        self, port: int, unknowns: Mapping[int, Any], chosen: dict[int, int], seen: set[int], worst: int
+    def _augmented(  # noqa: PLR0913 - the search and what it goes through
+        self,
+        port: int,
+        unknowns: Mapping[int, Any],
+        chosen: dict[int, int],
+        seen: set[int],
+        way: Callable[[int, Any], int | None],
+        worst: int,
     ) -> bool:
         """Find an equation for a port's unknown, others making room for it (Kuhn's search)."""
         for equation in range(len(self.ports)):
-            way = self.way(equation, unknowns[port])
-            if way is None or way > worst or equation in seen:
+            if equation in seen:
+                continue
+            how = way(equation, unknowns[port])
+            if how is None or how > worst:
                 continue
             seen.add(equation)
-            if equation not in chosen or self._augmented(chosen[equation], unknowns, chosen, seen, worst):
+            if equation not in chosen or self._augmented(
+                chosen[equation], unknowns, chosen, seen, way, worst
+            ):
                 chosen[equation] = port
                 return True
         return False
+
+    def _occurs(self, equation: int, unknown: Any) -> int | None:
+        """Return whether an equation holds a variable: enough to tell which causalities are possible."""
+        there = unknown == self.left[equation] or unknown in self.right[equation].free_symbols
+        return EXPLICIT if there else None
 
     # ---------------------------------------------------------------- equations
 
