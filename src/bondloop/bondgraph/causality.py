@@ -377,16 +377,15 @@ class _Foresight:
         ends = []  # (junction or None, direction of the first bond that imposes on it)
         for side in (flat.head[bond], flat.tail[bond]):
             b, node = bond, side
-            while flat.kind[node] in (TF, GY):
-                first, second = flat.incident[node]
-                other = second if b == first else first
+            while (across := self._across(b, node)) is not None:
+                other, there, gyrates = across
                 if other in wire:
                     break
                 # Effort goes in here and out there through a transformer; in on both sides of a gyrator.
                 in_here = wire[b] if flat.head[b] == node else -wire[b]
-                in_there = in_here if flat.kind[node] == GY else -in_here
-                wire[other] = in_there if flat.head[other] == node else -in_there
-                b, node = other, flat.tail[other] if flat.head[other] == node else flat.head[other]
+                in_there = in_here if gyrates else -in_here
+                wire[other] = in_there if flat.head[other] == there else -in_there
+                b, node = other, flat.tail[other] if flat.head[other] == there else flat.head[other]
             if flat.kind[node] <= ONE:
                 in_ = wire[b] if flat.head[b] == node else -wire[b]
                 ends.append((self.at.get(node), in_ if flat.kind[node] == ZERO else -in_))
@@ -395,6 +394,25 @@ class _Foresight:
         chosen = self._joined(*ends)
         for b, sign in wire.items():
             self.edges[b] = {1: chosen[sign], -1: chosen[-sign]}
+
+    def _across(self, bond: int, node: int) -> tuple[int, int, bool] | None:
+        """Return the other bond of a two-port, the node where it ends, and whether it is a gyrator.
+
+        An element with equations is a two-port if its two ports leave each other no choice.
+        """
+        flat = self.flat
+        if flat.kind[node] in (TF, GY):
+            first, second = flat.incident[node]
+            return second if bond == first else first, node, flat.kind[node] == GY
+        if node not in flat.tied:
+            return None
+        relations = flat.part[node].relations
+        assert relations is not None
+        same = {a == b for a, b in relations.causalities or ()} if len(relations.ports) == 2 else set()
+        if len(same) != 1 or len(relations.causalities or ()) != 2:
+            return None
+        there = 2 * flat.tied[node] + 1 - node
+        return flat.incident[there][0], there, True in same
 
     def _joined(self, one: tuple[int | None, int], other: tuple[int | None, int]) -> dict[int, int | None]:
         """Return the edge that is chosen for each direction of a wire between two ends."""

@@ -125,7 +125,7 @@ class _Ports:
         relations = self.relations
         way = relations.way(equation, unknown)
         left, right = relations.left[equation], relations.right[equation]
-        self._mark_bent(unknown, left - right)
+        self._mark_bent(left - right)
         start = self.part.starts.get(unknown, 0.0)
         formula = None
         if way == EXPLICIT:
@@ -190,13 +190,13 @@ class _Ports:
                 return math.copysign(2.0 ** round(math.log2(abs(size))), size)
         return 1.0
 
-    def _mark_bent(self, unknown: Any, residual: Any) -> None:
+    def _mark_bent(self, residual: Any) -> None:
         """Note which efforts and flows are best guessed in a loop: those that a bent equation takes."""
         import sympy as sp
 
         for port in self.relations.ports:
             for symbol in (port.effort, port.flow):
-                if symbol == unknown or symbol not in residual.free_symbols:
+                if symbol in self.solution.equations or symbol not in residual.free_symbols:
                     continue
                 if symbol in sp.diff(residual, symbol).free_symbols:
                     var = self.table[symbol]
