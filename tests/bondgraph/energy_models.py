@@ -132,7 +132,9 @@ def truss(meters=False):
     model.springs = CField(energy=truss_energy, **TRUSS)
     driven(model, model.vx, "Fx", meters)
     driven(model, model.vy, "Fy", meters)
-    model.loss = RField(dissipation=lambda x, y, c, g: c * (x**2 + x * y + y**2) / 2 + g * y**4 / 4, c=8.0, g=3.0)
+    model.loss = RField(
+        dissipation=lambda x, y, c, g: c * (x**2 + x * y + y**2) / 2 + g * y**4 / 4, c=8.0, g=3.0
+    )
     model.mx, model.my = I(mass=1.5), I(mass=1.5)
     model.vx >> [model.springs.x, model.mx, model.loss.x]
     model.vy >> [model.springs.y, model.my, model.loss.y]

@@ -1,4 +1,4 @@
-"""Fields from an energy, a coenergy or a dissipation function, against closed forms and hand-made equations."""
+"""Fields from an energy, a coenergy or a dissipation, against closed forms and equations by hand."""
 
 import math
 import sys
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf, Zero
+from bondloop.bondgraph import C, CField, I, ICField, IField, Model, One, R, RField, Se, Sf
 from bondloop.bondgraph.potentials import gradient
 from bondloop.compile import Runner
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError
@@ -27,7 +27,7 @@ from bondloop.program.sympy_bridge import from_sympy
 sys.path.insert(0, str(Path(__file__).parent))
 from energy_models import ELASTOMER, MIC, RELAY, TRUSS, elastomer, microphone, relay, truss
 
-DRAWN = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+DRAWN = settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 TIGHT = {"rtol": 1e-12, "atol": 1e-18}
 
 
@@ -105,15 +105,20 @@ def test_parameters_of_an_energy_have_names_and_can_be_changed():
         s.steady_state({"V": V}, values)["mic.membrane.displacement"]
         for s, values in ((stiffer, None), (system, {"mic.k": 5000.0}))
     )
-    wanted = brentq(lambda x: 5000.0 * x - MIC["eA"] * V**2 / (2 * (MIC["d"] - x) ** 2), 0, MIC["d"] / 3, xtol=1e-18)
+    wanted = brentq(
+        lambda x: 5000.0 * x - MIC["eA"] * V**2 / (2 * (MIC["d"] - x) ** 2), 0, MIC["d"] / 3, xtol=1e-18
+    )
     assert one == pytest.approx(wanted, rel=1e-8)
     assert other == pytest.approx(wanted, rel=1e-8)
-    with pytest.raises(InputError, match=r"mic\.k.*above 0"):
-        field = CField(energy=lambda q, k: k * q**2, k=1.0, ranges={"k": Range(above=0)})
-        model = Model("ranged")
-        model.v, model.mic = One(), field
-        model.v >> [field.q, I(mass=1.0)]
-        model.compile().values({"mic.k": -1.0})
+
+
+def test_parameters_of_an_energy_have_ranges():
+    model = Model("ranged")
+    model.v, model.spring = One(), CField(energy=lambda q, k: k * q**2, k=1.0, ranges={"k": Range(above=0)})
+    model.v >> [model.spring.q, I(mass=1.0)]
+    system = model.compile()
+    with pytest.raises(InputError, match=r"spring\.k: expected a number above 0; found -1"):
+        system.values({"spring.k": -1.0})
 
 
 # ---------------------------------------------------------------- relay
@@ -190,7 +195,7 @@ def test_the_truss_pushes_back_as_geometry_says():
 
 def test_the_truss_snaps_through_at_its_limit_load():
     # Where d(force)/dy = 0: cos^3 of the angle = cos of the angle at rest, from k (1 - cos0 / cos^3) = 0.
-    k, a, h = TRUSS.values()
+    a, h = TRUSS["a"], TRUSS["h"]
     cos0 = a / math.hypot(a, h)
     angle = math.acos(cos0 ** (1 / 3))
     y = h - a * math.tan(angle)
@@ -202,12 +207,14 @@ def test_the_truss_snaps_through_at_its_limit_load():
     assert 0 < below < y
     assert above > h
     assert below == pytest.approx(brentq(lambda z: truss_force(z) - 0.9 * limit, 0, y, xtol=1e-15), rel=1e-8)
-    assert above == pytest.approx(brentq(lambda z: truss_force(z) - 1.1 * limit, h, 4 * h, xtol=1e-15), rel=1e-8)
+    assert above == pytest.approx(
+        brentq(lambda z: truss_force(z) - 1.1 * limit, h, 4 * h, xtol=1e-15), rel=1e-8
+    )
 
 
 def test_a_force_on_a_nonlinear_field_is_solved_by_iteration_from_its_start():
     # A weightless truss: its displacement follows from the force, on the branch where it starts.
-    k, a, h = TRUSS.values()
+    h = TRUSS["h"]
     for start, bracket in ((0.0, (-0.05, 0.02)), (2 * h, (1.5 * h, 3 * h))):
         model = Model("weightless")
         model.F, model.field = Se("F"), CField(
@@ -218,7 +225,9 @@ def test_a_force_on_a_nonlinear_field_is_solved_by_iteration_from_its_start():
         system = model.compile(outputs=["field.y.displacement"])
         for force in (-20.0, 0.5, 12.0):
             wanted = brentq(lambda z, f=force: truss_force(z) - f, *bracket, xtol=1e-16)
-            assert at(system, ["field.y.displacement"], [], [force])[0] == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+            assert at(system, ["field.y.displacement"], [], [force])[0] == pytest.approx(
+                wanted, rel=1e-9, abs=1e-15
+            )
 
 
 # ---------------------------------------------------------------- reciprocity, on drawn energies
@@ -297,8 +306,12 @@ def test_inertias_and_resistors_from_a_potential_are_the_same_function_of_other_
     potential = drawn_energy(seed, count)
     z = np.random.default_rng(seed + 1).uniform(-1, 1, count)
     symbols = sp.symbols(f"z:{count}", real=True)
-    slope = [float(s.subs(dict(zip(symbols, z, strict=True)))) for s in gradient(potential(*symbols), symbols)]
-    name = data.draw(st.sampled_from(["I energy", "I coenergy", "C coenergy", "R dissipation", "R codissipation"]))
+    slope = [
+        float(s.subs(dict(zip(symbols, z, strict=True)))) for s in gradient(potential(*symbols), symbols)
+    ]
+    name = data.draw(
+        st.sampled_from(["I energy", "I coenergy", "C coenergy", "R dissipation", "R codissipation"])
+    )
     if name == "I energy":
         model = on_sources(IField(energy=potential, size=count, initial=z.tolist()), count, range(count))
         words, wanted = "flow", slope
@@ -346,7 +359,9 @@ def test_derivatives_agree_with_the_package_s_own_calculus():
             for _ in range(20):
                 point = {table[x]: rng.normal(), table[y]: rng.normal()}
                 expected = evaluate(own[table[symbol]], point)
-                assert evaluate(from_sympy(theirs, table.__getitem__), point) == pytest.approx(expected, rel=1e-12)
+                assert evaluate(from_sympy(theirs, table.__getitem__), point) == pytest.approx(
+                    expected, rel=1e-12
+                )
 
 
 # ---------------------------------------------------------------- equivalents
@@ -378,7 +393,9 @@ def double_pendulum():
         kinetic = m * L**2 * (w1**2 + w2**2 / 2 + w1 * w2 * sp.cos(a1 - a2))
         return kinetic + m * g * L * (2 * sp.cos(a1) + sp.cos(a2))
 
-    model.arm = ICField(coenergy=lagrange, momentum=["w1", "w2"], m=1.3, L=0.7, g=9.81, initial={"a1": 1.2, "a2": -0.5})
+    model.arm = ICField(
+        coenergy=lagrange, momentum=["w1", "w2"], m=1.3, L=0.7, g=9.81, initial={"a1": 1.2, "a2": -0.5}
+    )
     model.w[0] >> [model.arm.w1, model.arm.a1]
     model.w[1] >> [model.arm.w2, model.arm.a2]
     return model
@@ -407,7 +424,12 @@ def test_a_double_pendulum_as_one_field():
 def test_an_inertia_from_an_energy_before_a_mass_and_driven():
     # flow = momentum + momentum^3; a mass beside it follows it: (1 + 3 p^2) p' m + p' = F.
     model = Model("beside")
-    model.F, model.v, model.m, model.T = Se("F"), One(), I(mass=2.0), IField(energy=lambda p: p**2 / 2 + p**4 / 4)
+    model.F, model.v, model.m, model.T = (
+        Se("F"),
+        One(),
+        I(mass=2.0),
+        IField(energy=lambda p: p**2 / 2 + p**4 / 4),
+    )
     model.F >> model.v >> [model.m, model.T.p]
     system = model.compile()
     assert system.states == ("T.p.momentum",)
@@ -428,9 +450,9 @@ def test_an_inertia_from_an_energy_before_a_mass_and_driven():
 # ---------------------------------------------------------------- power balance and twins
 
 MODELS = {
-    "microphone": (microphone, {"V": (50.0, 300.0)}, 0.02, ("m", "c r".split(), ["V"])),
-    "relay": (relay, {"V": (1.2, 20.0)}, 0.1, ("m", "c r".split(), ["V"])),
-    "elastomer": (elastomer, {"V": (2500.0, 8.0)}, 0.3, ("mu mw", "r cu cw".split(), ["V"])),
+    "microphone": (microphone, {"V": (50.0, 300.0)}, 0.02, ("m", ["c", "r"], ["V"])),
+    "relay": (relay, {"V": (1.2, 20.0)}, 0.1, ("m", ["c", "r"], ["V"])),
+    "elastomer": (elastomer, {"V": (2500.0, 8.0)}, 0.3, ("mu mw", ["r", "cu", "cw"], ["V"])),
     "truss": (truss, {"Fx": (40.0, 3.0), "Fy": (150.0, 2.0)}, 1.0, ("mx my", [], ["Fx", "Fy"])),
 }
 FIELDS = {"microphone": "mic", "relay": "coil", "elastomer": "sheet", "truss": "springs"}
@@ -462,12 +484,17 @@ def test_power_balance_in_simulation(name):
 def test_c_and_python_agree(name):
     build, sources, seconds, _ = MODELS[name]
     system = build().compile(outputs=[f"{FIELDS[name]}.energy"])
-    test = Simulation({"s": system}, excitation={u: Sine(a, f) for u, (a, f) in sources.items()}, rate=2000 / seconds)
+    test = Simulation(
+        {"s": system}, excitation={u: Sine(a, f) for u, (a, f) in sources.items()}, rate=2000 / seconds
+    )
     one, other = (Runner(test.tick, b).run(400) for b in ("c", "numpy"))
     assert one.finished, one.message
     (channel,) = [c for c in one.channels if c.endswith(".energy")]
     assert np.abs(one.channels[channel]).max() > 0
-    assert np.abs(one.channels[channel] - other.channels[channel]).max() <= 1e-12 * np.abs(one.channels[channel]).max()
+    assert (
+        np.abs(one.channels[channel] - other.channels[channel]).max()
+        <= 1e-12 * np.abs(one.channels[channel]).max()
+    )
 
 
 def test_an_iterated_field_in_c():
@@ -498,7 +525,7 @@ def test_ports_have_names_and_numbers():
     field = CField(energy=lambda plates, membrane: plates**2 + membrane**2)
     assert field.plates.index == 0
     assert field.membrane.index == field[1].index == 1
-    with pytest.raises(AttributeError, match="no port or attribute 'plate'.*plates, membrane"):
+    with pytest.raises(AttributeError, match=r"no port or attribute 'plate'.*plates, membrane"):
         field.plate  # noqa: B018
 
 
@@ -525,14 +552,14 @@ def test_a_copy_is_independent():
         (lambda: CField(energy=lambda: 0), InputError, r"at least one variable"),
         (lambda: CField(energy=lambda *q: q[0] ** 2), InputError, r"number of ports.*found None"),
         (lambda: CField(energy=lambda q: q**2, size=1), InputError, r"leave the size out"),
-        (lambda: CField(energy=lambda q, k: k * q**2, stiffnes=3), InputError, r"unknown parameter 'stiffnes'"),
+        (lambda: CField(energy=lambda q, k: k * q**2, j=3), InputError, r"unknown parameter 'j'"),
         (lambda: CField(energy=lambda q: q**2, initial=[1, 2]), InputError, r"expected 1 values; found 2"),
         (lambda: CField(energy=lambda q: q**2, initial={"x": 1}), InputError, r"unknown store 'x'"),
-        (lambda: CField(energy=lambda q: math.sin(q)), ModelError, r"cannot be written as formulas.*SymPy"),
+        (lambda: CField(energy=math.sin), ModelError, r"cannot be written as formulas.*SymPy"),
         (lambda: CField(energy=lambda size: size**2), ModelError, r"a port cannot be called 'size'"),
         (lambda: CField(np.eye(2), energy=lambda q: q**2), InputError, r"found several"),
         (lambda: RField(dissipation=lambda f: f**2, initial=[1.0]), InputError, r"stores nothing"),
-        (lambda: ICField(lambda p: p, coenergy=lambda p: p, momentum="p"), InputError, r"either an energy or a coenergy"),
+        (lambda: ICField(lambda p: p, coenergy=lambda p: p, momentum="p"), InputError, r"either an energy"),
         (lambda: ICField(lambda p, q: p * q, momentum="x"), InputError, r"unknown port 'x'"),
         (lambda: IField(dissipation=lambda f: f**2), InputError, r"unknown parameter 'dissipation'"),
     ],

@@ -146,8 +146,8 @@ class _Assignment:
             trail = f" ({self.trail(cause)})" if cause >= 0 else ""
             raise CausalityError(
                 f"the equations of {flat.paths[part]} ({part.symbol}) cannot be solved where "
-                f"{', '.join(ways) or 'its causality is as declared'}{trail}; change what it is bonded to, or "
-                "write equations that hold the variables it has to give"
+                f"{', '.join(ways) or 'its causality is as declared'}{trail}; change what it is bonded to, "
+                "or write equations that hold the variables it has to give"
             )
         return {
             bonds[i]: 1 if gives == (flat.tail[bonds[i]] == first + i) else -1 for i, gives in forced.items()

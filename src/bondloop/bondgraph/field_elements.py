@@ -35,7 +35,9 @@ class Field(Multiport):
         potentials = [word for word in self.potentials if word in given]
         if potentials:
             if len(potentials) > 1 or matrix is not None or self.word in given:
-                raise InputError(f"{kind} takes one of {self.word}, {', '.join(self.potentials)}; found several")
+                raise InputError(
+                    f"{kind} takes one of {self.word}, {', '.join(self.potentials)}; found several"
+                )
             (word,) = potentials
             function, size, ranges = given.pop(word), given.pop("size", None), given.pop("ranges", None)
             describe(
@@ -191,8 +193,15 @@ class CField(Field):
     --------
     A condenser microphone, a capacitor with one plate on a spring: ports ``plates`` and ``membrane``.
 
-    >>> mic = CField(energy=lambda plates, membrane, eA, d, k: plates**2 * (d + membrane) / (2 * eA)
-    ...              + k * membrane**2 / 2, eA=1e-15, d=2e-5, k=500, initial={"plates": 1e-9})
+    >>> mic = CField(
+    ...     energy=lambda plates, membrane, eA, d, k: (
+    ...         plates**2 * (d + membrane) / (2 * eA) + k * membrane**2 / 2
+    ...     ),
+    ...     eA=1e-15,
+    ...     d=2e-5,
+    ...     k=500,
+    ...     initial={"plates": 1e-9},
+    ... )
     >>> mic.port_names
     ('plates', 'membrane')
     """

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
 from bondloop.bondgraph.parts import Element, Terminal
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.ranges import Range
+
+if TYPE_CHECKING:
+    from bondloop.program.ranges import Range
 
 __all__ = ["Multiport", "formula_of"]
 
@@ -43,7 +45,9 @@ class Multiport(Element):
     >>> from bondloop.bondgraph import I, Model, Multiport, One, R, Se
     >>> class Motor(Multiport):
     ...     '''Electric motor with saturation.'''
+    ...
     ...     ports = ("coil", "shaft")
+    ...
     ...     def equations(self, coil, shaft, constant, limit=5.0):
     ...         k = constant / (1 + (coil.flow / limit) ** 2)
     ...         return {coil.effort: k * shaft.flow, shaft.effort: -k * coil.flow}
@@ -92,7 +96,9 @@ class Multiport(Element):
         ports = [PortSymbols.named(name) for name in cls.ports]
         states = [StateSymbols.named(name) for name in cls.states]
         self.input_symbols = [sp.Dummy(name, real=True) for name in cls.inputs]
-        formulas = formula_of(self.equations, [*ports, *states, *self.input_symbols], self.parameter_symbols, kind)
+        formulas = formula_of(
+            self.equations, [*ports, *states, *self.input_symbols], self.parameter_symbols, kind
+        )
         fixed = [list(cls.ports).index(name) for name in cls.fixed]
         if not isinstance(formulas, Mapping):
             raise ModelError(
@@ -137,7 +143,11 @@ class Multiport(Element):
         self._keep(kind, wanted, given, ranges)
 
     def _keep(
-        self, kind: str, wanted: Mapping[str, Any], given: Mapping[str, Any], ranges: Mapping[str, Range] | None
+        self,
+        kind: str,
+        wanted: Mapping[str, Any],
+        given: Mapping[str, Any],
+        ranges: Mapping[str, Range] | None,
     ) -> None:
         import sympy as sp
 
@@ -161,7 +171,9 @@ class Multiport(Element):
         names = tuple(names)
         for name in names:
             if hasattr(type(self), name) or not name.isidentifier() or name.startswith("_"):
-                raise ModelError(f"{type(self).__name__}: a port cannot be called '{name}'; choose another name")
+                raise ModelError(
+                    f"{type(self).__name__}: a port cannot be called '{name}'; choose another name"
+                )
         if len(set(names)) != len(names):
             raise ModelError(f"{type(self).__name__}: two ports have the same name among {', '.join(names)}")
         self.port_names, self.size = names, len(names)
@@ -172,7 +184,8 @@ class Multiport(Element):
         if name in names:
             return Terminal(self, names.index(name))
         raise AttributeError(
-            f"{type(self).__name__} has no port or attribute '{name}'; ports: {', '.join(names) or 'by number'}"
+            f"{type(self).__name__} has no port or attribute '{name}'; "
+            f"ports: {', '.join(names) or 'by number'}"
         )
 
     def component_path(self, path: str, index: int) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.multiport import Multiport, formula_of
 from bondloop.bondgraph.relations import PortSymbols, Relations
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import Range
+
+if TYPE_CHECKING:
+    from bondloop.program.ranges import Range
 
 __all__ = ["ICField", "describe", "gradient"]
 
@@ -28,10 +30,11 @@ def gradient(formula: Any, symbols: Sequence[Any]) -> list[Any]:
     """
     import sympy as sp
 
-    return [sp.diff(formula, s).replace(sp.DiracDelta, lambda *_: sp.Integer(0)) for s in symbols]
+    slopes = [sp.diff(formula, s).replace(sp.DiracDelta, lambda *_: sp.Integer(0)) for s in symbols]
+    return [sp.factor_terms(slope) for slope in slopes]
 
 
-def describe(  # noqa: PLR0913 - what a user may say of a field
+def describe(
     part: Multiport,
     function: Callable[..., Any],
     roles: Callable[[str], tuple[str, str, int]],
@@ -74,7 +77,9 @@ def describe(  # noqa: PLR0913 - what a user may say of a field
         wanted = {p.name: p.default for p in plain if p.name not in names}
         part.name_ports(names)
     if not names:
-        raise InputError(f"{kind}({word}): expected a function of at least one variable, such as lambda q: ...")
+        raise InputError(
+            f"{kind}({word}): expected a function of at least one variable, such as lambda q: ..."
+        )
     part._keep(kind, wanted, given, ranges)
     part.size = len(names)
     ports = [PortSymbols.named(name) for name in names]
@@ -84,15 +89,17 @@ def describe(  # noqa: PLR0913 - what a user may say of a field
     equations: dict[Any, Any] = {}
     for port, (_, result, sign), slope in zip(ports, described, gradient(potential, taken), strict=True):
         equations[getattr(port, result)] = sign * slope
-    part.relations = Relations(ports, (), {**equations, **_energy(ports, described, potential, word)}, (), kind)
+    part.relations = Relations(
+        ports, (), {**equations, **_energy(ports, described, potential, word)}, (), kind
+    )
     part.take_initial(initial)
 
 
 def _numbered(kind: str, word: str, size: int | None) -> list[str]:
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InputError(
-            f"{kind}(size): its {word} takes any number of arguments, so give the number of ports, at least 1; "
-            f"found {size!r}"
+            f"{kind}(size): its {word} takes any number of arguments, so give the number of ports, "
+            f"at least 1; found {size!r}"
         )
     return [str(i) for i in range(size)]
 
@@ -100,12 +107,16 @@ def _numbered(kind: str, word: str, size: int | None) -> list[str]:
 def _energy(
     ports: Sequence[PortSymbols], described: Sequence[tuple[str, str, int]], potential: Any, word: str
 ) -> dict[Any, Any]:
-    """What a storage field holds, under the name ``energy``: of a coenergy by Legendre's transformation."""
+    """Return what a storage field holds, under the name ``energy``: a coenergy turned round (Legendre)."""
     if word == "energy":
         return {"energy": potential}
     if word != "coenergy":
         return {}
-    turned = [(p, argument, result) for p, (argument, result, sign) in zip(ports, described, strict=True) if sign > 0]
+    turned = [
+        (p, argument, result)
+        for p, (argument, result, sign) in zip(ports, described, strict=True)
+        if sign > 0
+    ]
     return {"energy": sum(getattr(p, a) * getattr(p, r) for p, a, r in turned) - potential}
 
 
@@ -133,8 +144,9 @@ class ICField(Multiport):
 
     Examples
     --------
-    >>> coil = ICField(coenergy=lambda coil, gap, a, b: a * coil**2 / (2 * (b + gap)),
-    ...                momentum="coil", a=2e-5, b=1e-3)
+    >>> coil = ICField(
+    ...     coenergy=lambda coil, gap, a, b: a * coil**2 / (2 * (b + gap)), momentum="coil", a=2e-5, b=1e-3
+    ... )
     >>> coil.port_names
     ('coil', 'gap')
     """

@@ -131,11 +131,13 @@ class _Ports:
         if way == EXPLICIT:
             formula = right
         elif way == LINEAR:
-            formula = (left - right).subs(unknown, 0) / relations.slope(equation, unknown)
+            formula = relations.divided(equation, unknown)
         elif way == BENT:
             formula = self._inverse(left, right, unknown)
         if formula is None:
-            self._iterate(unknown, self.read(left) - self.read(right), relations.slope(equation, unknown), start)
+            self._iterate(
+                unknown, self.read(left) - self.read(right), relations.slope(equation, unknown), start
+            )
             return
         if start:
             raise ModelError(

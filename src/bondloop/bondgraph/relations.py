@@ -232,7 +232,9 @@ class Relations:
                 for crowded in (port, *(chosen[e] for e in seen)):
                     store = self._store_of(crowded, unknowns[crowded])
                     if store is not None:
-                        better = self._matched({**unknowns, crowded: store}, {**dependent, crowded: store}, way)
+                        better = self._matched(
+                            {**unknowns, crowded: store}, {**dependent, crowded: store}, way
+                        )
                         if better is not None:
                             return better
                 return None
@@ -244,7 +246,7 @@ class Relations:
         store = {p.flow: p.displacement, p.effort: p.momentum}.get(unknown)
         return store if store in self.stored[port] else None
 
-    def _augmented(  # noqa: PLR0913 - the search and what it goes through
+    def _augmented(
         self,
         port: int,
         unknowns: Mapping[int, Any],
@@ -296,3 +298,10 @@ class Relations:
     def slope(self, equation: int, unknown: Any) -> Any:
         """Return the derivative of ``right - left`` with respect to a variable."""
         return (self.right[equation] - self.left[equation]).diff(unknown)
+
+    def divided(self, equation: int, unknown: Any) -> Any:
+        """Return the formula of a variable in which an equation is linear."""
+        import sympy as sp
+
+        rest = (self.left[equation] - self.right[equation]).subs(unknown, 0)
+        return sp.factor_terms(rest / self.slope(equation, unknown))
