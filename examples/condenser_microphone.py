@@ -39,7 +39,7 @@ def model() -> Model:
 
 
 def at_rest(system: System, volts: float) -> dict[str, float]:
-    """Return where the microphone rests at a voltage; the resistor only says how soon, so it is made small."""
+    """Return where the microphone rests at a voltage; the resistor says how soon, so it is small here."""
     return system.steady_state({"V": volts}, {"resistor.resistance": 1e7})
 
 
