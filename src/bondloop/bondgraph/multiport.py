@@ -140,15 +140,16 @@ class Multiport(Element):
                 f"found {', '.join(p.name for p in plain)}"
             )
         wanted = {p.name: p.default for p in plain[len(arguments) :]}
-        self._keep(kind, wanted, given, ranges)
+        self.keep_parameters(kind, wanted, given, ranges)
 
-    def _keep(
+    def keep_parameters(
         self,
         kind: str,
         wanted: Mapping[str, Any],
         given: Mapping[str, Any],
         ranges: Mapping[str, Range] | None,
     ) -> None:
+        """Keep the values of parameters by name, those given or their defaults."""
         import sympy as sp
 
         for name in given:

@@ -80,7 +80,7 @@ def describe(
         raise InputError(
             f"{kind}({word}): expected a function of at least one variable, such as lambda q: ..."
         )
-    part._keep(kind, wanted, given, ranges)
+    part.keep_parameters(kind, wanted, given, ranges)
     part.size = len(names)
     ports = [PortSymbols.named(name) for name in names]
     described = [roles(name) for name in names]
