@@ -28,6 +28,13 @@ def test_an_example_is_at_most_120_lines_and_tested(path):
     assert f"test_{path.stem}" in globals()
 
 
+def test_condenser_microphone(tmp_path):
+    numbers = run("condenser_microphone", tmp_path)
+    assert numbers["pull_in"] == pytest.approx(36.5867, abs=1e-4)  # 8 k d^3 / (27 eps A), by hand
+    assert numbers["error"] < 1e-9
+    assert numbers["sensitivity"] == pytest.approx(numbers["expected"], rel=5e-3)
+
+
 def test_three_mass(tmp_path, capsys):
     found = run("three_mass", tmp_path, (".svg", ".png"))
     assert found["speed_20s"] == pytest.approx(0.878824, abs=1e-5)

@@ -16,11 +16,13 @@ from bondloop.bondgraph.elements import (
     Df,
     Function,
     I,
+    ICField,
     IField,
     Input,
     Integrator,
     MSe,
     MSf,
+    Multiport,
     R,
     RField,
     Se,
@@ -31,6 +33,6 @@ from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
 
 __all__ = [
     "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I",
-    "IField", "Input", "Integrator", "MSe", "MSf", "Model", "One", "Part", "Port", "R", "RField",
-    "Se", "Sf", "Zero", "bond",
+    "ICField", "IField", "Input", "Integrator", "MSe", "MSf", "Model", "Multiport", "One", "Part", "Port",
+    "R", "RField", "Se", "Sf", "Zero", "bond",
 ]  # fmt: skip

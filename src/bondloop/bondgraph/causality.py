@@ -67,8 +67,8 @@ class _Assignment:
         for bond, stroke in enumerate(flat.stroke):
             if stroke is not None:
                 self.set(bond, 1 if stroke == "head" else -1, -1, "the stroke is imposed")
-        # A port of an inertia field before a mass: the mass can follow.
-        storages.sort(key=lambda n: not (kinds[n] == I and isinstance(flat.part[n], el.Field)))
+        # A port of an inertia field, or of any element with equations, before a mass: the mass can follow.
+        storages.sort(key=lambda n: not self.leads(n))
         others.sort(key=lambda n: kinds[n] == SS)
         mark = len(self.assigned)
         try:
@@ -122,10 +122,41 @@ class _Assignment:
                 else:
                     gives = given == "effort"
                     self.impose(incident[node][0], node, gives_effort=gives, reason=f"imposes the {given}")
+        for first in dict.fromkeys(flat.tied.values()):
+            name = f"{flat.paths[flat.part[first]]} ({flat.part[first].symbol})"
+            for bond, direction in self.tie(first, -1).items():
+                self.set(bond, direction, -1, f"{name} has no other causality")
         return storages, others
+
+    def leads(self, node: int) -> bool:
+        """Whether a storage chooses before others."""
+        part = self.flat.part[node]
+        return part.relations is not None or (self.flat.kind[node] == I and isinstance(part, el.Field))
+
+    def tie(self, first: int, cause: int) -> dict[int, int]:
+        """Return the directions of an element's other bonds, as far as its equations leave no choice."""
+        flat = self.flat
+        part = flat.part[first]
+        assert part.relations is not None
+        bonds = [flat.incident[first + i][0] for i in range(len(part.relations.ports))]
+        known = {i: self.gives_effort(b, first + i) for i, b in enumerate(bonds) if self.to_head[b]}
+        forced = part.relations.forced(known)
+        if forced is None:
+            ways = [f"{flat.path[first + i]} gives its {'effort' if e else 'flow'}" for i, e in known.items()]
+            trail = f" ({self.trail(cause)})" if cause >= 0 else ""
+            raise CausalityError(
+                f"the equations of {flat.paths[part]} ({part.symbol}) cannot be solved where "
+                f"{', '.join(ways) or 'its causality is as declared'}{trail}; change what it is bonded to, "
+                "or write equations that hold the variables it has to give"
+            )
+        return {
+            bonds[i]: 1 if gives == (flat.tail[bonds[i]] == first + i) else -1 for i, gives in forced.items()
+        }
 
     def prefers_effort(self, node: int) -> bool:
         part = self.flat.part[node]
+        if part.relations is not None:
+            return part.relations.prefers_effort(self.flat.component[node])
         if isinstance(part, el.R):
             if part.coefficient is not None:
                 return part.coefficient[2] == "mul"
@@ -188,7 +219,7 @@ class _Assignment:
         """Assign a bond and everything that follows."""
         flat, to_head, strong, open_ = self.flat, self.to_head, self.strong, self.open
         kinds, tails, heads, incident = flat.kind, flat.tail, flat.head, flat.incident
-        work, causes = self.assigned, self.cause
+        work, causes, tied = self.assigned, self.cause, flat.tied
         if to_head[bond]:
             if to_head[bond] != direction:
                 self.conflict(bond, cause, reason)
@@ -245,6 +276,11 @@ class _Assignment:
                         work.append(other)
                     elif to_head[other] != wanted:
                         self.conflict(other, b, "")
+                elif node in tied:
+                    for other, wanted in self.tie(tied[node], b).items():
+                        to_head[other] = wanted
+                        causes[other] = b
+                        work.append(other)
 
     # ---------------------------------------------------------------- explanations
 
@@ -290,9 +326,11 @@ class _Assignment:
                 if self.strong[node] == bond:
                     self.to_head[bond] = 0
                     self.starved(node, new)
+        parts = [flat.part[flat.tied[n]] for n in (flat.tail[bond], flat.head[bond]) if n in flat.tied]
+        tied = "".join(f" (the equations of {flat.paths[p]} ({p.symbol}) tie its ports)" for p in parts)
         raise CausalityError(
             f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
-            f"({self.trail(bond)}) and ({new}); change one of the two"
+            f"({self.trail(bond)}) and ({new}); change one of the two{tied}"
         )
 
 
@@ -339,16 +377,15 @@ class _Foresight:
         ends = []  # (junction or None, direction of the first bond that imposes on it)
         for side in (flat.head[bond], flat.tail[bond]):
             b, node = bond, side
-            while flat.kind[node] in (TF, GY):
-                first, second = flat.incident[node]
-                other = second if b == first else first
+            while (across := self._across(b, node)) is not None:
+                other, there, gyrates = across
                 if other in wire:
                     break
                 # Effort goes in here and out there through a transformer; in on both sides of a gyrator.
                 in_here = wire[b] if flat.head[b] == node else -wire[b]
-                in_there = in_here if flat.kind[node] == GY else -in_here
-                wire[other] = in_there if flat.head[other] == node else -in_there
-                b, node = other, flat.tail[other] if flat.head[other] == node else flat.head[other]
+                in_there = in_here if gyrates else -in_here
+                wire[other] = in_there if flat.head[other] == there else -in_there
+                b, node = other, flat.tail[other] if flat.head[other] == there else flat.head[other]
             if flat.kind[node] <= ONE:
                 in_ = wire[b] if flat.head[b] == node else -wire[b]
                 ends.append((self.at.get(node), in_ if flat.kind[node] == ZERO else -in_))
@@ -357,6 +394,25 @@ class _Foresight:
         chosen = self._joined(*ends)
         for b, sign in wire.items():
             self.edges[b] = {1: chosen[sign], -1: chosen[-sign]}
+
+    def _across(self, bond: int, node: int) -> tuple[int, int, bool] | None:
+        """Return the other bond of a two-port, the node where it ends, and whether it is a gyrator.
+
+        An element with equations is a two-port if its two ports leave each other no choice.
+        """
+        flat = self.flat
+        if flat.kind[node] in (TF, GY):
+            first, second = flat.incident[node]
+            return second if bond == first else first, node, flat.kind[node] == GY
+        if node not in flat.tied:
+            return None
+        relations = flat.part[node].relations
+        assert relations is not None
+        same = {a == b for a, b in relations.causalities or ()} if len(relations.ports) == 2 else set()
+        if len(same) != 1 or len(relations.causalities or ()) != 2:
+            return None
+        there = 2 * flat.tied[node] + 1 - node
+        return flat.incident[there][0], there, True in same
 
     def _joined(self, one: tuple[int | None, int], other: tuple[int | None, int]) -> dict[int, int | None]:
         """Return the edge that is chosen for each direction of a wire between two ends."""

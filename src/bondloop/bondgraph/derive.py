@@ -19,6 +19,7 @@ from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
+from bondloop.bondgraph.relation_ports import relation_ports
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
@@ -66,6 +67,7 @@ class Derivation:
         self.flow: list[Expr] = []
         self.signal_values: dict[Part, Expr] = {}
         self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
+        self.quantities: dict[str, Expr] = {}  # what elements of one's own let be read by name
         self.tears: list[Var] = []
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.input_names: dict[str, str] = {}
@@ -95,8 +97,11 @@ class Derivation:
             if kind <= ONE:
                 self._junction(node, kind)
         for node, kind in enumerate(flat.kind):
-            if kind > ONE:
+            if kind > ONE and flat.part[node].relations is None:
                 _LAWS[kind](self, node)
+        for part in flat.first:
+            if part.relations is not None:
+                relation_ports(self, part)
         for node in self.causality.arbitrary:
             bond = flat.incident[node][0]
             out = self.effort[bond] if self._gives_effort(bond, node) else self.flow[bond]

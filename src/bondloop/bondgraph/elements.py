@@ -21,7 +21,9 @@ from bondloop.bondgraph.laws import (
     checked_ranges,
     checked_size,
 )
+from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Element
+from bondloop.bondgraph.potentials import ICField
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import NOT_ZERO, POSITIVE, Range
@@ -42,11 +44,13 @@ __all__ = [
     "Field",
     "Function",
     "I",
+    "ICField",
     "IField",
     "Input",
     "Integrator",
     "MSe",
     "MSf",
+    "Multiport",
     "R",
     "RField",
     "Se",

@@ -1,44 +1,70 @@
-"""Fields: N-port storages and resistors with a matrix."""
+"""Fields: N-port storages and resistors with a matrix, or from a potential."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bondloop.bondgraph.laws import check_number
-from bondloop.bondgraph.parts import Element
+from bondloop.bondgraph.multiport import Multiport
+from bondloop.bondgraph.potentials import describe
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE, Range
 
 __all__ = ["CField", "Field", "IField", "RField"]
 
 
-class Field(Element):
-    """An N-port element with a matrix; its ports are ``field[0]``, ``field[1]``, ..."""
+class Field(Multiport):
+    """An N-port element with a matrix, or from a potential; its ports are ``field[0]``, ``field[1]``, ..."""
 
     word: ClassVar[str] = ""
     symmetric: ClassVar[bool] = True
     state_word: ClassVar[str] = ""
     diagonal: ClassVar[Range | None] = None
     """Which numbers the entries on the diagonal may be."""
+    potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {}
+    """Potentials from which it may follow: the variable each takes, what its derivative is, the sign."""
 
-    def __init__(self, matrix: Any = None, *, initial: Sequence[float] | None = None, **given: Any) -> None:
-        super().__init__()
+    def __init__(
+        self, matrix: Any = None, *, initial: Sequence[Any] | Mapping[str, Any] | None = None, **given: Any
+    ) -> None:
+        super(Multiport, self).__init__()
         kind = type(self).__name__
+        potentials = [word for word in self.potentials if word in given]
+        if potentials:
+            if len(potentials) > 1 or matrix is not None or self.word in given:
+                raise InputError(
+                    f"{kind} takes one of {self.word}, {', '.join(self.potentials)}; found several"
+                )
+            (word,) = potentials
+            function, size, ranges = given.pop(word), given.pop("size", None), given.pop("ranges", None)
+            describe(
+                self,
+                function,
+                lambda _: self.potentials[word],
+                word=word,
+                size=size,
+                initial=initial,
+                ranges=ranges,
+                given=given,
+            )
+            return
         for key in given:
             if key != self.word:
                 raise InputError(unknown_name("parameter", key, [self.word], where=kind))
         matrix = given.get(self.word, matrix)
         if matrix is None:
-            raise InputError(f"{kind} needs its {self.word} matrix")
+            raise InputError(f"{kind} needs its {self.word} matrix, or {' or '.join(self.potentials)}=...")
         self.matrix = matrix if hasattr(matrix, "tocsr") else _matrix(matrix)
         n, m = self.matrix.shape
         if n != m or n < 1:
             raise InputError(f"{kind}({self.word}): expected a square matrix; found shape {(n, m)}")
         self.size = int(n)
         self._check(kind)
+        if isinstance(initial, Mapping):
+            raise InputError(f"{kind}(initial): expected {self.size} values, in the order of the ports")
         self.start = (
             [0.0] * self.size if initial is None else [check_number(v, f"{kind}(initial)") for v in initial]
         )
@@ -99,15 +125,31 @@ def _matrix(given: Any) -> Any:
 
 
 class IField(Field):
-    """Inertia field: momentum = mass @ flow, with a symmetric mass matrix. Its states are the flows.
+    """Inertia field: momentum = mass @ flow, with a symmetric mass matrix, or from an energy.
 
-    Flows are kept as states because then mass @ d(flow)/dt = effort holds as it stands: the mass matrix goes
-    into E and is never inverted, so that a sparse one stays sparse.
+    With a matrix its states are the flows, because then mass @ d(flow)/dt = effort holds as it stands: the
+    mass matrix goes into E and is never inverted, so that a sparse one stays sparse. From an energy of the
+    momenta (flow = its derivative) or a coenergy of the flows (momentum = its derivative) they are momenta.
+
+    Parameters
+    ----------
+    matrix, mass
+        The mass matrix, as rows, an array, a sparse array or a SymPy matrix.
+    energy, coenergy
+        Instead of a matrix: a function of SymPy expressions, as for `CField`.
+    initial
+        Initial flows (with a matrix), initial momenta (from an energy or coenergy).
+    size, ranges, **parameters
+        As for `CField`.
     """
 
     word: ClassVar[str] = "mass"
     state_word: ClassVar[str] = "flow"
     diagonal: ClassVar[Range | None] = POSITIVE
+    potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
+        "energy": ("momentum", "flow", 1),
+        "coenergy": ("flow", "momentum", 1),
+    }
 
     def _check(self, kind: str) -> None:
         super()._check(kind)
@@ -128,17 +170,70 @@ class IField(Field):
 
 
 class CField(Field):
-    """Compliance field: effort = stiffness @ displacement, with a symmetric stiffness matrix."""
+    """Compliance field: effort = stiffness @ displacement, or effort = d(energy)/d(displacement).
+
+    Parameters
+    ----------
+    matrix, stiffness
+        The stiffness matrix, symmetric: as rows, an array, a sparse array or a SymPy matrix.
+    energy, coenergy
+        Instead of a matrix: a function of SymPy expressions. Its arguments that are no parameters are the
+        ports, and name them: in an energy each is the displacement of its port, in a coenergy its effort.
+    initial
+        Initial displacements, in the order of the ports; of named ones by name too. Where a port is in
+        derivative causality and its displacement is found by iteration, the search starts there.
+    size
+        Number of ports of a function that takes any number of arguments, ``lambda *q: ...``.
+    ranges
+        Which numbers the parameters of the function may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
+
+    Examples
+    --------
+    A condenser microphone, a capacitor with one plate on a spring: ports ``plates`` and ``membrane``.
+
+    >>> mic = CField(
+    ...     energy=lambda plates, membrane, eA, d, k: (
+    ...         plates**2 * (d + membrane) / (2 * eA) + k * membrane**2 / 2
+    ...     ),
+    ...     eA=1e-15,
+    ...     d=2e-5,
+    ...     k=500,
+    ...     initial={"plates": 1e-9},
+    ... )
+    >>> mic.port_names
+    ('plates', 'membrane')
+    """
 
     word: ClassVar[str] = "stiffness"
     state_word: ClassVar[str] = "displacement"
+    potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
+        "energy": ("displacement", "effort", 1),
+        "coenergy": ("effort", "displacement", 1),
+    }
 
 
 class RField(Field):
-    """Resistor field: effort = resistance @ flow."""
+    """Resistor field: effort = resistance @ flow, or effort = d(dissipation)/d(flow).
+
+    Parameters
+    ----------
+    matrix, resistance
+        The matrix; it need not be symmetric.
+    dissipation, codissipation
+        Instead of a matrix: Rayleigh's function of the flows, or one of the efforts whose derivatives are the
+        flows. Arguments, ports and parameters as for `CField`.
+    size, ranges, **parameters
+        As for `CField`.
+    """
 
     word: ClassVar[str] = "resistance"
     symmetric: ClassVar[bool] = False
+    potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
+        "dissipation": ("flow", "effort", 1),
+        "codissipation": ("effort", "flow", 1),
+    }
 
     def __init__(self, matrix: Any = None, **given: Any) -> None:
         if "initial" in given:

@@ -24,7 +24,7 @@ ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
 _KINDS: dict[type[Part], int] = {
     Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
     el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C,
-    el.R: R, el.MR: R, el.RField: R,
+    el.R: R, el.MR: R, el.RField: R, el.Multiport: R,
 }  # fmt: skip
 
 
@@ -54,6 +54,8 @@ class Flat:
         Values given to symbols with ``let``; those of outer models prevail.
     first
         The first node of every part that has nodes.
+    tied
+        For the ports of elements that cannot be solved in every causality: the first node of the element.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -71,6 +73,7 @@ class Flat:
     paths: dict[Part, str] = field(default_factory=dict)
     symbol_values: dict[str, float] = field(default_factory=dict)
     first: dict[Part, int] = field(default_factory=dict)
+    tied: dict[int, int] = field(default_factory=dict)
 
     def name(self, bond: int) -> str:
         """Return a bond as text, ``tail >> head``."""
@@ -115,15 +118,26 @@ def flatten(model: Model) -> Flat:
         for i in range(size):
             kinds.append(kind)
             parts.append(part)
-            names.append(f"{path}[{i}]")
+            names.append(part.component_path(path, i))
             components.append(i)
             incident.append([])
+    _storage_ports(flat)
     _collect_values(flat, valued)
     if not flat.kind:
         raise ModelError(f"the model {model.path} has no elements")
     _connect(flat, drawn, sizes)
     _check(flat)
     return flat
+
+
+def _storage_ports(flat: Flat) -> None:
+    """Give the ports of elements with relations their kinds; note where causalities exclude one another."""
+    for part, node in flat.first.items():
+        if isinstance(part, el.Multiport) and part.relations is not None:
+            for i in range(part.size or 1):
+                flat.kind[node + i] = {"C": C, "I": I, "": R}[part.relations.storage(i)]
+            if part.relations.causalities is not None:
+                flat.tied.update({node + i: node for i in range(part.size or 1)})
 
 
 def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> None:
@@ -162,7 +176,7 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
         if (
             index is None
             and other.size is not None
-            and not isinstance(other, el.Field)
+            and not isinstance(other, el.Multiport)
             and not other.is_signal
         ):
             return other.size
@@ -182,7 +196,7 @@ def _size_beyond(part: Part, bonds: list[Bond]) -> int:
             last = onward[0]
             other = _other(last, other)
         index = last.head_index if last.head is other else last.tail_index
-        if index is None and other.size is not None and not isinstance(other, el.Field):
+        if index is None and other.size is not None and not isinstance(other, el.Multiport):
             return other.size
     return 1
 

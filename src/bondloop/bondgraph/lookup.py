@@ -25,6 +25,9 @@ def variable_at(d: Derivation, path: str) -> Expr:
     part = d.signals_by_path.get(path)
     if part is not None:
         return signal_value(d, part)
+    quantity = d.quantities.get(path)
+    if quantity is not None:
+        return quantity
     var = d.variables_by_name.get(path)
     if var is not None:
         return var
@@ -73,6 +76,7 @@ def _of_junction(d: Derivation, node: int, word: str) -> Expr:
 
 def _known(d: Derivation) -> list[str]:
     names = {v.name for group in (d.states, d.inputs, d.definitions) for v in group}
+    names |= d.quantities.keys()
     names |= {f"{p}.{w}" for p in d.flat.through for w in ("effort", "flow")}
     for node, path in enumerate(d.flat.path):
         if d.flat.kind[node] >= SE:

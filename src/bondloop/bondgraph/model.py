@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.bondgraph.laws import check_number
+from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
 from bondloop.errors import InputError, ModelError, unknown_name
 
@@ -193,6 +194,10 @@ class Model(Part):
             holder = self.find(owner) if owner else self
             if not (isinstance(holder, Model) and f"{last}[{match[2]}]" in holder._parts):
                 return self.find(match[1]), int(match[2])
+        owner, _, last = text.rpartition(".")
+        holder = self.find(owner) if owner else self
+        if isinstance(holder, Multiport) and last in holder.port_names:
+            return holder, holder.port_names.index(last)
         return self.find(text), None
 
     def insert(self, part: Part, between: str, name: str | None = None) -> Part:

@@ -14,6 +14,7 @@ from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
+    from bondloop.bondgraph.relations import Relations
 
 __all__ = ["Bond", "Element", "One", "Part", "Port", "Terminal", "Zero", "bond"]
 
@@ -39,7 +40,7 @@ class Bond:
 
 
 def _indexed(part: Part, index: int | None) -> str:
-    return part.path if index is None else f"{part.path}[{index}]"
+    return part.path if index is None else part.component_path(part.path, index)
 
 
 class Part:
@@ -51,6 +52,8 @@ class Part:
     """Number of components of the bonds it takes; None where the part adapts to its bond."""
     is_signal = False
     """Whether its bonds carry signals only (detectors, functions of signals)."""
+    relations: Relations | None = None
+    """Equations of an element whose ports are described by them; None for all others."""
 
     def __init__(self) -> None:
         self._bonds: list[Bond] = []
@@ -78,6 +81,10 @@ class Part:
         """Raise if the part has no such component."""
         if index is not None and not 0 <= index < (self.size or 1):
             raise ModelError(f"{self.path} has no component [{index}]; its size is {self.size or 1}")
+
+    def component_path(self, path: str, index: int) -> str:
+        """Return the path of one component or port, for the path of the part."""
+        return f"{path}[{index}]"
 
     def __getitem__(self, index: int) -> Terminal:
         """Return one component of a vector part, or one port of a field."""
