@@ -24,6 +24,9 @@ UNBUILT = "the test could not be built"
 
 GOOD, BAD = COLOURS[2], COLOURS[1]
 
+LINES = tuple(c for c in COLOURS if c not in (GOOD, BAD))
+"""Colours of interfaces: not those that mean something."""
+
 
 def draw_check(check: Check, path: str | os.PathLike[str] | None = None) -> Figure:
     """Draw a check; what does not apply is said in its place.
@@ -72,6 +75,8 @@ def _open_loop(axes: Axes, check: Check) -> None:
         why = "no open loop: the coupling is continuous, or the test could not be analysed"
         _nothing(axes, title, UNBUILT if check.dry_run is None else why)
         return
+    if check.margins is not None and check.margins.where:
+        title = textwrap.shorten(f"open loop, {check.margins.where}", 44, placeholder=" ...")
     f, loci = check.curves.frequency, check.curves.loci
     size = np.sort(np.abs(loci), axis=1)[:, ::-1]
     if not (size > 1e-12).any():
@@ -80,7 +85,7 @@ def _open_loop(axes: Axes, check: Check) -> None:
     axes.set_yscale("log")
     for i in range(size.shape[1]):
         label = None if size.shape[1] == 1 else f"locus {i + 1}"
-        axes.plot(f, np.maximum(size[:, i], 1e-12), color=COLOURS[i], linewidth=1.1, label=label)
+        axes.plot(f, np.maximum(size[:, i], 1e-12), color=LINES[i % len(LINES)], linewidth=1.1, label=label)
     axes.axhline(1.0, color=GREY, linewidth=0.8)
     top = size[size > 0]
     axes.set_ylim(max(1e-6, 0.5 * float(np.percentile(top, 2))), 3 * max(1.0, float(top.max())))
@@ -99,16 +104,33 @@ def _open_loop(axes: Axes, check: Check) -> None:
         axes.axvline(check.step.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
         marks.append(f"grows at {check.step.frequency:.3g} Hz")
     if marks:
-        axes.text(
-            0.03, 0.04, "\n".join(marks), transform=axes.transAxes, fontsize=SMALL, color=INK, va="bottom",
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
-        )  # fmt: skip
+        _beside(axes, "\n".join(marks))
+
+
+def _beside(axes: Axes, words: str) -> None:
+    """Write where there is least to cover: as the title of a legend without entries."""
+    above = axes.get_legend()
+    box = axes.legend(
+        [],
+        [],
+        title=words,
+        loc="best",
+        title_fontsize=SMALL,
+        framealpha=0.85,
+        edgecolor="none",
+        borderpad=0.2,
+    )
+    box.get_title().set_color(INK)
+    if above is not None:
+        axes.add_artist(above)
 
 
 def _tracking(axes: Axes, check: Check) -> None:
     title = "predicted tracking"
     if check.curves is None or not check.curves.tracking.shape[1]:
         why = "nothing drives the test, so there is nothing to follow"
+        if check.curves is None:
+            why = "no responses: the coupling is continuous, or the test could not be analysed"
         _nothing(axes, title, UNBUILT if check.dry_run is None else why)
         return
     f, ratio = check.curves.frequency, check.curves.tracking
@@ -116,7 +138,11 @@ def _tracking(axes: Axes, check: Check) -> None:
     for i in range(ratio.shape[1]):
         label = None if ratio.shape[1] == 1 else str(i + 1)
         axes.plot(
-            f, 100 * np.maximum(np.abs(ratio[:, i] - 1), 1e-6), color=COLOURS[i], linewidth=1.1, label=label
+            f,
+            100 * np.maximum(np.abs(ratio[:, i] - 1), 1e-6),
+            color=LINES[i % len(LINES)],
+            linewidth=1.1,
+            label=label,
         )
     axes.axhline(100 * FOLLOWED, color=GREY, linewidth=0.8)
     axes.set_ylim(0.01, 1e3)
@@ -208,15 +234,17 @@ def _dry_run(axes: Axes, check: Check) -> None:
     for i in range(interfaces):
         t = (np.arange(count) + 0.5) * ran.window
         kept = ran.windows[:, i] > 0
-        label = "motion" if not i else None
-        axes.plot(t[kept], 1e3 * ran.windows[kept, i], color=COLOURS[i], linewidth=1.2, label=label)
+        label = "motion" if interfaces == 1 else str(i + 1)
+        axes.plot(
+            t[kept], 1e3 * ran.windows[kept, i], color=LINES[i % len(LINES)], linewidth=1.2, label=label
+        )
     for k, d in enumerate(ran.disturbances):
         t = d.at + (np.arange(len(d.peaks)) + 0.5) * (ran.seconds - d.at) / max(1, len(d.peaks))
         first = max(d.first, 1e-300)
         kept = d.peaks > 0
         axes.plot(
             t[kept], 1e3 * d.size * d.peaks[kept] / first, color=INK, linewidth=0.9,
-            linestyle=(0, (4, 1.6)) if k else "-", label="knock" if not k else None,
+            linestyle=(0, (4, 1.6)) if k else "-", label=None if k else "knocks",
         )  # fmt: skip
     limits = [b for n, b in ran.bounds.items() if n.startswith("actual.displacement")]
     if limits:

@@ -161,8 +161,8 @@ def _margins(m: Margins) -> list[str]:
             else "  no error of the actuator's model matters"
         )
     if m.followed:
-        bands = ", ".join(f"{f:.3g} Hz" for f in m.followed)
-        lines.append(f"  the motion is followed to 5 % up to {bands}")
+        bands = ", ".join(f"up to {f:.3g} Hz" if f else "at no frequency" for f in m.followed)
+        lines.append(f"  the motion is followed to 5 % {bands}")
     if m.left_out:
         lines.append(f"  {m.left_out}")
     head = f"How far it is from the border, {m.where}:" if m.where else "How far it is from the border:"
