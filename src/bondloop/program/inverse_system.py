@@ -1,0 +1,295 @@
+"""Inverse of a system as a system of its own: motions in, the inputs that cause them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import BondloopError, InputError, SolveError, unknown_name
+from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.generic_point import reach
+from bondloop.program.inversion import Inverse, invert
+from bondloop.program.merging import merged
+from bondloop.program.system import System
+from bondloop.program.time_derivative import rate_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.program.simulate import Trajectory
+
+__all__ = ["InverseSystem", "ZeroDynamics", "inverse_system"]
+
+RESTING = 1e-7
+"""A zero this near the imaginary axis, relative to the fastest one, counts as on it."""
+
+
+@dataclass(frozen=True)
+class ZeroDynamics:
+    """What moves inside a system while its outputs are held: the dynamics of its inverse.
+
+    Attributes
+    ----------
+    states
+        Names of the states that the imposed motions leave free.
+    zeros
+        Their eigenvalues in rad/s: the zeros of the system.
+    verdict
+        ``"none"``, ``"stable"``, ``"marginal"`` (a zero on the imaginary axis) or ``"unstable"``.
+    """
+
+    states: tuple[str, ...]
+    zeros: NDArray[np.complex128]
+    verdict: str
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether an error of the inverse's states dies out."""
+        return self.verdict in ("none", "stable")
+
+    def __str__(self) -> str:
+        if self.verdict == "none":
+            return "no zero dynamics: every state follows from the imposed motions"
+        ends = {
+            "stable": "stable, what is wrong at the start is forgotten",
+            "marginal": "marginal, what is wrong at the start stays",
+            "unstable": "unstable, the inputs that keep the outputs to their motions grow without bound",
+        }
+        zeros = ", ".join(f"{z:.4g}" if z.imag else f"{z.real:.4g}" for z in self.zeros[:6])
+        more = ", ..." if len(self.zeros) > 6 else ""
+        return f"zero dynamics of {', '.join(self.states)}: zeros {zeros}{more} rad/s; {ends[self.verdict]}"
+
+
+class InverseSystem(System):
+    """A system turned round: its inputs are motions (and their rates), its outputs what causes them.
+
+    Made by ``system.inverse(output, input)``, or by compiling a model with bicausal source-sensors. It is a
+    System like others: simulate it, read its equations, write it as C.
+
+    Attributes
+    ----------
+    orders
+        For every imposed output, and every other input: how many of its rates are inputs too.
+    inversion
+        How it came about: which definitions were turned round.
+    """
+
+    orders: dict[str, int]
+    inversion: Inverse
+
+    def zero_dynamics(
+        self,
+        states: Mapping[str, float] | ArrayLike | None = None,
+        inputs: Mapping[str, float] | ArrayLike | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> ZeroDynamics:
+        """Return and judge what the imposed motions leave free; what is not linear, at an operating point.
+
+        Parameters
+        ----------
+        states, inputs, values
+            The operating point and the values of parameters, as for ``linearise``.
+        """
+        if not self.states:
+            return ZeroDynamics((), np.zeros(0, dtype=complex), "none")
+        space = self.numeric(values) if self.is_linear else self.linearise(states, inputs, values)
+        zeros = space.poles()
+        size = RESTING * max(1.0, float(np.abs(zeros).max(initial=0.0)))
+        worst = float(zeros.real.max(initial=-np.inf))
+        verdict = "unstable" if worst > size else "marginal" if worst > -size else "stable"
+        return ZeroDynamics(self.states, zeros, verdict)
+
+    def _dependence(self) -> str:
+        return f"derivative causality: {', '.join(self.dependent)} follow the imposed motions"
+
+    @property
+    def notes(self) -> list[str]:  # type: ignore[override]
+        """What the causality implies, and the zero dynamics, judged where the model starts."""
+        notes = super().notes
+        try:
+            return [*notes, str(self.zero_dynamics())]
+        except BondloopError as error:
+            return [*notes, f"zero dynamics of {', '.join(self.states)}: not judged ({error})"]
+
+    def simulate(
+        self,
+        duration: float | tuple[float, float],
+        inputs: Mapping[str, Any] | None = None,
+        initial: Mapping[str, float] | ArrayLike | None = None,
+        values: Mapping[str, float] | None = None,
+        **options: Any,
+    ) -> Trajectory:
+        """Integrate, as any system; the rates of imposed motions are worked out from (times, values).
+
+        A motion given as a function of time needs its rates as functions too, under ``"d/dt NAME"``,
+        ``"d2/dt2 NAME"`` and so on; a number has none. Samples are joined by a spline that is smooth enough
+        for the highest rate.
+        """
+        given = dict(inputs or {})
+        for name, order in self.orders.items():
+            self._add_rates(given, name, order)
+        return super().simulate(duration, given, initial, values, **options)
+
+    def _add_rates(self, given: dict[str, Any], name: str, order: int) -> None:
+        names = [name]
+        for _ in range(order):
+            names.append(rate_name(names[-1]))
+        motion = given.get(name, 0.0)
+        missing = [rate for rate in names[1:] if rate not in given]
+        if isinstance(motion, tuple) and len(motion) == 2:
+            spline = _spline(motion, order, name)
+            given[name] = spline(0)
+            for rate in missing:
+                given[rate] = spline(names.index(rate))
+        elif missing and callable(motion):
+            raise InputError(
+                f"the inverse of {self.name} needs {', '.join(missing)}; give {'it' if len(missing) == 1 else 'them'} "
+                f"as functions of time, or '{name}' as a pair (times, values), whose rates are worked out"
+            )
+
+
+def _spline(motion: tuple[Any, Any], order: int, name: str) -> Callable[[int], Callable[[float], float]]:
+    """Return the rates of a sampled motion by their order."""
+    from scipy.interpolate import make_interp_spline
+
+    t, y = (np.asarray(a, dtype=float) for a in motion)
+    degree = order + 3 - order % 2  # odd, and its highest rate used is still a cubic or better
+    if t.shape != y.shape or t.ndim != 1 or len(t) <= degree or np.any(np.diff(t) <= 0):
+        raise InputError(
+            f"input '{name}': expected two equally long rows, times increasing, of at least {degree + 1} samples"
+        )
+    spline = make_interp_spline(t, y, k=degree)
+
+    def rate(of_order: int) -> Callable[[float], float]:
+        piece = spline.derivative(of_order) if of_order else spline
+        return lambda s: float(piece(s))
+
+    return rate
+
+
+def inverse_system(system: System, outputs: Sequence[str], inputs: Sequence[str]) -> InverseSystem:
+    """Return the system whose inputs are the named outputs, and whose outputs are the named inputs.
+
+    Parameters
+    ----------
+    system
+        What to invert.
+    outputs
+        Paths of the variables that are to follow given motions.
+    inputs
+        As many inputs, which are to be found.
+    """
+    outputs, inputs = _names("output", outputs), _names("input", inputs)
+    by_name = {u.name: u for u in system.input_vars}
+    for name in inputs:
+        if name not in by_name:
+            raise InputError(unknown_name("input", name, by_name, where=system.name))
+    commands = [by_name[name] for name in inputs]
+    return invert_for(system, {path: system.expression(path) for path in outputs}, commands)
+
+
+def _names(kind: str, given: str | Sequence[str]) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"inverse: expected the name of at least one {kind}, each once; found {names}")
+    return names
+
+
+def invert_for(system: System, imposed: Mapping[str, Expr], commands: Sequence[Var]) -> InverseSystem:
+    """Invert for expressions by name; the commands become outputs, besides the system's own outputs."""
+    if len(imposed) != len(commands):
+        raise SolveError(
+            f"{system.name} cannot be inverted: {len(imposed)} outputs ({', '.join(imposed)}) are to be "
+            f"imposed by {len(commands)} inputs ({', '.join(u.name for u in commands)}); it takes one input "
+            "for each output"
+        )
+    _check_paths(system, imposed, commands)
+    motions = {name: Var(name) for name in imposed}
+    imposing = System("motions", {}, list(motions.values()), {}, {}, {})
+    result = invert(
+        system, commands, list(imposed.values()), list(motions.values()), imposing, {},
+        all_rates=True, what=system.name,
+    )  # fmt: skip
+    return _finished(system, result, imposed, motions, commands)
+
+
+def _check_paths(system: System, imposed: Mapping[str, Expr], commands: Sequence[Var]) -> None:
+    """Refuse an output that no input acts on, and an input that acts on none of the outputs."""
+    flows = {**system.definitions, **dict(zip(system.state_vars, system.rate_exprs, strict=True))}
+    reached = {name: reach([expr], flows) for name, expr in imposed.items()}
+    for name, behind in reached.items():
+        if not any(u in behind for u in commands):
+            raise SolveError(
+                f"{system.name} cannot be inverted: there is no path from "
+                f"{', '.join(u.name for u in commands)} to {name}; choose an input that acts on it"
+            )
+    for u in commands:
+        if not any(u in behind for behind in reached.values()):
+            raise SolveError(
+                f"{system.name} cannot be inverted: there is no path from {u.name} to "
+                f"{', '.join(imposed)}; choose an output that it acts on"
+            )
+
+
+def _finished(
+    system: System,
+    result: Inverse,
+    imposed: Mapping[str, Expr],
+    motions: Mapping[str, Var],
+    commands: Sequence[Var],
+) -> InverseSystem:
+    """Assemble the inverse; all rates that it needs are inputs."""
+    others = [u for u in system.input_vars if u not in commands]
+    own = {u.name: u for u in commands}
+    outputs: dict[str, Expr] = {**own}
+    outputs |= {n: e for n, e in system.output_exprs.items() if n not in motions and n not in own}
+    # A variable that is imposed under its own name is the input itself.
+    same: dict[Var, Expr] = {
+        motion: v for motion, v in zip(motions.values(), imposed.values(), strict=True)
+        if isinstance(v, Var) and v.name == motion.name and result.definitions[v] is motion
+    }  # fmt: skip
+    needed = reach([*result.states.values(), *outputs.values(), *system.definitions], result.definitions)
+    original = {*system.definitions, *system.state_vars, *commands}
+    definitions, copies = merged(
+        {
+            v: substitute(e, same)
+            for v, e in result.definitions.items()
+            if v in needed and v not in same.values()
+        },
+        original,
+    )
+    same |= copies
+    rates = result.input_rates.values()
+    motion_inputs = [same.get(m, m) for m in motions.values()]
+    inverse = InverseSystem(
+        f"{system.name}.inverse",
+        {s: substitute(e, same) for s, e in result.states.items()},
+        [v for v in (*motion_inputs, *others, *rates) if isinstance(v, Var)],
+        {name: substitute(e, same) for name, e in outputs.items()},
+        system.parameters_by_var,
+        definitions,
+        tears=[*system.tears, *result.dependent],
+        initial={s: x for s, x in system.initial_by_var.items() if s in result.states},
+        input_defaults={u: system.input_defaults.get(u.name, 0.0) for u in others},
+        lookup=system.expression,
+        dependent=[*system.dependent, *(s.name.rpartition(".")[0] for s in result.dependent)],
+        remarks=system.remarks,
+        iterations=system.iterations,
+    )
+    inverse.orders = _orders([*motions.values(), *others], result.input_rates)
+    inverse.inversion = result
+    return inverse
+
+
+def _orders(sources: Sequence[Var], rates: Mapping[Var, Var]) -> dict[str, int]:
+    """Return how many rates of each input are needed."""
+    orders = {}
+    for source in sources:
+        order, at = 0, source
+        while at in rates:
+            order, at = order + 1, rates[at]
+        orders[source.name] = order
+    return orders
