@@ -152,23 +152,19 @@ class _Inversion:
             (i, None, value, expr) for i, (value, expr) in enumerate(zip(imposed, outputs, strict=True))
         ]
         while todo:
-            number, storage, value, expr = todo.pop(0)
-            for point in self.points:
-                point.extend(self.definitions)
-            command, value, expr = self._command(number, outputs[number], value, expr)
-            unknown = self._storage(number, outputs[number], value, expr) if command is None else command
-            if unknown not in reach([expr], self.definitions):  # it acts on what is required alone
-                value, expr = Const(0.0), expr - value
-            path = path_between(expr, unknown, self.definitions, self.points[0])
-            turn_round(path, value, expr, self.definitions, self.parameters)
-            turns.append(Turn(number, storage, path))
-            if command is not None:
-                self.remaining.remove(command)
-                continue
-            rate = self.plant_states.pop(unknown)
-            dependent.append(unknown)
-            order[number] += 1
-            todo.append((number, unknown, self._required(unknown), rate))
+            followed: dict[Var, tuple[int, Expr]] = {}
+            for number, storage, value, expr in todo:
+                unknown, turn = self._turned(number, storage, outputs[number], value, expr)
+                turns.append(turn)
+                if unknown in self.remaining:
+                    self.remaining.remove(unknown)
+                else:
+                    followed[unknown] = number, self.plant_states.pop(unknown)
+                    order[number] += 1
+            # All at once: rates taken one by one would not know of each other's equations.
+            required = self._required(list(followed))
+            dependent += followed
+            todo = [(number, s, required[s], rate) for s, (number, rate) in followed.items()]
         if self.remaining:
             names = ", ".join(u.name for u in self.remaining)
             raise SolveError(f"{self.what} has more commands than outputs; {names} is left over")
@@ -176,6 +172,20 @@ class _Inversion:
         return Inverse(
             states, self.definitions, tuple(dependent), tuple(order), self.rates.known, tuple(turns)
         )
+
+    def _turned(
+        self, number: int, storage: Var | None, output: Expr, value: Expr, expr: Expr
+    ) -> tuple[Var, Turn]:
+        """Turn one equation round; return the command or state that it gives now."""
+        for point in self.points:
+            point.extend(self.definitions)
+        command, value, expr = self._command(number, output, value, expr)
+        unknown = self._storage(number, output, value, expr) if command is None else command
+        if unknown not in reach([expr], self.definitions):  # it acts on what is required alone
+            value, expr = Const(0.0), expr - value
+        path = path_between(expr, unknown, self.definitions, self.points[0])
+        turn_round(path, value, expr, self.definitions, self.parameters)
+        return unknown, Turn(number, storage, path)
 
     def _acting(self, goal: Expr, candidates: Sequence[Var]) -> list[set[Var]]:
         return [p.acts(goal, self.definitions, candidates) for p in self.points]
@@ -215,15 +225,16 @@ class _Inversion:
         near = [s for s in storages if wanted & set(reach([self.plant_states[s]], self.definitions))]
         return (near or storages)[0]
 
-    def _required(self, state: Var) -> Var:
-        """Return the variable of the rate that a storage's content must have."""
-        required = Var(rate_name(state.name))
-        rates = self.rates
-        inputs = dict.fromkeys((*self.inputs, *self.remaining, *rates.known.values()))
+    def _required(self, followed: Sequence[Var]) -> dict[Var, Var]:
+        """Return the variables of the rates that the contents of storages must have."""
+        required = {state: Var(rate_name(state.name)) for state in followed}
+        if not required:
+            return {}
+        inputs = dict.fromkeys((*self.inputs, *self.remaining, *self.rates.known.values()))
         _, needed = add_rates(
-            {state: required}, self.definitions, {**self.states, **self.plant_states}, inputs, self.parameters
+            required, self.definitions, {**self.states, **self.plant_states}, inputs, self.parameters
         )
-        rates.take(needed, state, self.definitions)
+        self.rates.take(needed, followed, self.definitions)
         return required
 
 
@@ -251,19 +262,20 @@ class _Rates:
     def __init__(self, known: dict[Var, Var], unknowable: set[Var], inputs: set[Var], what: str) -> None:
         self.known, self.unknowable, self.inputs, self.what = known, unknowable, inputs, what
 
-    def take(self, needed: Mapping[Var, Var], state: Var, definitions: dict[Var, Expr]) -> None:
-        """Take in the rates that the motion of a storage needs."""
+    def take(self, needed: Mapping[Var, Var], states: Sequence[Var], definitions: dict[Var, Expr]) -> None:
+        """Take in the rates that the motions of storages need."""
+        names = ", ".join(s.name for s in states)
         twice = [u for u, rate in self.known.items() if rate in needed]
         if twice and not self.any_order:
             raise SolveError(
-                f"{self.what} cannot be followed: the motion of {state.name} would need the second rate "
+                f"{self.what} cannot be followed: the motion of {names} would need the second rate "
                 f"of {', '.join(u.name for u in twice)}; let it act through a storage of the numerical half"
             )
         allowed = {*self.inputs, *(self.known.values() if self.any_order else ())}
         bad = [u for u in needed if u in self.unknowable or u not in allowed]
         if bad:
             raise SolveError(
-                f"{self.what} cannot be followed: the motion of {state.name} would need the rate of "
+                f"{self.what} cannot be followed: the motion of {names} would need the rate of "
                 f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the "
                 "command "
                 "does (the shortest causal path of the numerical half, or of the load on the transfer "
