@@ -50,6 +50,8 @@ class GenericPoint:
         Of the drawing.
     other_constants
         Whether the parameters are drawn too, near their values: what vanishes here as well vanishes for all.
+    at_start
+        Whether nothing is drawn: the point is the start itself, at rest, which may be special.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class GenericPoint:
         seed: int,
         *,
         other_constants: bool = False,
+        at_start: bool = False,
     ) -> None:
+        self._at_start = at_start
         self._rng = random.Random(seed)
         self.values: dict[Var, float] = {}
         for v, given in constants.items():
@@ -68,20 +72,23 @@ class GenericPoint:
                 value = value * self._rng.uniform(0.9, 1.1) if value else self._rng.uniform(0.1, 0.2)
             self.values[v] = value
         for v, near in start.items():
-            self.values[v] = near * self._rng.uniform(0.9, 1.1) if near else self._rng.uniform(0.2, 0.6)
+            self.values[v] = near if at_start else near * self._rng.uniform(0.9, 1.1) if near else self._drawn()
+
+    def _drawn(self) -> float:
+        return 0.0 if self._at_start else self._rng.uniform(0.2, 0.6)
 
     def extend(self, definitions: Mapping[Var, Expr]) -> None:
         """Compute what has no number yet; what cannot be computed gets one all the same."""
         new = {v: e for v, e in definitions.items() if v not in self.values}
         for v in reach(new.values(), new):
             if v not in new and v not in self.values:
-                self.values[v] = self._rng.uniform(0.2, 0.6)
+                self.values[v] = self._drawn()
         known = tuple(self.values)
         goals = list(new)
         try:
             numbers = evaluator(schedule(new, goals), [known], goals)(list(self.values.values()))
         except _FAILURES:
-            numbers = [self._rng.uniform(0.2, 0.6) for _ in goals]
+            numbers = [self._drawn() for _ in goals]
         self.values.update(zip(goals, numbers, strict=True))
 
     def slopes(self, expr: Expr) -> dict[Var, float]:

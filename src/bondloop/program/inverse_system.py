@@ -206,14 +206,26 @@ def invert_for(system: System, imposed: Mapping[str, Expr], commands: Sequence[V
             f"imposed by {len(commands)} inputs ({', '.join(u.name for u in commands)}); it takes one input "
             "for each output"
         )
-    _check_paths(system, imposed, commands)
+    # An input whose rate acts (it drives a storage in derivative causality) is found through its rate.
+    rated = {u: r for u, r in system.input_rates.items() if u in commands}
+    plant = system
+    if rated:
+        states: dict[Var, Expr] = dict(zip(system.state_vars, system.rate_exprs, strict=True))
+        plant = system.replaced(
+            states=states | dict(rated),
+            inputs=[*(u for u in system.input_vars if u not in rated), *rated.values()],
+            initial=system.initial_by_var | {u: system.input_defaults.get(u.name, 0.0) for u in rated},
+            input_rates={u: r for u, r in system.input_rates.items() if u not in rated},
+        )
+    sought = [rated.get(u, u) for u in commands]
+    _check_paths(plant, imposed, sought)
     motions = {name: Var(name) for name in imposed}
     imposing = System("motions", {}, list(motions.values()), {}, {}, {})
     result = invert(
-        system, commands, list(imposed.values()), list(motions.values()), imposing, {},
+        plant, sought, list(imposed.values()), list(motions.values()), imposing, {},
         all_rates=True, what=system.name,
     )  # fmt: skip
-    return _finished(system, result, imposed, motions, commands)
+    return _finished(plant, result, imposed, motions, commands, sought)
 
 
 def _check_paths(system: System, imposed: Mapping[str, Expr], commands: Sequence[Var]) -> None:
@@ -240,9 +252,10 @@ def _finished(
     imposed: Mapping[str, Expr],
     motions: Mapping[str, Var],
     commands: Sequence[Var],
+    sought: Sequence[Var],
 ) -> InverseSystem:
     """Assemble the inverse; all rates that it needs are inputs."""
-    others = [u for u in system.input_vars if u not in commands]
+    others = [u for u in system.input_vars if u not in sought]
     own = {u.name: u for u in commands}
     outputs: dict[str, Expr] = {**own}
     outputs |= {n: e for n, e in system.output_exprs.items() if n not in motions and n not in own}
@@ -276,12 +289,19 @@ def _finished(
         input_defaults={u: system.input_defaults.get(u.name, 0.0) for u in others},
         lookup=system.expression,
         dependent=[*system.dependent, *(s.name.rpartition(".")[0] for s in result.dependent)],
-        remarks=system.remarks,
+        remarks=[*system.remarks, *_singular(result)],
         iterations=system.iterations,
     )
     inverse.orders = _orders([*motions.values(), *others], result.input_rates)
     inverse.inversion = result
     return inverse
+
+
+def _singular(result: Inverse) -> list[str]:
+    if not result.singular:
+        return []
+    names = ", ".join(result.singular)
+    return [f"at the start the inverse is singular: {names} cannot be found there; start it elsewhere"]
 
 
 def _orders(sources: Sequence[Var], rates: Mapping[Var, Var]) -> dict[str, int]:

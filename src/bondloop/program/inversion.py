@@ -64,6 +64,8 @@ class Inverse:
         Inputs of the imposing system whose rates the commands need, with the variables of those rates.
     turns
         What was turned round, in order.
+    singular
+        Commands and states that cannot be found where the model starts, though elsewhere they can.
     """
 
     states: dict[Var, Expr]
@@ -72,6 +74,7 @@ class Inverse:
     order: tuple[int, ...]
     input_rates: dict[Var, Var]
     turns: tuple[Turn, ...]
+    singular: tuple[str, ...]
 
 
 def invert(
@@ -142,6 +145,8 @@ class _Inversion:
             GenericPoint(start, self.parameters, 1),
             GenericPoint(start, self.parameters, 2, other_constants=True),
         ]
+        self.start = GenericPoint(start, self.parameters, 3, at_start=True)
+        self.singular: list[str] = []
 
     def run(self, outputs: Sequence[Expr], imposed: Sequence[Expr]) -> Inverse:
         """Work off the outputs, and the rates of what they leave undecided."""
@@ -170,20 +175,28 @@ class _Inversion:
             raise SolveError(f"{self.what} has more commands than outputs; {names} is left over")
         states = {**self.states, **self.plant_states}
         return Inverse(
-            states, self.definitions, tuple(dependent), tuple(order), self.rates.known, tuple(turns)
+            states,
+            self.definitions,
+            tuple(dependent),
+            tuple(order),
+            self.rates.known,
+            tuple(turns),
+            tuple(self.singular),
         )
 
     def _turned(
         self, number: int, storage: Var | None, output: Expr, value: Expr, expr: Expr
     ) -> tuple[Var, Turn]:
         """Turn one equation round; return the command or state that it gives now."""
-        for point in self.points:
+        for point in (*self.points, self.start):
             point.extend(self.definitions)
         command, value, expr = self._command(number, output, value, expr)
         unknown = self._storage(number, output, value, expr) if command is None else command
+        if not self.start.acts(expr - value, self.definitions, [unknown]):
+            self.singular.append(unknown.name)
         if unknown not in reach([expr], self.definitions):  # it acts on what is required alone
             value, expr = Const(0.0), expr - value
-        path = path_between(expr, unknown, self.definitions, self.points[0])
+        path = path_between(expr, unknown, self.definitions, [self.points[0], self.start])
         turn_round(path, value, expr, self.definitions, self.parameters)
         return unknown, Turn(number, storage, path)
 
@@ -194,7 +207,8 @@ class _Inversion:
         """Choose the command that an equation gives, if one acts on it; what cancels is taken out."""
         here, elsewhere = self._acting(expr - value, self.remaining)
         if here:
-            return next(u for u in self.remaining if u in here), value, expr
+            ready = self.start.acts(expr - value, self.definitions, self.remaining) & here or here
+            return next(u for u in self.remaining if u in ready), value, expr
         if elsewhere:
             names = ", ".join(u.name for u in self.remaining if u in elsewhere)
             raise SolveError(
@@ -205,7 +219,7 @@ class _Inversion:
         ghosts = [u for u in self.remaining if u in reach([expr, value], self.definitions)]
         if ghosts:  # whatever they are, they make no difference: leave them out, with their rates
             value, expr = (_without(e, ghosts, self.definitions) for e in (value, expr))
-            for point in self.points:
+            for point in (*self.points, self.start):
                 point.extend(self.definitions)
         return None, value, expr
 
@@ -220,6 +234,9 @@ class _Inversion:
                 f"command that is left ({left or 'all are used up'}) nor on a storage that could follow it: "
                 "there is no path between them, or another output has taken it"
             )
+        # At the start, where the model rests, some may not act: what turns a lever that stands still.
+        ready = self.start.acts(expr - value, self.definitions, storages)
+        storages = [s for s in storages if s in ready] or storages
         # The storage that a command moves at once lies on the shortest path.
         wanted = set(self.remaining)
         near = [s for s in storages if wanted & set(reach([self.plant_states[s]], self.definitions))]

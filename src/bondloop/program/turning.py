@@ -7,8 +7,9 @@ the path instead. On a bond graph the strokes on that path change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 
+from bondloop.errors import SolveError
 from bondloop.program.expr import Const, Expr, Op, Var, function, variables
 from bondloop.program.generic_point import GenericPoint
 
@@ -28,19 +29,38 @@ _TURNED: dict[str, Callable[[Expr], Expr]] = {
 
 
 def path_between(
-    expr: Expr, unknown: Var, definitions: Mapping[Var, Expr], point: GenericPoint
+    expr: Expr, unknown: Var, definitions: Mapping[Var, Expr], points: Sequence[GenericPoint]
 ) -> tuple[Var, ...]:
-    """Return the shortest path of variables from an expression to an unknown, each acting on the last."""
-    came: dict[Var, Var | None] = dict.fromkeys(point.slopes(expr))
+    """Return the shortest path of variables from an expression to an unknown, each acting on the last.
+
+    At all the points, if there is such a path, else at the first.
+    """
+    for tried in (points, points[:1]):
+        path = _path(expr, unknown, definitions, tried)
+        if path:
+            return path
+    raise SolveError(f"internal: {unknown.name} does not act on {expr}")  # pragma: no cover
+
+
+def _path(
+    expr: Expr, unknown: Var, definitions: Mapping[Var, Expr], points: Sequence[GenericPoint]
+) -> tuple[Var, ...]:
+    def acting(e: Expr) -> list[Var]:
+        first, *others = (p.slopes(e) for p in points)
+        return [v for v in first if all(v in slopes for slopes in others)]
+
+    came: dict[Var, Var | None] = dict.fromkeys(acting(expr))
     queue = list(came)
     for v in queue:
         if v is unknown:
             break
         if v in definitions:
-            for w in point.slopes(definitions[v]):
+            for w in acting(definitions[v]):
                 if w not in came:
                     came[w] = v
                     queue.append(w)
+    if unknown not in came:
+        return ()
     path: list[Var] = []
     at: Var | None = unknown
     while at is not None:
