@@ -117,7 +117,7 @@ class _Assignment:
                 self.impose(incident[node][0], node, gives_effort=kind == ONE, reason="has a single bond")
             elif kind == SS:
                 given = flat.part[node].imposes  # type: ignore[attr-defined]
-                if given is None:
+                if given in (None, "both", "neither"):  # what is bicausal is turned round in the equations
                     others.append(node)
                 else:
                     gives = given == "effort"

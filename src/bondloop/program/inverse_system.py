@@ -188,7 +188,9 @@ def inverse_system(system: System, outputs: Sequence[str], inputs: Sequence[str]
         if name not in by_name:
             raise InputError(unknown_name("input", name, by_name, where=system.name))
     commands = [by_name[name] for name in inputs]
-    return invert_for(system, {path: system.expression(path) for path in outputs}, commands)
+    imposed = {path: system.expression(path) for path in outputs}
+    others = {n: e for n, e in system.output_exprs.items() if n not in imposed and n not in by_name}
+    return invert_for(system, imposed, commands, {**dict(zip(inputs, commands, strict=True)), **others})
 
 
 def _names(kind: str, given: str | Sequence[str]) -> list[str]:
@@ -198,8 +200,22 @@ def _names(kind: str, given: str | Sequence[str]) -> list[str]:
     return names
 
 
-def invert_for(system: System, imposed: Mapping[str, Expr], commands: Sequence[Var]) -> InverseSystem:
-    """Invert for expressions by name; the commands become outputs, besides the system's own outputs."""
+def invert_for(
+    system: System, imposed: Mapping[str, Expr], commands: Sequence[Var], outputs: Mapping[str, Expr]
+) -> InverseSystem:
+    """Invert for expressions by name.
+
+    Parameters
+    ----------
+    system
+        What to invert.
+    imposed
+        What is to follow given motions, by the names that these get.
+    commands
+        The inputs that are to be found.
+    outputs
+        The outputs of the inverse.
+    """
     if len(imposed) != len(commands):
         raise SolveError(
             f"{system.name} cannot be inverted: {len(imposed)} outputs ({', '.join(imposed)}) are to be "
@@ -225,7 +241,7 @@ def invert_for(system: System, imposed: Mapping[str, Expr], commands: Sequence[V
         plant, sought, list(imposed.values()), list(motions.values()), imposing, {},
         all_rates=True, what=system.name,
     )  # fmt: skip
-    return _finished(plant, result, imposed, motions, commands, sought)
+    return _finished(plant, result, imposed, motions, sought, outputs)
 
 
 def _check_paths(system: System, imposed: Mapping[str, Expr], commands: Sequence[Var]) -> None:
@@ -251,21 +267,18 @@ def _finished(
     result: Inverse,
     imposed: Mapping[str, Expr],
     motions: Mapping[str, Var],
-    commands: Sequence[Var],
     sought: Sequence[Var],
+    outputs: Mapping[str, Expr],
 ) -> InverseSystem:
     """Assemble the inverse; all rates that it needs are inputs."""
     others = [u for u in system.input_vars if u not in sought]
-    own = {u.name: u for u in commands}
-    outputs: dict[str, Expr] = {**own}
-    outputs |= {n: e for n, e in system.output_exprs.items() if n not in motions and n not in own}
     # A variable that is imposed under its own name is the input itself.
     same: dict[Var, Expr] = {
         motion: v for motion, v in zip(motions.values(), imposed.values(), strict=True)
         if isinstance(v, Var) and v.name == motion.name and result.definitions[v] is motion
     }  # fmt: skip
     needed = reach([*result.states.values(), *outputs.values(), *system.definitions], result.definitions)
-    original = {*system.definitions, *system.state_vars, *commands}
+    original = {*system.definitions, *system.state_vars, *sought}
     definitions, copies = merged(
         {
             v: substitute(e, same)
@@ -275,12 +288,13 @@ def _finished(
         original,
     )
     same |= copies
-    rates = result.input_rates.values()
+    sources = [*motions.values(), *others]
+    rates = _rates(sources, result.input_rates)
     motion_inputs = [same.get(m, m) for m in motions.values()]
     inverse = InverseSystem(
         f"{system.name}.inverse",
         {s: substitute(e, same) for s, e in result.states.items()},
-        [v for v in (*motion_inputs, *others, *rates) if isinstance(v, Var)],
+        [v for v in (*motion_inputs, *others, *(r for r, _ in rates)) if isinstance(v, Var)],
         {name: substitute(e, same) for name, e in outputs.items()},
         system.parameters_by_var,
         definitions,
@@ -292,7 +306,7 @@ def _finished(
         remarks=[*system.remarks, *_singular(result)],
         iterations=system.iterations,
     )
-    inverse.orders = _orders([*motions.values(), *others], result.input_rates)
+    inverse.orders = {u.name: sum(of is u for _, of in rates) for u in sources}
     inverse.inversion = result
     return inverse
 
@@ -304,12 +318,11 @@ def _singular(result: Inverse) -> list[str]:
     return [f"at the start the inverse is singular: {names} cannot be found there; start it elsewhere"]
 
 
-def _orders(sources: Sequence[Var], rates: Mapping[Var, Var]) -> dict[str, int]:
-    """Return how many rates of each input are needed."""
-    orders = {}
-    for source in sources:
-        order, at = 0, source
-        while at in rates:
-            order, at = order + 1, rates[at]
-        orders[source.name] = order
-    return orders
+def _rates(sources: Sequence[Var], rates: Mapping[Var, Var]) -> list[tuple[Var, Var]]:
+    """Return the rates of inputs, first ones first, each with the input."""
+    result: list[tuple[Var, Var]] = []
+    level = [(u, u) for u in sources]
+    while level:
+        level = [(rates[at], u) for at, u in level if at in rates]
+        result += level
+    return result
