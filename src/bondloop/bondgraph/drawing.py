@@ -123,9 +123,11 @@ def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
             )
         elif e.tail == e.head:
             faults.append(f"edge {k} joins '{nodes[e.tail].path}' to itself")
-        for stroke in (e.stroke, e.flow_stroke):
-            if stroke not in (None, "head", "tail"):
-                faults.append(f"edge {k} has stroke {stroke!r}; expected 'head', 'tail' or None")
+        faults += [
+            f"edge {k} has stroke {stroke!r}; expected 'head', 'tail' or None"
+            for stroke in (e.stroke, e.flow_stroke)
+            if stroke not in (None, "head", "tail")
+        ]
     if faults:
         raise InputError("cannot draw this bond graph: " + "; ".join(faults))
     tail, head = (np.array([getattr(e, end) for e in edges], dtype=np.intp) for end in ("tail", "head"))
@@ -294,7 +296,9 @@ class _Page:
         if lines:
             self.strokes = np.array(lines).transpose(1, 2, 0)
         slim_colours = [BOND_COLOURS[mark] for mark in styles] or "black"
-        dashes: Any = [DASHES[mark] for mark in styles] or "solid"  # matplotlib's types leave out lists of dashes
+        dashes: Any = [
+            DASHES[mark] for mark in styles
+        ] or "solid"  # matplotlib's types leave out lists of dashes
         self.axes.add_collection(
             LineCollection(thin, colors=slim_colours, linestyles=dashes, linewidths=0.9, capstyle="round")
         )

@@ -1,4 +1,4 @@
-"""Marks on a drawing: dependent storages, algebraic loops, causal conflicts, folded sub-models; their legend."""
+"""Marks on a drawing: dependent storages, algebraic loops, causal conflicts, folded sub-models."""
 
 from __future__ import annotations
 

@@ -173,7 +173,9 @@ class Spine:
                     text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
                     bond = 0.6 + float(g.shy[before] + g.shy[v])
                     x += (
-                        max(bond, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
+                        max(bond, float(text) + 0.1)
+                        + apart
+                        + (1.0 if out and shut and v == order[0] else 0.0)
                     )
                 for sign, fan in fans:
                     for d, edge in enumerate(fan.left, 1):

@@ -64,7 +64,7 @@ class GenericPoint:
         at_start: bool = False,
     ) -> None:
         self._at_start = at_start
-        self._rng = random.Random(seed)
+        self._rng = random.Random(seed)  # noqa: S311 - no secret
         self.values: dict[Var, float] = {}
         for v, given in constants.items():
             value = self._rng.uniform(0.5, 2.0) if given is None else given
@@ -72,7 +72,9 @@ class GenericPoint:
                 value = value * self._rng.uniform(0.9, 1.1) if value else self._rng.uniform(0.1, 0.2)
             self.values[v] = value
         for v, near in start.items():
-            self.values[v] = near if at_start else near * self._rng.uniform(0.9, 1.1) if near else self._drawn()
+            self.values[v] = (
+                near if at_start else near * self._rng.uniform(0.9, 1.1) if near else self._drawn()
+            )
 
     def _drawn(self) -> float:
         return 0.0 if self._at_start else self._rng.uniform(0.2, 0.6)

@@ -106,7 +106,7 @@ class InverseSystem(System):
         return f"derivative causality: {', '.join(self.dependent)} follow the imposed motions"
 
     @property
-    def notes(self) -> list[str]:  # type: ignore[override]
+    def notes(self) -> list[str]:
         """What the causality implies, and the zero dynamics, judged where the model starts."""
         notes = super().notes
         try:
@@ -146,8 +146,8 @@ class InverseSystem(System):
                 given[rate] = spline(names.index(rate))
         elif missing and callable(motion):
             raise InputError(
-                f"the inverse of {self.name} needs {', '.join(missing)}; give {'it' if len(missing) == 1 else 'them'} "
-                f"as functions of time, or '{name}' as a pair (times, values), whose rates are worked out"
+                f"the inverse of {self.name} needs {', '.join(missing)}; give each "
+                f"as a function of time, or '{name}' as a pair (times, values), whose rates are worked out"
             )
 
 
@@ -159,7 +159,8 @@ def _spline(motion: tuple[Any, Any], order: int, name: str) -> Callable[[int], C
     degree = order + 3 - order % 2  # odd, and its highest rate used is still a cubic or better
     if t.shape != y.shape or t.ndim != 1 or len(t) <= degree or np.any(np.diff(t) <= 0):
         raise InputError(
-            f"input '{name}': expected two equally long rows, times increasing, of at least {degree + 1} samples"
+            f"input '{name}': expected two equally long rows, times increasing, of at least "
+            f"{degree + 1} samples"
         )
     spline = make_interp_spline(t, y, k=degree)
 
@@ -277,8 +278,8 @@ def _finished(
         motion: v for motion, v in zip(motions.values(), imposed.values(), strict=True)
         if isinstance(v, Var) and v.name == motion.name and result.definitions[v] is motion
     }  # fmt: skip
-    needed = reach([*result.states.values(), *outputs.values(), *system.definitions], result.definitions)
     original = {*system.definitions, *system.state_vars, *sought}
+    needed = reach([*result.states.values(), *outputs.values(), *original], result.definitions)
     definitions, copies = merged(
         {
             v: substitute(e, same)

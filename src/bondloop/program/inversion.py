@@ -77,7 +77,7 @@ class Inverse:
     singular: tuple[str, ...]
 
 
-def invert(
+def invert(  # noqa: PLR0913 - two systems, and how they are joined
     plant: System,
     commands: Sequence[Var],
     outputs: Sequence[Expr],
@@ -116,7 +116,7 @@ def invert(
 
 
 class _Inversion:
-    def __init__(  # noqa: PLR0913 - see invert
+    def __init__(
         self,
         plant: System,
         commands: Sequence[Var],

@@ -8,10 +8,13 @@ the path instead. On a bond graph the strokes on that path change.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import Const, Expr, Op, Var, function, variables
-from bondloop.program.generic_point import GenericPoint
+
+if TYPE_CHECKING:
+    from bondloop.program.generic_point import GenericPoint
 
 __all__ = ["path_between", "turn_round"]
 
