@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,52 +14,14 @@ from bondloop.program.inversion import Inverse, invert
 from bondloop.program.merging import merged
 from bondloop.program.system import System
 from bondloop.program.time_derivative import rate_name
+from bondloop.program.zero_dynamics import ZeroDynamics, judged
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from bondloop.program.simulate import Trajectory
 
-__all__ = ["InverseSystem", "ZeroDynamics", "inverse_system"]
-
-RESTING = 1e-7
-"""A zero this near the imaginary axis, relative to the fastest one, counts as on it."""
-
-
-@dataclass(frozen=True)
-class ZeroDynamics:
-    """What moves inside a system while its outputs are held: the dynamics of its inverse.
-
-    Attributes
-    ----------
-    states
-        Names of the states that the imposed motions leave free.
-    zeros
-        Their eigenvalues in rad/s: the zeros of the system.
-    verdict
-        ``"none"``, ``"stable"``, ``"marginal"`` (a zero on the imaginary axis) or ``"unstable"``.
-    """
-
-    states: tuple[str, ...]
-    zeros: NDArray[np.complex128]
-    verdict: str
-
-    @property
-    def is_stable(self) -> bool:
-        """Whether an error of the inverse's states dies out."""
-        return self.verdict in ("none", "stable")
-
-    def __str__(self) -> str:
-        if self.verdict == "none":
-            return "no zero dynamics: every state follows from the imposed motions"
-        ends = {
-            "stable": "stable, what is wrong at the start is forgotten",
-            "marginal": "marginal, what is wrong at the start stays",
-            "unstable": "unstable, the inputs that keep the outputs to their motions grow without bound",
-        }
-        zeros = ", ".join(f"{z:.4g}" if z.imag else f"{z.real:.4g}" for z in self.zeros[:6])
-        more = ", ..." if len(self.zeros) > 6 else ""
-        return f"zero dynamics of {', '.join(self.states)}: zeros {zeros}{more} rad/s; {ends[self.verdict]}"
+__all__ = ["InverseSystem", "inverse_system", "invert_for"]
 
 
 class InverseSystem(System):
@@ -94,13 +55,9 @@ class InverseSystem(System):
             The operating point and the values of parameters, as for ``linearise``.
         """
         if not self.states:
-            return ZeroDynamics((), np.zeros(0, dtype=complex), "none")
+            return judged((), np.zeros(0, dtype=complex))
         space = self.numeric(values) if self.is_linear else self.linearise(states, inputs, values)
-        zeros = space.poles()
-        size = RESTING * max(1.0, float(np.abs(zeros).max(initial=0.0)))
-        worst = float(zeros.real.max(initial=-np.inf))
-        verdict = "unstable" if worst > size else "marginal" if worst > -size else "stable"
-        return ZeroDynamics(self.states, zeros, verdict)
+        return judged(self.states, space.poles())
 
     def _dependence(self) -> str:
         return f"derivative causality: {', '.join(self.dependent)} follow the imposed motions"

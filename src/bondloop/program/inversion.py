@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from bondloop.errors import SolveError
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.generic_point import GenericPoint, reach
+from bondloop.program.needed_rates import NeededRates
 from bondloop.program.time_derivative import add_rates, rate_name
 from bondloop.program.turning import path_between, turn_round
 
@@ -136,8 +137,13 @@ class _Inversion:
         self.what = what
         unknowable = set() if all_rates else {*measured, *self.others}
         known = {**imposing.input_rates, **(plant.input_rates if all_rates else {})}
-        self.rates = _Rates(known, unknowable, set(self.inputs if all_rates else imposing.input_vars), what)
-        self.rates.any_order = all_rates
+        self.rates = NeededRates(
+            known,
+            unknowable,
+            set(self.inputs if all_rates else imposing.input_vars),
+            what,
+            any_order=all_rates,
+        )
         start = {s: x.initial_by_var.get(s, 0.0) for x in (imposing, plant) for s in x.state_vars}
         start |= {u: x.input_defaults.get(u.name, 0.0) for x in (imposing, plant) for u in x.input_vars}
         start = {v: value for v, value in start.items() if v not in links}
@@ -269,38 +275,3 @@ def _without(expr: Expr, ghosts: Sequence[Var], definitions: dict[Var, Expr]) ->
         assert isinstance(copy, Var)
         definitions[copy] = substitute(definitions[v], copies)
     return substitute(expr, copies)
-
-
-class _Rates:
-    """Rates of inputs that an inversion has come to need: one variable for each input, or a refusal."""
-
-    any_order = False
-
-    def __init__(self, known: dict[Var, Var], unknowable: set[Var], inputs: set[Var], what: str) -> None:
-        self.known, self.unknowable, self.inputs, self.what = known, unknowable, inputs, what
-
-    def take(self, needed: Mapping[Var, Var], states: Sequence[Var], definitions: dict[Var, Expr]) -> None:
-        """Take in the rates that the motions of storages need."""
-        names = ", ".join(s.name for s in states)
-        twice = [u for u, rate in self.known.items() if rate in needed]
-        if twice and not self.any_order:
-            raise SolveError(
-                f"{self.what} cannot be followed: the motion of {names} would need the second rate "
-                f"of {', '.join(u.name for u in twice)}; let it act through a storage of the numerical half"
-            )
-        allowed = {*self.inputs, *(self.known.values() if self.any_order else ())}
-        bad = [u for u in needed if u in self.unknowable or u not in allowed]
-        if bad:
-            raise SolveError(
-                f"{self.what} cannot be followed: the motion of {names} would need the rate of "
-                f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the "
-                "command "
-                "does (the shortest causal path of the numerical half, or of the load on the transfer "
-                "system, is "
-                "shorter than the command's; Gawthrop 2005, assumption 5)"
-            )
-        for u, rate in needed.items():
-            if u in self.known:
-                definitions[rate] = self.known[u]
-            else:
-                self.known[u] = rate
