@@ -237,6 +237,26 @@ def test_samples_of_a_forward_run_give_back_the_input():
     np.testing.assert_allclose(back["F"][50:-50], np.sin(3 * times[50:-50]) ** 3, atol=1e-4)
 
 
+def test_the_program_grows_with_the_square_of_the_order_and_no_faster():
+    sizes = []
+    for count in (3, 5, 7):
+        m = Model("row")
+        m.v = [One() for _ in range(count)]
+        _ = Se("F") >> m.v[0]
+        for i in range(count):
+            _ = m.v[i] >> I(mass=1)
+            if i + 1 < count:
+                joint = Zero()
+                _ = m.v[i] >> joint >> m.v[i + 1]
+                _ = joint >> C(stiffness=10)
+        inverse = m.compile().inverse(f"v[{count - 1}].flow", "F")
+        # Undamped, the force has to act through every mass and every spring.
+        assert inverse.orders == {f"v[{count - 1}].flow": 2 * count - 1}
+        assert inverse.zero_dynamics().verdict == "none"
+        sizes.append(len(inverse.definitions))
+    assert sizes[2] < sizes[0] * (13 / 5) ** 2
+
+
 # ---------------------------------------------------------------- zero dynamics
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from bondloop.errors import SolveError
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.generic_point import GenericPoint, reach
+from bondloop.program.merging import merged
 from bondloop.program.needed_rates import NeededRates
 from bondloop.program.time_derivative import add_rates, rate_name
 from bondloop.program.turning import path_between, turn_round
@@ -134,6 +135,7 @@ class _Inversion:
         self.others = [u for u in plant.input_vars if u not in links and u not in commands]
         self.inputs = [*imposing.input_vars, *self.others]
         self.remaining = list(commands)
+        self.original = {*self.definitions, *self.plant_states, *commands}
         self.what = what
         unknowable = set() if all_rates else {*measured, *self.others}
         known = {**imposing.input_rates, **(plant.input_rates if all_rates else {})}
@@ -258,6 +260,12 @@ class _Inversion:
             required, self.definitions, {**self.states, **self.plant_states}, inputs, self.parameters
         )
         self.rates.take(needed, followed, self.definitions)
+        # Rates that have been taken before would double the program with every round.
+        kept = {*self.original, *required.values()}
+        live = reach(kept, self.definitions)
+        definitions, _ = merged({v: e for v, e in self.definitions.items() if v in live}, kept)
+        self.definitions.clear()
+        self.definitions.update(definitions)
         return required
 
 
