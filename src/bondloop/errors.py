@@ -33,7 +33,19 @@ class ModelError(BondloopError):
 
 
 class CausalityError(ModelError):
-    """No consistent causality exists; the message names the path along which the conflict arose."""
+    """No consistent causality exists; the message names the path along which the conflict arose.
+
+    Attributes
+    ----------
+    nodes, bonds
+        Where it arose, in the flat graph: junctions and bonds, for the drawing.
+    to_head
+        What had been assigned until then, as in ``Causality``.
+    """
+
+    nodes: tuple[int, ...] = ()
+    bonds: tuple[int, ...] = ()
+    to_head: tuple[int, ...] = ()
 
 
 class ForceOutputError(ModelError):

@@ -23,6 +23,17 @@ def test_the_model_names_the_file_when_none_is_given(bondloop, tmp_path, monkeyp
     assert (tmp_path / f"{NAME}.svg").is_file()
 
 
+def test_sub_models_are_folded_and_unfolded(bondloop, tmp_path):
+    sizes = []
+    for options in (["--fold"], ["--fold", "--unfold", "m2"], ["--no-fold"]):
+        assert bondloop("draw", NAME, "--out", tmp_path / "chain.svg", *options).exit_code == 0
+        sizes.append((tmp_path / "chain.svg").stat().st_size)
+    assert sizes == sorted(set(sizes)), "each shows more than the last"
+    answer = bondloop("draw", NAME, "--out", tmp_path / "chain.svg", "--unfold", "m9")
+    assert answer.exit_code == 1
+    assert "m9" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("out", "sentence"),
     [("chain.bmp", "the file must end in .svg or .png"), ("absent/chain.svg", "there is no folder")],

@@ -46,7 +46,13 @@ class Causality:
 
 def assign(flat: Flat) -> Causality:
     """Assign causality to every bond, or explain the conflict."""
-    return _Assignment(flat).run()
+    assignment = _Assignment(flat)
+    try:
+        return assignment.run()
+    except CausalityError as error:
+        error.to_head = tuple(assignment.to_head)
+        error.args = (f"{error}; model.draw() shows where",)
+        raise
 
 
 class _Assignment:
@@ -117,7 +123,7 @@ class _Assignment:
                 self.impose(incident[node][0], node, gives_effort=kind == ONE, reason="has a single bond")
             elif kind == SS:
                 given = flat.part[node].imposes  # type: ignore[attr-defined]
-                if given is None:
+                if given in (None, "both", "neither"):  # what is bicausal is turned round in the equations
                     others.append(node)
                 else:
                     gives = given == "effort"
@@ -294,24 +300,30 @@ class _Assignment:
         text = self.reason.get(steps[0], "")
         return (f"{text}: " if text else "") + ", then ".join(self.flat.name(b) for b in steps)
 
-    def clash(self, node: int, first: str, second: str) -> None:
+    def clash(self, node: int, first: str, second: str, *also: int) -> None:
         zero = self.flat.kind[node] == ZERO
         what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
-        raise CausalityError(
+        error = CausalityError(
             f"two bonds impose the {what} of {name} {self.flat.path[node]}, only one may: "
             f"({first}) and ({second}); remove one of the sources, or join them through a "
             + ("1-junction with a resistor or inertia" if zero else "0-junction with a resistor or spring")
         )
+        error.nodes = (node,)
+        imposing = (b for b in self.flat.incident[node] if self.gives_effort(b, node) != zero)
+        error.bonds = (*(b for b in imposing if self.to_head[b]), *also)
+        raise error
 
     def starved(self, node: int, last: str = "") -> None:
         zero = self.flat.kind[node] == ZERO
         what, name = ("effort", "0-junction") if zero else ("flow", "1-junction")
         given = [self.trail(b) for b in self.flat.incident[node] if self.to_head[b]]
         trails = "; ".join([*given[:4], *([last] if last else [])])
-        raise CausalityError(
+        error = CausalityError(
             f"nothing imposes the {what} of {name} {self.flat.path[node]}: all its bonds take it ({trails}); "
             f"remove one of the sources that take it, or add an element that gives the {what}"
         )
+        error.nodes, error.bonds = (node,), tuple(self.flat.incident[node])
+        raise error
 
     def conflict(self, bond: int, cause: int, reason: str) -> None:
         """Explain why a bond cannot have the causality it has and the one that is now asked for."""
@@ -322,16 +334,18 @@ class _Assignment:
             shared = {flat.tail[bond], flat.head[bond]} & {flat.tail[before], flat.head[before]}
             for node in sorted(n for n in shared if flat.kind[n] <= ONE):
                 if self.strong[node] == before:
-                    self.clash(node, self.trail(before), new)
+                    self.clash(node, self.trail(before), new, bond)
                 if self.strong[node] == bond:
                     self.to_head[bond] = 0
                     self.starved(node, new)
         parts = [flat.part[flat.tied[n]] for n in (flat.tail[bond], flat.head[bond]) if n in flat.tied]
         tied = "".join(f" (the equations of {flat.paths[p]} ({p.symbol}) tie its ports)" for p in parts)
-        raise CausalityError(
+        error = CausalityError(
             f"the causality of bond {flat.name(bond)} is fixed twice, in opposite ways: "
             f"({self.trail(bond)}) and ({new}); change one of the two{tied}"
         )
+        error.bonds = (bond,)
+        raise error
 
 
 class _Foresight:
@@ -359,7 +373,9 @@ class _Foresight:
                 self._wire(bond)
         stuck = self.matching.complete()
         if stuck:
-            raise CausalityError(self._explained(stuck))
+            error = CausalityError(self._explained(stuck))
+            error.nodes = tuple(node for node, v in self.at.items() if v in stuck)
+            raise error
 
     def allows(self, bond: int, direction: int) -> bool:
         """Whether a bond can have a causality; if so it is reckoned with from now on."""

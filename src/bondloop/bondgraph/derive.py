@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.bicausal import turned_round
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
@@ -58,6 +59,8 @@ class Derivation:
         self.inputs: dict[Var, float] = {}
         self.parameters: dict[Var, float | None] = {}
         self.sensed: dict[str, Expr] = {}
+        self.imposed: dict[str, Expr] = {}  # what source-sensors impose besides their input
+        self.sought: list[Var] = []  # inputs of source-sensors that impose neither
         self.rate_goals: dict[Var, Var] = {}
         self.dots: dict[Var, Var] = {}
         self.symbols: dict[str, Var] = {}
@@ -129,7 +132,7 @@ class Derivation:
         else:
             for path in outputs:
                 wanted[path] = variable_at(self, path)
-        return System(
+        system = System(
             self.model._name or "model",
             self.states, list(self.inputs), wanted, self.parameters, self.definitions,
             tears=[*self.rate_goals.values(), *dots.values(), *self.bent, *self.tears],
@@ -139,6 +142,7 @@ class Derivation:
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs,
         )  # fmt: skip
+        return turned_round(self, system) if self.imposed or self.sought else system
 
     def _remarks(self) -> list[str]:
         remarks = [f"port {path} is left open: a free end, no effort acts there" for path in self.flat.free]
@@ -334,9 +338,19 @@ class Derivation:
         if target.name == name:  # a variable of this bond alone is the input itself
             self.input_names[name] = path
             self.inputs[target] = 0.0
+            source = target
         else:
-            self._define(target, self._input(name, path))
-        self.sensed[f"{path}.{'flow' if gives else 'effort'}"] = sensed
+            source = self._input(name, path)
+            self._define(target, source)
+        other = f"{path}.{'flow' if gives else 'effort'}"
+        imposes = flat.part[node].imposes  # type: ignore[attr-defined]
+        if imposes == "both":
+            self.imposed[other] = sensed
+            return
+        if imposes == "neither":
+            self.sought.append(source)
+            self.sensed[name] = target
+        self.sensed[other] = sensed
 
     def _sided(self, bond: int, node: int) -> Expr:
         """Flow into an element."""

@@ -2,8 +2,11 @@
 
 A power bond ends in a half arrow, drawn on its flow side (below a level bond, right of an upright one), and
 carries its causal stroke, a short bar, at the end that receives the effort (Karnopp, Margolis and Rosenberg
-2012). A signal has a full arrow, a vector bond is a double line with its size. Colour only repeats what the
-symbols say. A frame is dashed where nodes of other sub-models had to lie within it.
+2012). A signal has a full arrow, a vector bond is a double line with its size. The stroke of a bicausal bond
+is in two halves (Gawthrop 1995): on its flow side at the end that gives the flow, on the other side at the
+end that receives the effort. A box is a sub-model that is folded. Colour only repeats what the symbols say. A
+frame is dashed where nodes of other sub-models had to lie within it. What else is marked is explained below
+the drawing.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.bondgraph.drawing_marks import BOND_COLOURS, DASHES, cross, legend, ring, rings
 from bondloop.bondgraph.layout import place_all
 from bondloop.bondgraph.layout_geometry import Graph, label_lines, measure, overlap, through
 from bondloop.errors import InputError
@@ -60,12 +64,18 @@ class Node:
         What is drawn small after a colon, or beside a junction or two-port.
     group
         Path of the sub-model it sits in; empty at the top.
+    mark
+        ``"dependent"`` for a storage in derivative causality, ``"conflict"`` where causality has one.
+    box
+        Whether it stands for a whole sub-model.
     """
 
     path: str
     symbol: str
     label: str
     group: str = ""
+    mark: str = ""
+    box: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,10 @@ class Edge:
         True for an activated bond or a signal: a full arrow and no stroke.
     size
         Number of bonds in a vector bond.
+    flow_stroke
+        Of a bicausal bond: the end with the half stroke of the flow; `stroke` is then that of the effort.
+    mark
+        ``"loop"`` on an algebraic loop, ``"conflict"`` where causality has one.
     """
 
     tail: int
@@ -89,6 +103,8 @@ class Edge:
     stroke: str | None
     signal: bool = False
     size: int = 1
+    flow_stroke: str | None = None
+    mark: str = ""
 
 
 def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
@@ -107,8 +123,11 @@ def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
             )
         elif e.tail == e.head:
             faults.append(f"edge {k} joins '{nodes[e.tail].path}' to itself")
-        if e.stroke not in (None, "head", "tail"):
-            faults.append(f"edge {k} has stroke {e.stroke!r}; expected 'head', 'tail' or None")
+        faults += [
+            f"edge {k} has stroke {stroke!r}; expected 'head', 'tail' or None"
+            for stroke in (e.stroke, e.flow_stroke)
+            if stroke not in (None, "head", "tail")
+        ]
     if faults:
         raise InputError("cannot draw this bond graph: " + "; ".join(faults))
     tail, head = (np.array([getattr(e, end) for e in edges], dtype=np.intp) for end in ("tail", "head"))
@@ -176,6 +195,7 @@ class _Page:
         self.half = np.array(
             [[self.width(v.symbol, SYMBOL) / 2, k * CAP] for v, k in zip(graph.nodes, tall, strict=True)]
         )
+        self.half += [ring(v) for v in graph.nodes]
 
     def width(self, text: str, size: float, italic: bool = False) -> float:
         wide = self.renderer.get_text_width_height_descent(text, self.fonts[size, italic], False)[0]
@@ -229,16 +249,23 @@ class _Page:
         a, b = a + u * self.trim(edge.tail, u) + flow * aside, b - u * self.trim(edge.head, -u) + flow * aside
         if edge.signal:
             return [np.array([a, b])], []
-        tip = b - u * (0.05 if edge.stroke == "head" else 0.0)
+        tip = b - u * (0.05 if "head" in (edge.stroke, edge.flow_stroke) else 0.0)
         barb = np.array([tip, tip - 0.14 * u + 0.08 * flow])
         thin, thick = [np.array([a, b]), barb], []
         if edge.size > 1:
             thin = [np.array([a, b]) + 0.022 * flow, np.array([a, b]) - 0.022 * flow, barb + 0.022 * flow]
             mid = (a + b) / 2 - flow * (0.14 if abs(u[0]) > 0.2 else 0.1)
             self.write(str(edge.size), mid[0], mid[1] - 0.05, SMALL, -1, ha="center", color="black")
+        ends = {"head": b, "tail": a}
+        both = edge.flow_stroke in (None, edge.stroke)
         if edge.stroke:
-            end = b if edge.stroke == "head" else a
-            thick.append(np.array([end - STROKE * flow, end + STROKE * flow]))
+            end = ends[edge.stroke]
+            thick.append(np.array([end - STROKE * flow, end + (STROKE if both else 0.0) * flow]))
+        if edge.flow_stroke and not both:
+            end = ends[edge.flow_stroke]
+            thick.append(np.array([end, end + STROKE * flow]))
+        if edge.mark == "conflict":
+            thick += cross((a + b) / 2, u, flow)
         return thin, thick
 
     def bonds(self, edges: Sequence[Edge]) -> None:
@@ -248,14 +275,18 @@ class _Page:
         pairs = Counter(frozenset((e.tail, e.head)) for e in edges)
         met: Counter[frozenset[int]] = Counter()
         thin, thick, grey, heads, lines = [], [], [], [], []
+        styles: list[str] = []
+        colours: list[str] = []
         for e in edges:
             pair = frozenset((e.tail, e.head))
             slim, fat = self.bond(e, (met[pair] - (pairs[pair] - 1) / 2) * 0.22)
             lines += slim + fat
             met[pair] += 1
             thick += fat
+            colours += [BOND_COLOURS[e.mark]] * len(fat)
             if not e.signal:
                 thin += slim
+                styles += [e.mark] * len(slim)
                 continue
             ((a, b),) = slim
             u = (b - a) / max(float(np.hypot(*(b - a))), 1e-9)
@@ -264,8 +295,16 @@ class _Page:
             grey.append(np.array([a, b - 0.1 * u]))
         if lines:
             self.strokes = np.array(lines).transpose(1, 2, 0)
-        self.axes.add_collection(LineCollection(thin, colors="black", linewidths=0.9, capstyle="round"))
-        self.axes.add_collection(LineCollection(thick, colors="black", linewidths=1.7, capstyle="butt"))
+        slim_colours = [BOND_COLOURS[mark] for mark in styles] or "black"
+        dashes: Any = [
+            DASHES[mark] for mark in styles
+        ] or "solid"  # matplotlib's types leave out lists of dashes
+        self.axes.add_collection(
+            LineCollection(thin, colors=slim_colours, linestyles=dashes, linewidths=0.9, capstyle="round")
+        )
+        self.axes.add_collection(
+            LineCollection(thick, colors=colours or "black", linewidths=1.7, capstyle="butt")
+        )
         self.axes.add_collection(LineCollection(grey, colors=GREY, linewidths=0.8))
         self.axes.add_collection(PolyCollection(heads, facecolors=GREY, edgecolors="none"))
 
@@ -419,10 +458,12 @@ def draw(
         raise InputError("there is nothing to draw: the model has no elements yet")
     page = _Page(_graph(nodes, edges), layout(nodes, edges))
     page.symbols()
+    rings(page)
     page.bonds(edges)
     page.labels()
     if frames:
         page.frames()
+    legend(page, edges)
     figure = page.finish(title)
     if target is not None:
         _save(figure, target, dpi)

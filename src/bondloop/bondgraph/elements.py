@@ -241,18 +241,22 @@ class Sf(_Source):
 class SS(Element):
     """Source-sensor: imposes the one variable of its bond (an input), senses the other (an output).
 
-    Which is which follows from the causality, unless ``imposes`` says so.
+    Which is which follows from the causality, unless ``imposes`` says so. Two that are bicausal (Gawthrop
+    1995) make a model its own inverse: one imposes both variables of its bond, ``SS("both")``, the other
+    imposes neither and senses both, ``SS("neither")``; as many of these as of those.
 
     Parameters
     ----------
     imposes
-        ``"effort"``, ``"flow"`` or None.
+        ``"effort"``, ``"flow"``, ``"both"``, ``"neither"`` or None.
     """
 
     def __init__(self, imposes: str | None = None, *, size: int | None = None) -> None:
         super().__init__()
-        if imposes not in (None, "effort", "flow"):
-            raise InputError(f"SS(imposes): expected 'effort', 'flow' or None; found {imposes!r}")
+        if imposes not in (None, "effort", "flow", "both", "neither"):
+            raise InputError(
+                f"SS(imposes): expected 'effort', 'flow', 'both', 'neither' or None; found {imposes!r}"
+            )
         self.imposes = imposes
         self.size = checked_size(size, "SS")
 

@@ -70,7 +70,8 @@ class _Search:
 
     def __init__(self, graph: Graph, start: Array, seed: int) -> None:
         self.g, self.rng, n = graph, np.random.default_rng(seed), len(graph.nodes)
-        self.pitch = np.array([max(1.0, float((graph.half * 2 + graph.inline).max()) + 0.1), 1.0])
+        wide = float(np.maximum(graph.half * 2 + graph.inline + 0.1, graph.shy * 2 + 0.6).max())
+        self.pitch = np.array([max(1.0, wide), 1.0])
         cells = [(x, y) for x in range(-3, 4) for y in range(-3, 4)]
         self.wide = np.array(cells, dtype=float).T * self.pitch[:, None]
         self.close = self.wide[:, [max(abs(x), abs(y)) <= 2 for x, y in cells]]

@@ -71,7 +71,11 @@ class Graph:
         self.near = [sorted(s) for s in sets]
         self.leaf = np.array([len(s) == 1 for s in sets], dtype=bool)
         self.anchor = np.array([s[0] if s else i for i, s in enumerate(self.near)], dtype=np.intp)
-        self.half = np.array([SYMBOL_EM * len(v.symbol) for v in self.nodes])
+        self.half = np.array(
+            [0.08 * len(v.symbol) + 0.12 if v.box else SYMBOL_EM * len(v.symbol) for v in self.nodes]
+        )
+        # What a bond leaves of its length at each end; a box is as wide as its name.
+        self.shy = np.array([half if v.box else 0.2 for v, half in zip(self.nodes, self.half, strict=True)])
         inline = [_label_width(v.label) + 0.2 if v.label else 0.0 for v in self.nodes]
         self.inline = np.where(self.leaf, inline, 0.0)  # ": label", written on the far side of a leaf's bond
         t, h, each = self.tail, self.head, np.arange(n)

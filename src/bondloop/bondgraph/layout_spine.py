@@ -127,7 +127,8 @@ class Spine:
 
     def rows(self, spine: list[int]) -> list[list[int]]:
         """Cut the spine into rows of about equal width, between groups where it can be."""
-        width = np.cumsum([max(1.0, (len(self.near[v]) - 2) / 2) for v in spine])
+        shy = self.graph.shy
+        width = np.cumsum([max(0.6 + 2 * float(shy[v]), (len(self.near[v]) - 2) / 2) for v in spine])
         count = int(np.ceil((width[-1] - 1.5) / ROW)) or 1
         group = [self.graph.nodes[v].group for v in spine]
         cuts = [0]
@@ -170,8 +171,11 @@ class Spine:
                 apart = framed if before >= 0 and g.nodes[v].group != g.nodes[before].group else 0.0
                 if before >= 0:
                     text = g.inline[v] if self.leaf(before) else g.beside[before] + GAP
+                    bond = 0.6 + float(g.shy[before] + g.shy[v])
                     x += (
-                        max(1.0, float(text) + 0.1) + apart + (1.0 if out and shut and v == order[0] else 0.0)
+                        max(bond, float(text) + 0.1)
+                        + apart
+                        + (1.0 if out and shut and v == order[0] else 0.0)
                     )
                 for sign, fan in fans:
                     for d, edge in enumerate(fan.left, 1):

@@ -326,15 +326,33 @@ class Model(Part):
 
         return cut(self, bonds, physical)
 
-    def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Figure:
+    def draw(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        fold: bool | None = None,
+        unfold: Sequence[str] = (),
+        **options: Any,
+    ) -> Figure:
         """Draw the bond graph with half arrows and causal strokes.
 
-        See :func:`bondloop.bondgraph.drawing.draw`.
+        A model whose causality fails is drawn too, the conflict marked where it is.
+
+        Parameters
+        ----------
+        path
+            Where to save it: ``.svg``, ``.png`` or ``.pdf``.
+        fold
+            Whether sub-models are drawn as boxes. By default those of a large model (over 80 parts) are.
+        unfold
+            Paths of sub-models to show from inside; what is within them stays folded.
+        options
+            ``title``, ``frames`` and ``dpi``: see :func:`bondloop.bondgraph.drawing.draw`.
         """
         from bondloop.bondgraph.drawing import draw
         from bondloop.bondgraph.sketch import sketch
 
-        nodes, edges = sketch(self)
+        nodes, edges = sketch(self, fold, [unfold] if isinstance(unfold, str) else unfold)
         options.setdefault("title", self._name or "")
         return draw(nodes, edges, path, **options)
 

@@ -24,6 +24,13 @@ def draw(
             "--out", "-o", help="The file to write, .svg or .png; the model's name with .svg if left out."
         ),
     ] = None,
+    fold: Annotated[
+        bool | None,
+        typer.Option("--fold/--no-fold", help="Draw sub-models as boxes; by default those of a large model."),
+    ] = None,
+    unfold: Annotated[
+        list[str] | None, typer.Option("--unfold", help="The path of a sub-model to show from inside.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a model's bond graph to a file."""
@@ -32,7 +39,7 @@ def draw(
         raise InputError(f"cannot draw to '{path}': the file must end in {' or '.join(SUFFIXES)}")
     if not path.parent.is_dir():
         raise InputError(f"cannot draw to '{path}': there is no folder '{path.parent}'")
-    find_model(source).draw(path)
+    find_model(source).draw(path, fold=fold, unfold=unfold or ())
     if as_json:
         print_json({"model": short_name(source), "file": str(path)})
     else:

@@ -5,6 +5,8 @@ are imposed, both of the input port come out, and the storages on the path betwe
 causality. Here the same is done on the program: the assignments along the path from output to input are
 turned round one after the other. A storage met on the way loses its state; its content follows from the
 imposed motion, and its rate gives the next equation to turn round. What states remain are the zero dynamics.
+With several outputs this is the structure algorithm (Silverman 1969; for what is not linear Singh 1981): an
+output whose inputs all serve others already goes on to its next rate.
 """
 
 from __future__ import annotations
@@ -14,13 +16,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import SolveError
-from bondloop.program.expr import Const, Expr, Op, Var, variables
-from bondloop.program.time_derivative import add_rates
+from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.generic_point import GenericPoint, reach
+from bondloop.program.merging import merged
+from bondloop.program.needed_rates import NeededRates
+from bondloop.program.time_derivative import add_rates, rate_name
+from bondloop.program.turning import path_between, turn_round
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
 
-__all__ = ["Inverse", "invert"]
+__all__ = ["Inverse", "Turn", "invert"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One equation turned round.
+
+    Attributes
+    ----------
+    output
+        Number of the output it serves.
+    storage
+        The state whose rate is the equation; None where it is the output's own.
+    path
+        The variables whose definitions changed, from the equation to the command or state that it gives.
+    """
+
+    output: int
+    storage: Var | None
+    path: tuple[Var, ...]
 
 
 @dataclass(frozen=True)
@@ -39,6 +64,10 @@ class Inverse:
         For every output the number of storages on its path: its relative degree.
     input_rates
         Inputs of the imposing system whose rates the commands need, with the variables of those rates.
+    turns
+        What was turned round, in order.
+    singular
+        Commands and states that cannot be found where the model starts, though elsewhere they can.
     """
 
     states: dict[Var, Expr]
@@ -46,9 +75,11 @@ class Inverse:
     dependent: tuple[Var, ...]
     order: tuple[int, ...]
     input_rates: dict[Var, Var]
+    turns: tuple[Turn, ...]
+    singular: tuple[str, ...]
 
 
-def invert(
+def invert(  # noqa: PLR0913 - two systems, and how they are joined
     plant: System,
     commands: Sequence[Var],
     outputs: Sequence[Expr],
@@ -57,6 +88,8 @@ def invert(
     links: Mapping[Var, Expr],
     *,
     measured: Sequence[Var] = (),
+    all_rates: bool = False,
+    what: str = "the transfer system",
 ) -> Inverse:
     """Find the commands with which the plant's outputs equal the imposed motions.
 
@@ -76,134 +109,177 @@ def invert(
         What the plant's other inputs are.
     measured
         Inputs of the imposing system whose rates cannot be known; those of the others may be used once.
+    all_rates
+        Whether rates of all inputs, of any order, may be used.
+    what
+        What the plant is called when it cannot be inverted.
     """
-    definitions: dict[Var, Expr] = {**imposing.definitions, **plant.definitions, **links}
-    states = dict(zip(imposing.state_vars, imposing.rate_exprs, strict=True))
-    plant_states = dict(zip(plant.state_vars, plant.rate_exprs, strict=True))
-    parameters = {**imposing.parameters_by_var, **plant.parameters_by_var}
-    others = [u for u in plant.input_vars if u not in links and u not in commands]
-    rates = _Rates(dict(imposing.input_rates), {*measured, *others}, set(imposing.input_vars))
-    dependent: list[Var] = []
-    order = [0] * len(outputs)
-    todo = list(zip(range(len(outputs)), imposed, outputs, strict=True))
-    remaining = list(commands)
-    while todo:
-        number, value, expr = todo.pop(0)
-        reach = _reach(expr, definitions)
-        direct = [u for u in remaining if u in reach]
-        if direct:
-            _turn_round(direct[0], value, expr, definitions)
-            remaining.remove(direct[0])
-            continue
-        storages = [s for s in plant_states if s in reach]
+    return _Inversion(plant, commands, imposing, links, measured, all_rates, what).run(outputs, imposed)
+
+
+class _Inversion:
+    def __init__(
+        self,
+        plant: System,
+        commands: Sequence[Var],
+        imposing: System,
+        links: Mapping[Var, Expr],
+        measured: Sequence[Var],
+        all_rates: bool,
+        what: str,
+    ) -> None:
+        self.definitions: dict[Var, Expr] = {**imposing.definitions, **plant.definitions, **links}
+        self.states = dict(zip(imposing.state_vars, imposing.rate_exprs, strict=True))
+        self.plant_states = dict(zip(plant.state_vars, plant.rate_exprs, strict=True))
+        self.parameters = {**imposing.parameters_by_var, **plant.parameters_by_var}
+        self.others = [u for u in plant.input_vars if u not in links and u not in commands]
+        self.inputs = [*imposing.input_vars, *self.others]
+        self.remaining = list(commands)
+        self.original = {*self.definitions, *self.plant_states, *commands}
+        self.what = what
+        unknowable = set() if all_rates else {*measured, *self.others}
+        known = {**imposing.input_rates, **(plant.input_rates if all_rates else {})}
+        self.rates = NeededRates(
+            known,
+            unknowable,
+            set(self.inputs if all_rates else imposing.input_vars),
+            what,
+            any_order=all_rates,
+        )
+        start = {s: x.initial_by_var.get(s, 0.0) for x in (imposing, plant) for s in x.state_vars}
+        start |= {u: x.input_defaults.get(u.name, 0.0) for x in (imposing, plant) for u in x.input_vars}
+        start = {v: value for v, value in start.items() if v not in links}
+        self.points = [
+            GenericPoint(start, self.parameters, 1),
+            GenericPoint(start, self.parameters, 2, other_constants=True),
+        ]
+        self.start = GenericPoint(start, self.parameters, 3, at_start=True)
+        self.singular: list[str] = []
+
+    def run(self, outputs: Sequence[Expr], imposed: Sequence[Expr]) -> Inverse:
+        """Work off the outputs, and the rates of what they leave undecided."""
+        dependent: list[Var] = []
+        turns: list[Turn] = []
+        order = [0] * len(outputs)
+        todo: list[tuple[int, Var | None, Expr, Expr]] = [
+            (i, None, value, expr) for i, (value, expr) in enumerate(zip(imposed, outputs, strict=True))
+        ]
+        while todo:
+            followed: dict[Var, tuple[int, Expr]] = {}
+            for number, storage, value, expr in todo:
+                unknown, turn = self._turned(number, storage, outputs[number], value, expr)
+                turns.append(turn)
+                if unknown in self.remaining:
+                    self.remaining.remove(unknown)
+                else:
+                    followed[unknown] = number, self.plant_states.pop(unknown)
+                    order[number] += 1
+            # All at once: rates taken one by one would not know of each other's equations.
+            required = self._required(list(followed))
+            dependent += followed
+            todo = [(number, s, required[s], rate) for s, (number, rate) in followed.items()]
+        if self.remaining:
+            names = ", ".join(u.name for u in self.remaining)
+            raise SolveError(f"{self.what} has more commands than outputs; {names} is left over")
+        states = {**self.states, **self.plant_states}
+        return Inverse(
+            states,
+            self.definitions,
+            tuple(dependent),
+            tuple(order),
+            self.rates.known,
+            tuple(turns),
+            tuple(self.singular),
+        )
+
+    def _turned(
+        self, number: int, storage: Var | None, output: Expr, value: Expr, expr: Expr
+    ) -> tuple[Var, Turn]:
+        """Turn one equation round; return the command or state that it gives now."""
+        for point in (*self.points, self.start):
+            point.extend(self.definitions)
+        command, value, expr = self._command(number, output, value, expr)
+        unknown = self._storage(number, output, value, expr) if command is None else command
+        if not self.start.acts(expr - value, self.definitions, [unknown]):
+            self.singular.append(unknown.name)
+        if unknown not in reach([expr], self.definitions):  # it acts on what is required alone
+            value, expr = Const(0.0), expr - value
+        path = path_between(expr, unknown, self.definitions, [self.points[0], self.start])
+        turn_round(path, value, expr, self.definitions, self.parameters)
+        return unknown, Turn(number, storage, path)
+
+    def _acting(self, goal: Expr, candidates: Sequence[Var]) -> list[set[Var]]:
+        return [p.acts(goal, self.definitions, candidates) for p in self.points]
+
+    def _command(self, number: int, output: Expr, value: Expr, expr: Expr) -> tuple[Var | None, Expr, Expr]:
+        """Choose the command that an equation gives, if one acts on it; what cancels is taken out."""
+        here, elsewhere = self._acting(expr - value, self.remaining)
+        if here:
+            ready = self.start.acts(expr - value, self.definitions, self.remaining) & here or here
+            return next(u for u in self.remaining if u in ready), value, expr
+        if elsewhere:
+            names = ", ".join(u.name for u in self.remaining if u in elsewhere)
+            raise SolveError(
+                f"{self.what} cannot be inverted: with these values of its parameters {names} has no effect "
+                f"on its output {number + 1} ({output}) where for others it has, so the relative degree is "
+                "not defined; remove what has the coefficient zero, or change the values that cancel"
+            )
+        ghosts = [u for u in self.remaining if u in reach([expr, value], self.definitions)]
+        if ghosts:  # whatever they are, they make no difference: leave them out, with their rates
+            value, expr = (_without(e, ghosts, self.definitions) for e in (value, expr))
+            for point in (*self.points, self.start):
+                point.extend(self.definitions)
+        return None, value, expr
+
+    def _storage(self, number: int, output: Expr, value: Expr, expr: Expr) -> Var:
+        """Choose the storage whose content an equation gives."""
+        here = self._acting(expr - value, list(self.plant_states))[0]
+        storages = [s for s in self.plant_states if s in here]
         if not storages:
+            left = ", ".join(u.name for u in self.remaining)
             raise SolveError(
-                f"the transfer system cannot be inverted: its output {number + 1} ({expr}) depends neither "
-                "on a "
-                f"command ({', '.join(u.name for u in remaining) or 'all are used up'}) nor on a storage "
-                "that "
-                "could follow it"
+                f"{self.what} cannot be inverted: its output {number + 1} ({output}) depends neither on a "
+                f"command that is left ({left or 'all are used up'}) nor on a storage that could follow it: "
+                "there is no path between them, or another output has taken it"
             )
+        # At the start, where the model rests, some may not act: what turns a lever that stands still.
+        ready = self.start.acts(expr - value, self.definitions, storages)
+        storages = [s for s in storages if s in ready] or storages
         # The storage that a command moves at once lies on the shortest path.
-        near = [s for s in storages if not _reach(plant_states[s], definitions).isdisjoint(remaining)]
-        state = (near or storages)[0]
-        rate = plant_states.pop(state)
-        _turn_round(state, value, expr, definitions)
-        dependent.append(state)
-        order[number] += 1
-        required = Var(f"d/dt {state.name} (required)")
-        inputs = dict.fromkeys((*imposing.input_vars, *others, *remaining, *rates.known.values()))
-        _, found = add_rates({state: required}, definitions, {**states, **plant_states}, inputs, parameters)
-        rates.take(found, state, definitions)
-        todo.append((number, required, rate))
-    if remaining:
-        names = ", ".join(u.name for u in remaining)
-        raise SolveError(f"the transfer system has more commands than outputs; {names} is left over")
-    return Inverse({**states, **plant_states}, definitions, tuple(dependent), tuple(order), rates.known)
+        wanted = set(self.remaining)
+        near = [s for s in storages if wanted & set(reach([self.plant_states[s]], self.definitions))]
+        return (near or storages)[0]
+
+    def _required(self, followed: Sequence[Var]) -> dict[Var, Var]:
+        """Return the variables of the rates that the contents of storages must have."""
+        required = {state: Var(rate_name(state.name)) for state in followed}
+        if not required:
+            return {}
+        inputs = dict.fromkeys((*self.inputs, *self.remaining, *self.rates.known.values()))
+        _, needed = add_rates(
+            required, self.definitions, {**self.states, **self.plant_states}, inputs, self.parameters
+        )
+        self.rates.take(needed, followed, self.definitions)
+        # Rates that have been taken before would double the program with every round.
+        kept = {*self.original, *required.values()}
+        live = reach(kept, self.definitions)
+        definitions, _ = merged({v: e for v, e in self.definitions.items() if v in live}, kept)
+        self.definitions.clear()
+        self.definitions.update(definitions)
+        return required
 
 
-class _Rates:
-    """Rates of inputs that an inversion has come to need: one variable for each input, or a refusal."""
-
-    def __init__(self, known: dict[Var, Var], unknowable: set[Var], inputs: set[Var]) -> None:
-        self.known, self.unknowable, self.inputs = known, unknowable, inputs
-
-    def take(self, found: Mapping[Var, Var], state: Var, definitions: dict[Var, Expr]) -> None:
-        """Take in the rates that the motion of a storage needs."""
-        twice = [u for u, rate in self.known.items() if rate in found]
-        if twice:
-            raise SolveError(
-                f"the transfer system cannot be followed: the motion of {state.name} would need the second "
-                "rate "
-                f"of {', '.join(u.name for u in twice)}; let it act through a storage of the numerical half"
-            )
-        bad = [u for u in found if u in self.unknowable or u not in self.inputs]
-        if bad:
-            raise SolveError(
-                f"the transfer system cannot be followed: the motion of {state.name} would need the rate of "
-                f"{', '.join(u.name for u in bad)}, which acts on the motion after fewer storages than the "
-                "command "
-                "does (the shortest causal path of the numerical half, or of the load on the transfer "
-                "system, is "
-                "shorter than the command's; Gawthrop 2005, assumption 5)"
-            )
-        for u, rate in found.items():
-            if u in self.known:
-                definitions[rate] = self.known[u]
-            else:
-                self.known[u] = rate
-
-
-def _reach(expr: Expr, definitions: Mapping[Var, Expr]) -> set[Var]:
-    """Everything an expression depends on."""
-    found: set[Var] = set()
-    work = variables(expr)
-    while work:
-        v = work.pop()
-        if v not in found:
-            found.add(v)
-            if v in definitions:
-                work += variables(definitions[v])
-    return found
-
-
-def _turn_round(unknown: Var, value: Expr, expr: Expr, definitions: dict[Var, Expr]) -> None:
-    """Solve ``expr = value`` for the unknown by turning round the assignments between them.
-
-    Where the path is not single (the unknown enters twice) or an operation has no inverse, the unknown gets
-    an implicit definition, which the scheduler solves as a loop.
-    """
-    while True:
-        if isinstance(expr, Var):
-            if expr is unknown:
-                definitions[unknown] = value
-                return
-            inner = definitions[expr]
-            definitions[expr] = value
-            value, expr = expr, inner
-            continue
-        assert isinstance(expr, Op)
-        places = [i for i, a in enumerate(expr.args) if unknown in _reach(a, definitions)]
-        other = [a for i, a in enumerate(expr.args) if i not in places]
-        turned = _inverse_operation(expr, places, other, value) if len(places) == 1 else None
-        if turned is None:
-            definitions[unknown] = unknown + (value - expr)
-            return
-        value, expr = turned, expr.args[places[0]]
-
-
-def _inverse_operation(op: Op, places: list[int], other: list[Expr], value: Expr) -> Expr | None:
-    (place,) = places
-    if op.name == "add":
-        for term in other:
-            value = value - term
-        return value
-    if op.name == "neg":
-        return -value
-    if op.name == "mul":
-        return value / other[0]
-    if op.name == "div":
-        return value * other[0] if place == 0 else other[0] / value
-    if op.name == "pow" and place == 0 and isinstance(op.args[1], Const) and op.args[1].value == 3.0:
-        return Op("cbrt", (value,))
-    return None
+def _without(expr: Expr, ghosts: Sequence[Var], definitions: dict[Var, Expr]) -> Expr:
+    """Copy what leads from some variables to an expression, with zero in their place."""
+    copies: dict[Var, Expr] = dict.fromkeys(ghosts, Const(0.0))
+    touched = [
+        v
+        for v in reach([expr], definitions)
+        if v in definitions and not reach([definitions[v]], definitions).keys().isdisjoint(ghosts)
+    ]
+    copies |= {v: Var(f"{v.name} (without {', '.join(u.name for u in ghosts)})") for v in touched}
+    for v in touched:
+        copy = copies[v]
+        assert isinstance(copy, Var)
+        definitions[copy] = substitute(definitions[v], copies)
+    return substitute(expr, copies)

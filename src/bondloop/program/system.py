@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.equations import Equations
+    from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.simulate import Trajectory
     from bondloop.program.symbolic import Symbolic
 
@@ -197,11 +198,7 @@ class System:
         """What the causality implies: dependent storages, algebraic loops, input rates; each by name."""
         notes = list(self.remarks)
         if self.dependent:
-            on = ", ".join(v.name for v in self.dots) or "inputs only"
-            notes.append(
-                f"derivative causality: {', '.join(self.dependent)} follow the other storages "
-                f"(their rates enter through {on})"
-            )
+            notes.append(self._dependence())
         for statement in self.statements:
             if isinstance(statement, Loop):
                 kind = "linear, solved directly"
@@ -217,6 +214,13 @@ class System:
             for u in self.input_rates
         ]
         return notes
+
+    def _dependence(self) -> str:
+        on = ", ".join(v.name for v in self.dots) or "inputs only"
+        return (
+            f"derivative causality: {', '.join(self.dependent)} follow the other storages "
+            f"(their rates enter through {on})"
+        )
 
     # ------------------------------------------------------------------ values
 
@@ -378,6 +382,33 @@ class System:
         from bondloop.program.steady import steady_state
 
         return steady_state(self, inputs, values, initial)
+
+    def inverse(self, output: str | Sequence[str], input: str | Sequence[str]) -> InverseSystem:  # noqa: A002
+        """Return the inverse: the motion of an output goes in, the input that causes it comes out.
+
+        Parameters
+        ----------
+        output
+            Path of the variable that is to follow a motion, or of several.
+        input
+            Name of the input that is to be found, or of as many. The other inputs stay inputs.
+
+        Returns
+        -------
+        InverseSystem
+            A system whose inputs are the motions and those of their rates that it needs
+            (``"d/dt tip.flow"``, ``"d2/dt2 tip.flow"``), and whose states are the zero dynamics, judged by
+            ``zero_dynamics()`` and in ``notes``.
+
+        Raises
+        ------
+        SolveError
+            Where no path leads from input to output, where the outputs cannot be moved independently, or
+            where the relative degree is not defined.
+        """
+        from bondloop.program.inverse_system import inverse_system
+
+        return inverse_system(self, output, input)
 
     def sensitivity(self, parameters: Sequence[str]) -> System:
         """Return the system extended by its sensitivity equations with respect to named parameters.

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Expr, Var, variables
 
-__all__ = ["add_rates"]
+__all__ = ["add_rates", "rate_name"]
+
+_AGAIN = re.compile(r"d(\d*)/dt(\d*) (.*)", re.DOTALL)
+
+
+def rate_name(name: str) -> str:
+    """Return the name of a variable's rate; that of a rate is the second rate.
+
+    >>> rate_name("tip.flow"), rate_name("d/dt tip.flow"), rate_name("d2/dt2 tip.flow")
+    ('d/dt tip.flow', 'd2/dt2 tip.flow', 'd3/dt3 tip.flow')
+    """
+    again = _AGAIN.fullmatch(name)
+    if again is None:
+        return f"d/dt {name}"
+    order = int(again[1] or 1) + 1
+    return f"d{order}/dt{order} {again[3]}"
 
 
 def add_rates(
@@ -56,14 +72,14 @@ def add_rates(
                 continue
             seen.add(v)
             if v in states:
-                dots[v] = Var(f"d/dt {v.name}")
+                dots[v] = Var(rate_name(v.name))
                 definitions[dots[v]] = states[v]
                 rates[v] = dots[v]
             elif v in inputs:
-                input_rates[v] = Var(f"d/dt {v.name}")
+                input_rates[v] = Var(rate_name(v.name))
                 rates[v] = input_rates[v]
             elif v in definitions:
-                rates[v] = Var(f"d/dt {v.name}")
+                rates[v] = Var(rate_name(v.name))
                 work.append(v)
     for var in order:
         target = rates[var]
