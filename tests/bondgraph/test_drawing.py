@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
+import sympy as sp
 
+from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
 from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality
+from bondloop.bondgraph.sketch import sketch as sketch_of
 from bondloop.errors import InputError
 
 
@@ -337,3 +341,27 @@ def test_three_hundred_nodes_are_drawn():
     sketch = chain(60)
     assert faults(sketch) == (0, 0, 0)
     assert len(draw(sketch.nodes, sketch.edges).axes[0].patches) == 60
+
+
+def test_unnamed_parts_carry_the_names_that_the_equations_use():
+    k = sp.Symbol("k")
+    m = Model("unnamed")
+    m.v = One()
+    Se("F") >> m.v >> [I(mass=1.0), C(stiffness=k), C(stiffness=k), R(damping=1.0), R(damping=2.0)]
+    m.v >> Zero() >> C(stiffness=2.0)
+    labels = {node.path: (node.symbol, node.label) for node in sketch_of(m)[0]}
+    assert labels == {
+        "v": ("1", "v"),
+        "Se": ("Se", "F"),
+        "I": ("I", ""),
+        "C": ("C", "k"),
+        "C2": ("C", "C2 (k)"),
+        "R": ("R", ""),
+        "R2": ("R", "R2"),
+        "Zero": ("0", "Zero"),
+        "C3": ("C", "C3"),
+    }
+    used = str(m.let(k=3.0).compile().equations("causal"))
+    for path, (symbol, label) in labels.items():
+        name = label.split(" ")[0] if path not in ("C", "I", "R") else symbol
+        assert re.search(rf"\b{name}\b", used), name

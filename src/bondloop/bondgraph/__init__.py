@@ -8,6 +8,7 @@ from bondloop.bondgraph.elements import (
     MGY,
     MR,
     MTF,
+    RS,
     SS,
     TF,
     C,
@@ -32,7 +33,7 @@ from bondloop.bondgraph.model import Model
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
 
 __all__ = [
-    "GY", "MC", "MGY", "MR", "MTF", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I",
+    "GY", "MC", "MGY", "MR", "MTF", "RS", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I",
     "ICField", "IField", "Input", "Integrator", "MSe", "MSf", "Model", "Multiport", "One", "Part", "Port",
     "R", "RField", "Se", "Sf", "Zero", "bond",
 ]  # fmt: skip

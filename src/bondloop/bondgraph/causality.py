@@ -13,11 +13,16 @@ to hold it. So what is refused has no causality at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
-from bondloop.bondgraph.matching import Matching
+from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
+from bondloop.bondgraph.foresight import Foresight
+from bondloop.bondgraph.port_ranks import DependentPorts, PortRanks
 from bondloop.errors import CausalityError
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.parts import Part
 
 __all__ = ["Causality", "assign"]
 
@@ -36,12 +41,15 @@ class Causality:
         Nodes of storages in derivative causality.
     arbitrary
         Nodes of resistors and source-sensors whose causality was chosen, not implied.
+    ranks
+        For every matrix transformer which of its ports may have their flow imposed.
     """
 
     to_head: list[int]
     strong: list[int]
     derivative: list[int]
     arbitrary: list[int]
+    ranks: dict[Part, PortRanks]
 
 
 def assign(flat: Flat) -> Causality:
@@ -65,7 +73,8 @@ class _Assignment:
         self.open = [len(b) for b in flat.incident]
         self.assigned: list[int] = []  # bonds in the order in which they were assigned
         self.visited = 0  # how many of them have been looked through
-        self.foresight: _Foresight | None = None
+        self.foresight: Foresight | None = None
+        self.ranks = {part: PortRanks(flat, part) for part in flat.matrices}
 
     def run(self) -> Causality:
         flat, kinds, incident = self.flat, self.flat.kind, self.flat.incident
@@ -81,10 +90,10 @@ class _Assignment:
             arbitrary = self.choices(storages, others)
         except CausalityError:
             self.take_back(mark)
-            self.foresight = _Foresight(self)
+            self.foresight = Foresight(flat, self.to_head, self.strong, self.ranks)
             arbitrary = self.choices(storages, others)
         derivative = [n for n in storages if self.gives_effort(incident[n][0], n) != (kinds[n] == C)]
-        return Causality(self.to_head, self.strong, derivative, arbitrary)
+        return Causality(self.to_head, self.strong, derivative, arbitrary, self.ranks)
 
     def choices(self, storages: list[int], others: list[int]) -> list[int]:
         """Assign what is left, storages first; return the nodes whose causality was chosen, not implied."""
@@ -167,6 +176,8 @@ class _Assignment:
             if part.coefficient is not None:
                 return part.coefficient[2] == "mul"
             return part.law is not None and part.law.law is not None
+        if isinstance(part, el.MR):
+            return part.form == "mul"
         if isinstance(part, el.SS):
             other = self.flat.tail[self.flat.incident[node][0]]
             if other == node:
@@ -192,9 +203,7 @@ class _Assignment:
         taken back with all that followed from it; the bonds before it are not looked at again.
         """
         if self.foresight is not None:
-            if not self.foresight.allows(bond, direction):
-                direction, reason = -direction, f"{reason} the other way"
-            self.set(bond, direction, -1, reason)
+            self.with_foresight(self.foresight, bond, direction, reason)
             return
         mark = len(self.assigned)
         try:
@@ -205,6 +214,33 @@ class _Assignment:
                 self.set(bond, -direction, -1, f"{reason} the other way")
             except CausalityError:
                 raise error from None
+
+    def with_foresight(self, foresight: Foresight, bond: int, direction: int, reason: str) -> None:
+        """Assign a bond as preferred, if the matching allows it.
+
+        The matching knows which entries of a matrix are zero, not its rank: what follows from the rank is
+        held against it, and where that does not fit the bond is turned.
+        """
+        before = foresight.matching.copy() if self.ranks else None
+        if not foresight.allows(bond, direction):
+            direction, reason = -direction, f"{reason} the other way"
+        mark = len(self.assigned)
+        try:
+            self.set(bond, direction, -1, reason)
+            if before is not None and not all(
+                foresight.allows(b, self.to_head[b]) for b in self.assigned[mark:]
+            ):
+                self.conflict(bond, -1, reason)
+        except CausalityError:
+            if before is None:
+                raise
+            foresight.matching = before
+            if not foresight.allows(bond, -direction):
+                raise
+            self.take_back(mark)
+            self.set(bond, -direction, -1, f"{reason} the other way")
+            for b in self.assigned[mark:]:
+                foresight.allows(b, self.to_head[b])
 
     def take_back(self, mark: int) -> None:
         flat = self.flat
@@ -287,6 +323,30 @@ class _Assignment:
                         to_head[other] = wanted
                         causes[other] = b
                         work.append(other)
+                elif kind == MATRIX:
+                    for other, wanted in self.by_rank(node):
+                        to_head[other] = wanted
+                        causes[other] = b
+                        work.append(other)
+
+    def by_rank(self, node: int) -> list[tuple[int, int]]:
+        """Bonds of a matrix transformer whose causality follows from that of its others."""
+        flat, ranks = self.flat, self.ranks[self.flat.part[node]]
+        bonds = [flat.incident[n][0] for n in ranks.nodes]
+        takes_flow = [
+            None if not self.to_head[b] else self.gives_effort(b, n)
+            for b, n in zip(bonds, ranks.nodes, strict=True)
+        ]
+        try:
+            follows = ranks.follow(takes_flow)
+        except DependentPorts as error:
+            trails = "; ".join(self.trail(bonds[k]) for k in error.ports[:4])
+            refusal = CausalityError(f"{error} ({trails})")
+            refusal.bonds = tuple(bonds[k] for k in error.ports)
+            raise refusal from None
+        return [
+            (bonds[k], 1 if flow == (flat.tail[bonds[k]] == ranks.nodes[k]) else -1) for k, flow in follows
+        ]
 
     # ---------------------------------------------------------------- explanations
 
@@ -346,117 +406,3 @@ class _Assignment:
         )
         error.bonds = (bond,)
         raise error
-
-
-class _Foresight:
-    """Knows for every bond that is open which of its two causalities can be completed.
-
-    A bond between a 0- and a 1-junction imposes on both or on none: it is an edge of a matching. One between
-    two junctions of a kind imposes on exactly one of them: two edges that meet at a vertex in its middle. At
-    an element it ends at a vertex that may do without. Bonds on both sides of a transformer or gyrator are
-    one.
-    """
-
-    def __init__(self, assignment: _Assignment) -> None:
-        self.flat, self.to_head = assignment.flat, assignment.to_head
-        self.matching = Matching()
-        self.at: dict[int, int] = {}
-        self.names: dict[int, str] = {}
-        for node, kind in enumerate(self.flat.kind):
-            if kind <= ONE and assignment.strong[node] < 0:
-                self.at[node] = v = self.matching.vertex(needs=True)
-                self.names[v] = self.flat.path[node]
-        # For every bond: what is chosen where its effort goes to the head, and to the tail; None for nothing.
-        self.edges: dict[int, dict[int, int | None]] = {}
-        for bond, direction in enumerate(self.to_head):
-            if not direction and bond not in self.edges:
-                self._wire(bond)
-        stuck = self.matching.complete()
-        if stuck:
-            error = CausalityError(self._explained(stuck))
-            error.nodes = tuple(node for node, v in self.at.items() if v in stuck)
-            raise error
-
-    def allows(self, bond: int, direction: int) -> bool:
-        """Whether a bond can have a causality; if so it is reckoned with from now on."""
-        edges = self.edges.get(bond, {1: None, -1: None})
-        yes, no = edges[direction], edges[-direction]
-        matching = self.matching
-        if no is not None:
-            return matching.without([no])
-        return yes is None or matching.without(matching.beside(yes))
-
-    def _wire(self, bond: int) -> None:
-        """Make the edges of a bond, and of those that transformers and gyrators tie to it."""
-        flat = self.flat
-        wire = {bond: 1}  # how each bond's direction goes with that of the first
-        ends = []  # (junction or None, direction of the first bond that imposes on it)
-        for side in (flat.head[bond], flat.tail[bond]):
-            b, node = bond, side
-            while (across := self._across(b, node)) is not None:
-                other, there, gyrates = across
-                if other in wire:
-                    break
-                # Effort goes in here and out there through a transformer; in on both sides of a gyrator.
-                in_here = wire[b] if flat.head[b] == node else -wire[b]
-                in_there = in_here if gyrates else -in_here
-                wire[other] = in_there if flat.head[other] == there else -in_there
-                b, node = other, flat.tail[other] if flat.head[other] == there else flat.head[other]
-            if flat.kind[node] <= ONE:
-                in_ = wire[b] if flat.head[b] == node else -wire[b]
-                ends.append((self.at.get(node), in_ if flat.kind[node] == ZERO else -in_))
-            else:
-                ends.append((None, 0))
-        chosen = self._joined(*ends)
-        for b, sign in wire.items():
-            self.edges[b] = {1: chosen[sign], -1: chosen[-sign]}
-
-    def _across(self, bond: int, node: int) -> tuple[int, int, bool] | None:
-        """Return the other bond of a two-port, the node where it ends, and whether it is a gyrator.
-
-        An element with equations is a two-port if its two ports leave each other no choice.
-        """
-        flat = self.flat
-        if flat.kind[node] in (TF, GY):
-            first, second = flat.incident[node]
-            return second if bond == first else first, node, flat.kind[node] == GY
-        if node not in flat.tied:
-            return None
-        relations = flat.part[node].relations
-        assert relations is not None
-        same = {a == b for a, b in relations.causalities or ()} if len(relations.ports) == 2 else set()
-        if len(same) != 1 or len(relations.causalities or ()) != 2:
-            return None
-        there = 2 * flat.tied[node] + 1 - node
-        return flat.incident[there][0], there, True in same
-
-    def _joined(self, one: tuple[int | None, int], other: tuple[int | None, int]) -> dict[int, int | None]:
-        """Return the edge that is chosen for each direction of a wire between two ends."""
-        (a, imposes_a), (b, imposes_b) = one, other
-        matching = self.matching
-        chosen: dict[int, int | None] = {1: None, -1: None}
-        if a is None and b is None:
-            return chosen
-        if a is None or b is None:
-            end, imposes = (a, imposes_a) if b is None else (b, imposes_b)
-            assert end is not None
-            chosen[imposes] = matching.edge(end, matching.vertex(needs=False))
-        elif imposes_a == imposes_b:
-            if a != b:
-                chosen[imposes_a] = matching.edge(a, b)
-            else:  # it would impose twice on one junction, so it must not impose at all
-                chosen[-imposes_a] = matching.edge(matching.vertex(needs=True), matching.vertex(needs=False))
-        else:
-            middle = matching.vertex(needs=True)
-            chosen[imposes_a], chosen[imposes_b] = matching.edge(a, middle), matching.edge(b, middle)
-        return chosen
-
-    def _explained(self, stuck: list[int]) -> str:
-        names = [self.names[v] for v in stuck if v in self.names]
-        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        return (
-            f"no causality is possible: each of the junctions {shown} needs exactly one bond that imposes "
-            "its effort or flow, and however the bonds among them are turned, one of them has none or two: "
-            "they are joined in a ring (or to sources) that leaves their variables undetermined; remove a "
-            "bond of the ring, or put a resistor or a storage at one of them"
-        )

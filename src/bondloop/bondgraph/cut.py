@@ -42,6 +42,9 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     if not bonds:
         raise ModelError("a cut needs at least one bond, such as 'm2.right >> m3.left'")
     marked = [model.bond_at(text) for text in bonds]
+    for text, b in zip(bonds, marked, strict=True):
+        if b.word is not None or b.tail.is_signal or b.head.is_signal:
+            raise ModelError(f"'{text}' carries a signal; a cut is made at bonds that carry power")
     if len(set(marked)) != len(marked):
         raise ModelError("the same bond is named twice in the cut")
     flatten(model)  # faults of the whole are reported before those of the halves

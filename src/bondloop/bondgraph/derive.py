@@ -16,11 +16,14 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.bicausal import turned_round
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.fields import effort_port, inertia_port
-from bondloop.bondgraph.flatten import GY, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
+from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
+from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
+from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.relation_ports import relation_ports
+from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import NEWTON_ITERATIONS
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["derive"]
 
 
-def derive(model: Model, outputs: Sequence[str] | None, iterations: int | None) -> System:
+def derive(
+    model: Model, outputs: Sequence[str | Reading] | str | Reading | None, iterations: int | None
+) -> System:
     """Flatten, assign causality, and write down the equations."""
     # A large model makes hundreds of thousands of small objects, none of them garbage: letting the collector
     # look through them again and again costs a third of the time.
@@ -72,6 +77,7 @@ class Derivation:
         self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
         self.quantities: dict[str, Expr] = {}  # what elements of one's own let be read by name
         self.tears: list[Var] = []
+        self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.input_names: dict[str, str] = {}
 
@@ -93,7 +99,9 @@ class Derivation:
 
     # ---------------------------------------------------------------- the whole
 
-    def system(self, outputs: Sequence[str] | None, iterations: int | None) -> System:
+    def system(
+        self, outputs: Sequence[str | Reading] | str | Reading | None, iterations: int | None
+    ) -> System:
         flat = self.flat
         self._bond_variables()
         for node, kind in enumerate(flat.kind):
@@ -122,7 +130,7 @@ class Derivation:
             dots = {**dots, **more}
         self._check_names()
         wanted: dict[str, Expr] = {}
-        if isinstance(outputs, str):
+        if isinstance(outputs, (str, Reading)):
             outputs = [outputs]
         if outputs is None:
             wanted = {
@@ -131,7 +139,8 @@ class Derivation:
             wanted.update(self.sensed)
         else:
             for path in outputs:
-                wanted[path] = variable_at(self, path)
+                name = self._read_path(path) if isinstance(path, Reading) else path
+                wanted[name] = variable_at(self, name)
         system = System(
             self.model._name or "model",
             self.states, list(self.inputs), wanted, self.parameters, self.definitions,
@@ -171,6 +180,20 @@ class Derivation:
                 raise ModelError(f"the input '{var.name}' has the name of a variable of the model; rename it")
 
     # ---------------------------------------------------------------- variables
+
+    def _read_path(self, output: Reading) -> str:
+        """Return the path of what a reading reads."""
+        node = self.flat.first.get(output.part)
+        if node is None:
+            raise ModelError(f"{output} is not part of this model, so it is no output of it")
+        return f"{self.flat.path[node + (output.index or 0)]}.{output.word}"
+
+    def content(self, path: str) -> Var:
+        """Return what a storage holds, by its path: a state, or in derivative causality what is assigned."""
+        var = self.contents.get(path)
+        if var is None:
+            var = self.contents[path] = Var(path)
+        return var
 
     def _gives_effort(self, bond: int, node: int) -> bool:
         return (self.causality.to_head[bond] > 0) == (self.flat.tail[bond] == node)
@@ -307,7 +330,10 @@ class Derivation:
         flat, part = self.flat, self.flat.part[node]
         bond = flat.incident[node][0]
         target = self.effort[bond] if flat.kind[node] == SE else self.flow[bond]
-        if isinstance(part, el._ModulatedSource):
+        if isinstance(part, el.RS):
+            self._define(target, heat_flow(self, part, bond))
+            return
+        if isinstance(part, (el.MSe, el.MSf)):
             self._define(target, modulated(self, part, part.modulation))
             return
         assert isinstance(part, el._Source)
@@ -362,7 +388,9 @@ class Derivation:
         flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
         if isinstance(part, el.MR):
             factor = modulated(self, part, part.modulation)
-            return lambda x: factor * x, lambda y, _: y / factor
+            if part.form == "mul":
+                return lambda x: factor * x, lambda y, _: y / factor
+            return lambda x: x / factor, lambda y, _: factor * y
         if isinstance(part, el.MC):
             return lambda x: modulated(self, part, part.modulation, x), not_inverted(self, part)
         assert isinstance(part, el._OnePort)
@@ -392,9 +420,9 @@ class Derivation:
         if isinstance(part, el.Field):
             inertia_port(self, node)
             return
-        bond, path = self.flat.incident[node][0], self.flat.path[node]
+        bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
-        momentum = Var(path + ".momentum")
+        momentum = self.content(self.flat.path[node] + ".momentum")
         into = self.flat.head[bond] == node
         if self._gives_effort(bond, node):  # derivative causality
             rate = Var(f"d/dt {momentum.name}")
@@ -413,9 +441,9 @@ class Derivation:
         if isinstance(part, el.Field):
             effort_port(self, node, "displacement")
             return
-        bond, path = self.flat.incident[node][0], self.flat.path[node]
+        bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
-        displacement = Var(path + ".displacement")
+        displacement = self.content(self.flat.path[node] + ".displacement")
         if self._gives_effort(bond, node):
             self._define(self.effort[bond], law(displacement))
             self.states[displacement] = self._sided(bond, node)
@@ -458,42 +486,15 @@ class Derivation:
                 self.definitions[inner] = inverse(self.effort[bond], inner)
                 self._define(target, -inner)
 
-    # ---------------------------------------------------------------- two-ports
-
-    def _two_port(self, node: int) -> None:
-        flat, part = self.flat, self.flat.part[node]
-        first, second = flat.incident[node]
-        if flat.head[first] != node:
-            first, second = second, first
-        if isinstance(part, el._ModulatedTwoPort):
-            n = modulated(self, part, part.modulation)
-        else:
-            assert isinstance(part, el._TwoPort)
-            n = self._parameter(f"{flat.path[node]}.{part.word}", part.coefficient, part.range)
-        e1, f1, e2, f2 = self.effort[first], self.flow[first], self.effort[second], self.flow[second]
-        gives = self._gives_effort(first, node)
-        if flat.kind[node] == TF:
-            if gives:
-                self._define(e1, Op("mul", (n, e2)))
-                self._define(f2, Op("mul", (n, f1)))
-            else:
-                self._define(e2, Op("div", (e1, n)))
-                self._define(f1, Op("div", (f2, n)))
-        elif gives:
-            self._define(e1, Op("mul", (n, f2)))
-            self._define(e2, Op("mul", (n, f1)))
-        else:
-            self._define(f2, Op("div", (e1, n)))
-            self._define(f1, Op("div", (e2, n)))
-
 
 _LAWS: dict[int, Callable[[Derivation, int], None]] = {
-    TF: Derivation._two_port,
-    GY: Derivation._two_port,
+    TF: two_port,
+    GY: two_port,
     SE: Derivation._source,
     SF: Derivation._source,
     SS: Derivation._source_sensor,
     I: Derivation._inertia,
     C: Derivation._compliance,
     R: Derivation._resistor,
+    MATRIX: matrix_port,
 }

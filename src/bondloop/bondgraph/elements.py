@@ -21,10 +21,12 @@ from bondloop.bondgraph.laws import (
     checked_ranges,
     checked_size,
 )
+from bondloop.bondgraph.modulated import MC, MR, MSe, MSf
 from bondloop.bondgraph.multiport import Multiport
-from bondloop.bondgraph.parts import Element
+from bondloop.bondgraph.parts import Element, Reading, reading
 from bondloop.bondgraph.potentials import ICField
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
+from bondloop.bondgraph.two_ports import GY, MGY, MTF, TF
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import NOT_ZERO, POSITIVE, Range
 
@@ -34,6 +36,7 @@ __all__ = [
     "MGY",
     "MR",
     "MTF",
+    "RS",
     "SS",
     "TF",
     "C",
@@ -165,6 +168,11 @@ class I(_OnePort):
     positive: ClassVar[bool] = True
     state_word: ClassVar[str] = "momentum"
 
+    @property
+    def momentum(self) -> Reading:
+        """Its momentum as a signal: ``mass.momentum >> damper``."""
+        return reading(self, "momentum")
+
 
 class C(_OnePort):
     """Compliance: effort = stiffness * displacement, or effort = law(displacement).
@@ -188,6 +196,11 @@ class C(_OnePort):
     }
     state_word: ClassVar[str] = "displacement"
 
+    @property
+    def displacement(self) -> Reading:
+        """Its displacement as a signal: ``spring.displacement >> damper``."""
+        return reading(self, "displacement")
+
 
 class R(_OnePort):
     """Resistor: effort = resistance * flow, or effort = law(flow).
@@ -203,6 +216,57 @@ class R(_OnePort):
     """
 
     coefficients: ClassVar[Mapping[str, str]] = {"damping": "mul", "resistance": "mul", "conductance": "div"}
+
+
+class RS(R):
+    """Resistor with a thermal port: what it takes leaves it as heat.
+
+    ``v >> brake >> disc``: the bond drawn to it is that of a resistor, with the same laws and coefficients;
+    the one drawn from it carries the heat, whatever its temperature (the effort there) is. Its variables are
+    ``brake.effort``, ``brake.flow``; ``brake.heat.effort``, ``brake.heat.flow``.
+
+    Parameters
+    ----------
+    law, inverse, ranges, damping, resistance, conductance
+        As for `R`; a coefficient must be positive, for heat does not turn back into work.
+    gives
+        What flows out of the thermal port. ``"entropy"``: power / temperature, in W/K, so that effort times
+        flow is the power there too (temperature in kelvin). ``"heat"``: the power itself, in W; effort times
+        flow is then no power, as in the thermal networks of engineers.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import RS, C, I, Model, One, Zero
+    >>> m = Model("brake")
+    >>> m.v, m.brake, m.disc = One(), RS(damping=2.0, gives="heat"), Zero()
+    >>> _ = m.v >> I(mass=4.0, initial=12.0)
+    >>> _ = m.v >> m.brake >> m.disc >> C(capacitance=5.0)
+    >>> run = m.compile().simulate(50)
+    >>> print(f"{run['disc.effort'][-1]:.3f} K warmer")  # 4 kg at 3 m/s: 18 J in 5 J/K
+    3.600 K warmer
+    """
+
+    positive: ClassVar[bool] = True
+    _sides = (1, 1)
+
+    def __init__(
+        self,
+        law: Callable[..., Any] | None = None,
+        inverse: Callable[..., Any] | str | None = None,
+        *,
+        gives: str | None = None,
+        ranges: Mapping[str, Range] | None = None,
+        **coefficients: Any,
+    ) -> None:
+        for name in ("initial", "size"):
+            if name in coefficients:
+                raise InputError(unknown_name("parameter", name, [*self.coefficients, "gives"], where="RS"))
+        if gives not in ("entropy", "heat"):
+            raise InputError(
+                f"RS(gives): expected 'entropy' (power / temperature) or 'heat' (the power); found {gives!r}"
+            )
+        super().__init__(law, inverse, ranges=ranges, **coefficients)
+        self.gives = gives
 
 
 class _Source(Element):
@@ -259,146 +323,3 @@ class SS(Element):
             )
         self.imposes = imposes
         self.size = checked_size(size, "SS")
-
-
-def _modulation(kind: str, word: str, value: Any) -> Callable[..., Any] | None:
-    if value is not None and not callable(value):
-        raise InputError(
-            f"{kind}({word}): expected a function of its signals; "
-            f"found {value!r} (without a signal use {kind[1:]})"
-        )
-    function: Callable[..., Any] | None = value
-    return function
-
-
-class _ModulatedSource(Element):
-    word: ClassVar[str] = ""
-    signals = 1
-
-    def __init__(self, modulation: Callable[..., Any] | None = None) -> None:
-        super().__init__()
-        self.modulation = _modulation(type(self).__name__, self.word, modulation)
-
-
-class MSe(_ModulatedSource):
-    """Source of effort given by signals; ``MSe()`` copies its signal, ``MSe(lambda a: 2 * a)`` computes."""
-
-    word: ClassVar[str] = "effort"
-
-
-class MSf(_ModulatedSource):
-    """Source of flow given by signals."""
-
-    word: ClassVar[str] = "flow"
-
-
-class MR(Element):
-    """Resistor whose coefficient is a function of signals: effort = resistance(signals) * flow."""
-
-    signals = 1
-
-    def __init__(self, resistance: Callable[..., Any] | None = None) -> None:
-        super().__init__()
-        self.modulation = _modulation("MR", "resistance", resistance)
-
-
-class MC(Element):
-    """Compliance whose law takes signals too: effort = law(displacement, signals..., parameters...).
-
-    ``MC(lambda q, x_d, k: k * (q - x_d), k=4750)`` is a spring whose far end is moved by the signal x_d.
-
-    Parameters
-    ----------
-    law
-        Function of SymPy expressions: the displacement, then one argument per signal, then the parameters.
-    initial
-        Initial displacement.
-    ranges
-        Which numbers the parameters may be; any finite one where none is given.
-    parameters
-        Named parameters of the law, with values.
-    """
-
-    signals = 1
-    state_word: ClassVar[str] = "displacement"
-
-    def __init__(
-        self,
-        law: Callable[..., Any],
-        *,
-        initial: float | str = 0.0,
-        ranges: Mapping[str, Range] | None = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__()
-        if not callable(law):
-            raise InputError(f"MC: expected a law as a function; found {law!r}")
-        self.modulation = law
-        self.ranges = checked_ranges(ranges, parameters, "MC")
-        self.parameters = {
-            name: check_number(v, f"MC({name})", self.ranges.get(name)) for name, v in parameters.items()
-        }
-        self.start = check_number(initial, "MC(initial)")
-
-
-class _TwoPort(Element):
-    """A power-conserving two-port: the bond drawn to it is its input, the one drawn from it its output."""
-
-    word: ClassVar[str] = ""
-    size = None
-
-    def __init__(
-        self,
-        coefficient: Any = None,
-        *,
-        size: int | None = None,
-        ranges: Mapping[str, Range] | None = None,
-        **given: Any,
-    ) -> None:
-        super().__init__()
-        kind = type(self).__name__
-        self.range = NOT_ZERO & checked_ranges(ranges, [self.word], kind).get(self.word, NOT_ZERO)
-        for key in given:
-            if key != self.word:
-                raise InputError(unknown_name("parameter", key, [self.word], where=kind))
-        value = given.get(self.word, coefficient)
-        if value is None:
-            raise InputError(f"{kind} needs its {self.word}, such as {kind}({self.word}=2)")
-        self.coefficient = check_number(value, f"{kind}({self.word})")
-        if self.coefficient == 0.0:
-            raise InputError(f"{kind}({self.word}=0) transmits nothing; leave the element out instead")
-        check_number(value, f"{kind}({self.word})", self.range)
-        self.size = checked_size(size, kind)
-
-
-class TF(_TwoPort):
-    """Transformer: effort_in = modulus * effort_out, flow_out = modulus * flow_in."""
-
-    word: ClassVar[str] = "modulus"
-
-
-class GY(_TwoPort):
-    """Gyrator: effort_in = ratio * flow_out, effort_out = ratio * flow_in."""
-
-    word: ClassVar[str] = "ratio"
-
-
-class _ModulatedTwoPort(Element):
-    word: ClassVar[str] = ""
-    signals = 1
-
-    def __init__(self, modulation: Callable[..., Any] | None = None) -> None:
-        super().__init__()
-        self.modulation = _modulation(type(self).__name__, self.word, modulation)
-
-
-class MTF(_ModulatedTwoPort):
-    """Transformer whose modulus is a function of signals: ``MTF(lambda angle: cos(angle))``."""
-
-    word: ClassVar[str] = "modulus"
-
-
-class MGY(_ModulatedTwoPort):
-    """Gyrator whose ratio is a function of signals."""
-
-    word: ClassVar[str] = "ratio"

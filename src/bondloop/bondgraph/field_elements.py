@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
+from bondloop.bondgraph.parts import Reading, reading
 from bondloop.bondgraph.potentials import describe
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE, Range
@@ -151,6 +152,11 @@ class IField(Field):
         "coenergy": ("flow", "momentum", 1),
     }
 
+    @property
+    def momentum(self) -> Reading:
+        """Momentum of a field of one port, as a signal; ``field[i].momentum`` of several."""
+        return reading(self, "momentum")
+
     def _check(self, kind: str) -> None:
         super()._check(kind)
         if hasattr(self.matrix, "tocsr"):
@@ -212,6 +218,11 @@ class CField(Field):
         "energy": ("displacement", "effort", 1),
         "coenergy": ("effort", "displacement", 1),
     }
+
+    @property
+    def displacement(self) -> Reading:
+        """Displacement of a field of one port, as a signal; ``field[i].displacement`` of several."""
+        return reading(self, "displacement")
 
 
 class RField(Field):

@@ -10,7 +10,7 @@ from bondloop.program.expr import Const, Expr, Var
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
 
-__all__ = ["effort_port", "inertia_port"]
+__all__ = ["effort_port", "inertia_port", "momentum_of"]
 
 
 def inertia_port(d: Derivation, node: int) -> None:
@@ -18,15 +18,7 @@ def inertia_port(d: Derivation, node: int) -> None:
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
     assert isinstance(part, el.Field)
     bond, first = flat.incident[node][0], flat.first[part]
-    if i == 0:
-        for k in range(part.size or 0):
-            state = Var(f"{flat.path[first + k]}.flow.state")
-            d.common[first + k] = state
-            rate = Var(f"d/dt {state.name}")
-            if d._gives_effort(flat.incident[first + k][0], first + k):  # derivative causality
-                d.rate_goals[state] = rate
-            else:
-                d.dots[state] = rate
+    _flow_states(d, part)
 
     def rate_of(k: int) -> Var:
         state = d.common[first + k]
@@ -58,6 +50,34 @@ def inertia_port(d: Derivation, node: int) -> None:
     d._start(node, own)
 
 
+def _flow_states(d: Derivation, part: el.Field) -> list[Var]:
+    """Return the flows of an inertia field, with the variables of their rates made when first asked for."""
+    flat, first = d.flat, d.flat.first[part]
+    states = []
+    for node in range(first, first + (part.size or 0)):
+        state = d.common[node]
+        if state is None:
+            state = d.common[node] = Var(f"{flat.path[node]}.flow.state")
+            rate = Var(f"d/dt {state.name}")
+            if d._gives_effort(flat.incident[node][0], node):  # derivative causality
+                d.rate_goals[state] = rate
+            else:
+                d.dots[state] = rate
+        states.append(state)
+    return states
+
+
+def momentum_of(d: Derivation, node: int) -> Expr:
+    """Return the momentum at a port of an inertia field, whose states are flows: its row of mass @ flow."""
+    part = d.flat.part[node]
+    assert isinstance(part, el.Field)
+    flows = _flow_states(d, part)
+    total: Expr = Const(0.0)
+    for j, m in _entries(d, part)[d.flat.component[node]]:
+        total = total + m * flows[j]
+    return total
+
+
 def effort_port(d: Derivation, node: int, word: str) -> None:
     """Write down a port of a compliance or resistor field: effort_i = sum of matrix[i, j] * cause_j."""
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
@@ -65,7 +85,7 @@ def effort_port(d: Derivation, node: int, word: str) -> None:
     bond, first = flat.incident[node][0], flat.first[part]
     if i == 0 and word:
         for k in range(part.size or 0):
-            d.common[first + k] = Var(f"{flat.path[first + k]}.{word}")
+            d.common[first + k] = d.content(f"{flat.path[first + k]}.{word}")
 
     def cause(k: int) -> Expr:
         if word:

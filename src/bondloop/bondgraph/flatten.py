@@ -10,21 +10,24 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
-from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero
+from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, reading
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
 
-__all__ = ["GY", "ONE", "SE", "SF", "SS", "TF", "ZERO", "C", "Flat", "I", "R", "flatten"]
+__all__ = ["GY", "MATRIX", "ONE", "SE", "SF", "SS", "TF", "ZERO", "C", "Flat", "I", "R", "flatten"]
 
-ZERO, ONE, TF, GY, SE, SF, SS, I, C, R = range(10)
-"""Kinds of flat nodes; a field's ports count as I, C or R."""
+ZERO, ONE, TF, GY, SE, SF, SS, I, C, R, MATRIX = range(11)
+"""Kinds of flat nodes; a field's ports count as I, C or R, those of a matrix transformer as MATRIX.
+
+Among the kinds of parts, MATRIX is any with two different sides: an RS becomes an R and an SF.
+"""
 
 _KINDS: dict[type[Part], int] = {
     Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
     el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C,
-    el.R: R, el.MR: R, el.RField: R, el.Multiport: R,
+    el.RS: MATRIX, el.R: R, el.MR: R, el.RField: R, el.Multiport: R,
 }  # fmt: skip
 
 
@@ -47,7 +50,8 @@ class Flat:
     free
         Ports left open at a 1-junction, by path, with that junction: free ends.
     signals
-        For every signal part and modulated element: where its signals come from, in order.
+        For every signal part and modulated element: where its signals come from, in order: the part, its
+        component, and what is read of a storage.
     paths
         The path of every part.
     symbol_values
@@ -56,6 +60,8 @@ class Flat:
         The first node of every part that has nodes.
     tied
         For the ports of elements that cannot be solved in every causality: the first node of the element.
+    matrices
+        Transformers with a matrix.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -69,11 +75,12 @@ class Flat:
     ports: list[Port] = field(default_factory=list)
     through: dict[str, int] = field(default_factory=dict)
     free: dict[str, Part] = field(default_factory=dict)
-    signals: dict[Part, list[tuple[Part, int]]] = field(default_factory=dict)
+    signals: dict[Part, list[tuple[Part, int, str | None]]] = field(default_factory=dict)
     paths: dict[Part, str] = field(default_factory=dict)
     symbol_values: dict[str, float] = field(default_factory=dict)
     first: dict[Part, int] = field(default_factory=dict)
     tied: dict[int, int] = field(default_factory=dict)
+    matrices: list[Part] = field(default_factory=list)
 
     def name(self, bond: int) -> str:
         """Return a bond as text, ``tail >> head``."""
@@ -102,6 +109,10 @@ def flatten(model: Model) -> Flat:
             if b.tail is part:
                 drawn.append(b)  # noqa: PERF401 - the commonest list here has one bond
         if kind is None:
+            continue
+        if (kind == TF or kind == MATRIX) and part._sides is not None:  # noqa: PLR1714, SIM109 - faster
+            sizes[part] = part._sides[0]
+            _two_sides(flat, part, path)
             continue
         size = part.size
         if size is None:
@@ -140,6 +151,27 @@ def _storage_ports(flat: Flat) -> None:
                 flat.tied.update({node + i: node for i in range(part.size or 1)})
 
 
+def _two_sides(flat: Flat, part: Part, path: str) -> None:
+    """Make the nodes of a part whose sides differ, one for each bond: inputs first, then outputs."""
+    assert part._sides is not None
+    if isinstance(part, el.RS):
+        nodes = [(R, path), (SF, f"{path}.heat")]
+    else:
+        flat.matrices.append(part)
+        nodes = [
+            (MATRIX, f"{path}.{side}[{i}]")
+            for side, count in zip(("in", "out"), part._sides, strict=True)
+            for i in range(count)
+        ]
+    flat.first[part] = len(flat.kind)
+    for component, (kind, name) in enumerate(nodes):
+        flat.kind.append(kind)
+        flat.part.append(part)
+        flat.path.append(name)
+        flat.component.append(component)
+        flat.incident.append([])
+
+
 def _collect_values(flat: Flat, valued: list[tuple[str, dict[str, float]]]) -> None:
     """Gather the values of symbols; an outer model's prevail, and two models side by side must agree."""
     owner: dict[str, str] = {}
@@ -173,22 +205,24 @@ def _adapted_size(part: Part, bonds: list[Bond]) -> int:
     """Size of an element that adapts: that of its bond."""
     for b in bonds:
         other, index = (b.head, b.head_index) if b.tail is part else (b.tail, b.tail_index)
-        if (
-            index is None
-            and other.size is not None
-            and not isinstance(other, el.Multiport)
-            and not other.is_signal
-        ):
-            return other.size
+        if index is not None or b.word is not None:
+            continue
+        if other.size is not None:
+            if not isinstance(other, el.Multiport) and not other.is_signal:
+                return other.size
+        elif other._sides is not None:
+            return other._sides[b.tail is other]
     return _size_beyond(part, bonds)
 
 
 def _size_beyond(part: Part, bonds: list[Bond]) -> int:
     """Size found behind a row of two-ports that adapt themselves."""
     for b in bonds:
+        if b.word is not None:
+            continue
         seen: set[Part] = {part}
         last, other = b, _other(b, part)
-        while isinstance(other, el._TwoPort) and other.size is None and other not in seen:
+        while _adapts(other) and other not in seen:
             seen.add(other)
             onward = [x for x in other._bonds if x is not last]
             if not onward:
@@ -196,9 +230,15 @@ def _size_beyond(part: Part, bonds: list[Bond]) -> int:
             last = onward[0]
             other = _other(last, other)
         index = last.head_index if last.head is other else last.tail_index
+        if index is None and other._sides is not None:
+            return other._sides[last.tail is other]
         if index is None and other.size is not None and not isinstance(other, el.Multiport):
             return other.size
     return 1
+
+
+def _adapts(part: Part) -> bool:
+    return isinstance(part, (el.TF, el.GY)) and part.size is None and part._sides is None
 
 
 def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
@@ -215,7 +255,7 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
                 f"{_other(b, stranger).path} is bonded to {stranger.path}, "
                 "which is not part of this model; assign it to an attribute of the model"
             )
-        if tail.is_signal or head.is_signal:
+        if tail.is_signal or head.is_signal or b.word is not None:
             _signal_bond(flat, b)
             continue
         if type(head) is Port:
@@ -238,7 +278,7 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
             continue
         for (part, i), (last, j), stroke, passed in _follow(b, enter, leave, sizes, paths):
             k = len(tails)
-            t, h = first[part] + i, first[last] + j
+            t, h = first[part] + i + (part._sides[0] if part._sides else 0), first[last] + j
             if t == h:
                 raise ModelError(f"bond {b} leads through ports back to {flat.path[t]}, where it begins")
             tails.append(t)
@@ -323,10 +363,16 @@ def _follow(
 ) -> list[tuple[tuple[Part, int], tuple[Part, int], str | None, list[tuple[Part, int]]]]:
     """Scalar bonds of one drawn bond, each followed through ports to its end."""
 
-    def width(part: Part, index: int | None) -> int:
+    def width(part: Part, index: int | None, *, out: bool = False) -> int:
+        if part._sides is not None:
+            count = part._sides[out]
+            if index is not None and index >= count:
+                raise ModelError(f"bond {b}: {paths[part]} {'gives' if out else 'takes'} {count} bonds; "
+                                 f"there is no [{index}] on that side")  # fmt: skip
+            return count if index is None else 1
         return 1 if index is not None else sizes.get(part, part.size or 1)
 
-    n_tail, n_head = width(b.tail, b.tail_index), width(b.head, b.head_index)
+    n_tail, n_head = width(b.tail, b.tail_index, out=True), width(b.head, b.head_index)
     if n_tail != n_head:
         raise ModelError(
             f"bond {b}: sizes differ, {n_tail} at {b.tail.path} and {n_head} at {b.head.path}; "
@@ -347,7 +393,7 @@ def _follow(
             if len(onward) != 1 or len(entering) != 1:
                 _unconnected(end, paths[end], index, {end: entering}, {end: onward})
             x = onward[0]
-            w_tail, w_head = width(x.tail, x.tail_index), width(x.head, x.head_index)
+            w_tail, w_head = width(x.tail, x.tail_index, out=True), width(x.head, x.head_index)
             if w_tail != w_head:
                 raise ModelError(
                     f"bond {x}: sizes differ, {w_tail} at {x.tail.path} and {w_head} at {x.head.path}; "
@@ -377,22 +423,30 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
             )
     elif isinstance(target, el.Input):
         raise ModelError(f"{target.path} is an input; nothing can be bonded to it")
-    elif not source.is_signal:
-        raise ModelError(f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it")
+    elif b.word is None and not source.is_signal:
+        raise ModelError(
+            f"{target.path} takes signals; put a detector (De, Df) between {source.path} and it, or read "
+            "what a storage holds (spring.displacement, mass.momentum)"
+        )
     elif not target.is_signal and not getattr(target, "signals", 0):
         raise ModelError(
             f"{target.path} ({target.symbol}) takes no signal; use its modulated form (M{target.symbol})"
         )
-    if b.tail_index is None and not source.is_signal and (source.size or 1) > 1:
+    if b.word is not None:
+        reading(source, b.word, b.tail_index)  # a part may have been swapped for one of another kind
+    following = 0 if source.is_signal else flat.first[source] + 1
+    if b.tail_index is None and 0 < following < len(flat.part) and flat.part[following] is source:
         raise ModelError(
-            f"{source.path} has {source.size} components, but {target.path} detects one; "
-            f"bond {source.path}[i] to it"
+            f"{source.path} has {flat.part.count(source)} components, but {target.path} detects one; "
+            f"bond {source.path}[i]{'' if b.word is None else f'.{b.word}'} to it"
         )
     # In the order in which they were bonded to the target, whatever the order of the parts.
     flat.signals[target] = [
-        (x.tail, x.tail_index or 0)
+        (x.tail, x.tail_index or 0, x.word)
         for x in target._bonds
-        if x.head is target and (target.is_signal or x.tail.is_signal) and x.tail in flat.paths
+        if x.head is target
+        and (target.is_signal or x.tail.is_signal or x.word is not None)
+        and x.tail in flat.paths
     ]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bondloop.bondgraph.elements import IField
+from bondloop.bondgraph.fields import momentum_of
 from bondloop.bondgraph.flatten import GY, ONE, SE, TF, ZERO
 from bondloop.bondgraph.modulation import signal_value
 from bondloop.errors import InputError, unknown_name
@@ -31,6 +33,10 @@ def variable_at(d: Derivation, path: str) -> Expr:
     var = d.variables_by_name.get(path)
     if var is not None:
         return var
+    node = d.nodes_by_path.get(owner)
+    storage = None if node is None or word != "momentum" else d.flat.part[node]
+    if node is not None and isinstance(storage, IField) and storage.relations is None:
+        return momentum_of(d, node)
     raise InputError(unknown_name("variable", path, _known(d), where=d.model._name or "the model"))
 
 

@@ -45,6 +45,13 @@ class Matching:
         self._at[b].append(number)
         return number
 
+    def copy(self) -> Matching:
+        """Return the same graph with its own choice of edges."""
+        twin = Matching()
+        twin.edges, twin._needs, twin._at = self.edges, self._needs, self._at
+        twin.chosen, twin._gone = self.chosen.copy(), self._gone.copy()
+        return twin
+
     def has(self, edge: int) -> bool:
         """Whether an edge is chosen."""
         return self.chosen[self.edges[edge][0]] == edge

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
-from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
+from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
 from bondloop.errors import InputError, ModelError, unknown_name
 
 if TYPE_CHECKING:
@@ -175,10 +175,12 @@ class Model(Part):
         ends = [e.strip() for e in text.split(">>")]
         if len(ends) != 2:
             raise InputError(f"expected a bond written as 'a.b >> c.d'; found {text!r}")
-        tail, head = (self._terminal(e) for e in ends)
+        word = self._word_read(ends[0])
+        tail, head = self._terminal(ends[0].removesuffix(f".{word}")), self._terminal(ends[1])
         for b in tail[0]._bonds:
             if (
                 b.tail is tail[0]
+                and b.word == word
                 and b.head is head[0]
                 and tail[1] in (None, b.tail_index)
                 and head[1] in (None, b.head_index)
@@ -186,6 +188,14 @@ class Model(Part):
                 return b
         near = [str(b) for b in tail[0]._bonds] or [str(b) for b in head[0]._bonds]
         raise ModelError(f"there is no bond {text!r}; {tail[0].path} has {', '.join(near) or 'none'}")
+
+    def _word_read(self, text: str) -> str | None:
+        """Return what the tail of a signal reads of a storage: ``spring.displacement``; None for a part."""
+        stem, _, word = text.rpartition(".")
+        if word not in ("displacement", "momentum") or not stem:
+            return None
+        part = self._terminal(stem)[0]
+        return None if isinstance(part, Model) and word in part._parts else word
 
     def _terminal(self, text: str) -> tuple[Part, int | None]:
         match = re.fullmatch(r"(.+)\[(\d+)\]", text)
@@ -208,6 +218,8 @@ class Model(Part):
             setattr(owner, name, part)
         self._unbond(old)
         tail = old.tail if old.tail_index is None else Terminal(old.tail, old.tail_index)
+        if old.word is not None:
+            tail = Reading(old.tail, old.tail_index, old.word)
         head = old.head if old.head_index is None else Terminal(old.head, old.head_index)
         bond(tail, part, stroke=old.stroke)
         bond(part, head)
@@ -286,7 +298,7 @@ class Model(Part):
         bonds: dict[Bond, Bond] = {}
         for b in self.bonds():
             if b.head in twins:
-                bonds[b] = Bond(twins[b.tail], twins[b.head], b.tail_index, b.head_index, b.stroke)
+                bonds[b] = Bond(twins[b.tail], twins[b.head], b.tail_index, b.head_index, b.stroke, b.word)
         for part, twin in twins.items():
             for name, value in part.__dict__.items():
                 if name == "_bonds":
@@ -303,13 +315,16 @@ class Model(Part):
 
     # ---------------------------------------------------------------- readings
 
-    def compile(self, outputs: Sequence[str] | None = None, *, iterations: int | None = None) -> System:
+    def compile(
+        self, outputs: Sequence[str | Reading] | str | Reading | None = None, *, iterations: int | None = None
+    ) -> System:
         """Assign causality and derive the equations.
 
         Parameters
         ----------
         outputs
-            Path names of any variables (``"m3.v.flow"``); by default all detectors and source-sensors.
+            Path names of any variables (``"m3.v.flow"``), or readings of storages
+            (``m3.spring.displacement``); by default all detectors and source-sensors.
         iterations
             Newton steps of nonlinear algebraic loops.
         """
@@ -361,6 +376,8 @@ def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:
     """Return what stands for an attribute's value in a copy of the model."""
     if isinstance(value, Part):
         return twins.get(value, value)
+    if isinstance(value, Reading):
+        return Reading(twins.get(value.part, value.part), value.index, value.word)
     if isinstance(value, Terminal):
         return Terminal(twins.get(value.part, value.part), value.index)
     if isinstance(value, dict):

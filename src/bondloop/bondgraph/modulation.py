@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.fields import momentum_of
+from bondloop.bondgraph.formulas import Formula, modulation_of
 from bondloop.errors import ModelError
-from bondloop.program.expr import Expr, Var
+from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.parts import Part
 
-__all__ = ["modulated", "not_inverted", "signal_value"]
+__all__ = ["modulated", "modulated_matrix", "not_inverted", "signal_value", "source_value"]
 
 
 def signal_value(d: Derivation, part: Part) -> Expr:
@@ -28,13 +32,13 @@ def signal_value(d: Derivation, part: Part) -> Expr:
         name = path if part.input_name is None else (f"{owner}." if owner else "") + part.input_name
         value = d.signal_values[part] = d._input(name, path)
         return value
-    source, index = d.flat.signals[part][0]
+    source, index, word = d.flat.signals[part][0]
     if isinstance(part, (el.De, el.Df)):
         value = d._common(d.flat.first[source] + index)
     elif isinstance(part, el.Integrator):
         state = Var(f"{path}.value")
         value = d.signal_values[part] = state
-        d.states[state] = signal_value(d, source)
+        d.states[state] = source_value(d, source, index, word)
         if part.start:
             d.initial[state] = part.start
     else:
@@ -44,6 +48,16 @@ def signal_value(d: Derivation, part: Part) -> Expr:
         d.definitions[target] = modulated(d, part, part.function)
     d.signal_values[part] = value
     return value
+
+
+def source_value(d: Derivation, source: Part, index: int, word: str | None) -> Expr:
+    """Return what a signal bond carries: the value of a signal part, or what a storage holds."""
+    if word is None:
+        return signal_value(d, source)
+    node = d.flat.first[source] + index
+    if isinstance(source, el.IField) and source.relations is None:
+        return momentum_of(d, node)
+    return d.content(f"{d.flat.path[node]}.{word}")
 
 
 def not_inverted(d: Derivation, part: Part) -> Callable[[Expr, Var], Expr]:
@@ -63,31 +77,58 @@ def modulated(
     d: Derivation, part: Part, function: Callable[..., Any] | None, first: Expr | None = None
 ) -> Expr:
     """Return a function of a part's signals (after ``first``, before its named parameters)."""
-    values = [signal_value(d, source) for source, _ in d.flat.signals.get(part, [])]
     path = d.flat.paths[part]
-    if not values:
-        raise ModelError(f"{path} needs a signal; bond a detector to it")
     if function is None:
+        values = _values(d, part)
         if len(values) != 1:
             raise ModelError(f"{path} has {len(values)} signals but no function to combine them")
         return values[0]
-    import inspect
+    formula = modulation_of(function, getattr(part, "parameters", {}), path)
+    return from_sympy(formula.value, _table(d, part, formula, first), path)
 
-    import sympy as sp
 
-    given, ranges = getattr(part, "parameters", {}), getattr(part, "ranges", {})
-    named = {n: d._parameter(f"{path}.{n}", v, ranges.get(n)) for n, v in given.items()}
-    names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-    count = len([n for n in names if n not in named]) - (first is not None)
+def modulated_matrix(d: Derivation, part: el.TF | el.MTF) -> dict[tuple[int, int], Expr]:
+    """Return the entries of a matrix transformer that are not zero, by row and column."""
+    formula, path = part.formula(), d.flat.paths[part]
+    if isinstance(part, el.TF):
+        return {
+            (i, j): d._parameter(f"{path}.{part.word}[{i},{j}]", value)
+            for (i, j), value in np.ndenumerate(part.matrix)
+            if value != 0
+        }
+    lookup = _table(d, part, formula, None)
+    entries: dict[tuple[int, int], Expr] = {}
+    for (i, j), value in np.ndenumerate(np.array(formula.value, dtype=object)):
+        if value != 0:
+            name = f"{path}.{part.word}[{i},{j}]"
+            entry = from_sympy(value, lookup, name)
+            if isinstance(entry, Op):  # it is used several times, so it is computed once
+                d.definitions[named := Var(name)] = entry
+                entry = named
+            entries[i, j] = entry
+    return entries
+
+
+def _values(d: Derivation, part: Part) -> list[Expr]:
+    values = [source_value(d, *signal) for signal in d.flat.signals.get(part, [])]
+    if not values:
+        raise ModelError(f"{d.flat.paths[part]} needs a signal; bond a detector to it")
+    return values
+
+
+def _table(d: Derivation, part: Part, formula: Formula, first: Expr | None) -> Callable[[Any], Expr]:
+    """Return what the symbols of a formula stand for: signals, parameters, and symbols of the model."""
+    values, path = _values(d, part), d.flat.paths[part]
+    count = len(formula.arguments) - (first is not None)
     if count != len(values):
         raise ModelError(f"{path}: its function takes {count} signals, but {len(values)} are bonded to it")
+    given, ranges = getattr(part, "parameters", {}), getattr(part, "ranges", {})
     arguments = [*([first] if first is not None else []), *values]
-    symbols = [sp.Symbol(f"s{i}", real=True) for i in range(len(arguments))]
-    keywords = {n: sp.Symbol(n, real=True) for n in named}
-    table: dict[Any, Expr] = dict(zip(symbols, arguments, strict=True))
-    table.update({keywords[n]: v for n, v in named.items()})
+    table: dict[Any, Expr] = dict(zip(formula.arguments, arguments, strict=True))
+    for name, symbol in formula.parameters.items():
+        table[symbol] = d._parameter(f"{path}.{name}", given[name], ranges.get(name))
 
     def variable(symbol: Any) -> Expr:
         return table[symbol] if symbol in table else d._symbol(symbol)
 
-    return from_sympy(sp.sympify(function(*symbols, **keywords)), variable, path)
+    return variable

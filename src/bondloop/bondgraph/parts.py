@@ -16,27 +16,36 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.relations import Relations
 
-__all__ = ["Bond", "Element", "One", "Part", "Port", "Terminal", "Zero", "bond"]
+__all__ = ["Bond", "Element", "One", "Part", "Port", "Reading", "Terminal", "Zero", "bond", "reading"]
 
 
 class Bond:
     """A bond from ``tail`` to ``head``; ``index`` picks a component or port of a part with several.
 
     ``stroke`` is the end with the causal stroke (``"head"`` or ``"tail"``, the end that receives the effort)
-    where the user imposes it.
+    where the user imposes it. ``word`` names what a signal reads of its tail (``"displacement"``); None for
+    every other bond.
     """
 
-    __slots__ = ("head", "head_index", "stroke", "tail", "tail_index")
+    __slots__ = ("head", "head_index", "stroke", "tail", "tail_index", "word")
 
     def __init__(
-        self, tail: Part, head: Part, tail_index: int | None, head_index: int | None, stroke: str | None
+        self,
+        tail: Part,
+        head: Part,
+        tail_index: int | None,
+        head_index: int | None,
+        stroke: str | None,
+        word: str | None = None,
     ) -> None:
         self.tail, self.head = tail, head
         self.tail_index, self.head_index = tail_index, head_index
         self.stroke = stroke
+        self.word = word
 
     def __str__(self) -> str:
-        return f"{_indexed(self.tail, self.tail_index)} >> {_indexed(self.head, self.head_index)}"
+        tail = _indexed(self.tail, self.tail_index) + ("" if self.word is None else f".{self.word}")
+        return f"{tail} >> {_indexed(self.head, self.head_index)}"
 
 
 def _indexed(part: Part, index: int | None) -> str:
@@ -50,6 +59,8 @@ class Part:
     _name: str | None = None
     size: int | None = None
     """Number of components of the bonds it takes; None where the part adapts to its bond."""
+    _sides: tuple[int, int] | None = None
+    """Numbers of bonds drawn to it and from it, where the two sides differ; None where they do not."""
     is_signal = False
     """Whether its bonds carry signals only (detectors, functions of signals)."""
     relations: Relations | None = None
@@ -119,8 +130,18 @@ class Terminal:
 
     __slots__ = ("index", "part")
 
-    def __init__(self, part: Part, index: int) -> None:
+    def __init__(self, part: Part, index: int | None) -> None:
         self.part, self.index = part, index
+
+    @property
+    def displacement(self) -> Reading:
+        """What this component of a compliance stores, as a signal."""
+        return reading(self.part, "displacement", self.index)
+
+    @property
+    def momentum(self) -> Reading:
+        """What this component of an inertia stores, as a signal."""
+        return reading(self.part, "momentum", self.index)
 
     def __rshift__(self, other: Any) -> Any:
         return _join(self, other)
@@ -129,6 +150,38 @@ class Terminal:
         for one in other:
             bond(one, self)
         return self
+
+
+class Reading(Terminal):
+    """What a storage holds, as a signal: ``spring.displacement >> damper``.
+
+    It takes no power and adds no state. In derivative causality what a storage holds is no state but follows
+    from others; its reading follows with it.
+    """
+
+    __slots__ = ("word",)
+
+    def __init__(self, part: Part, index: int | None, word: str) -> None:
+        super().__init__(part, index)
+        self.word = word
+
+    def __str__(self) -> str:
+        return f"{_indexed(self.part, self.index)}.{self.word}"
+
+    def __repr__(self) -> str:
+        return f"<Reading {self}>"
+
+
+def reading(part: Part, word: str, index: int | None = None) -> Reading:
+    """Return what a part stores as a signal; a part that stores nothing of that name is refused."""
+    if part.relations is not None:
+        known = part.relations.holds(index or 0, word)
+    else:
+        known = isinstance(getattr(type(part), word, None), property)
+    if not known:
+        what = {"displacement": "a compliance (C, MC, CField)", "momentum": "an inertia (I, IField)"}[word]
+        raise ModelError(f"{part.path} ({part.symbol}) has no {word}; only {what} has one")
+    return Reading(part, index, word)
 
 
 def _join(tail: Part | Terminal, head: Any) -> Any:
@@ -145,6 +198,8 @@ def _join(tail: Part | Terminal, head: Any) -> Any:
 
 
 def _name(end: Part | Terminal) -> str:
+    if isinstance(end, Reading):
+        return str(end)
     return end.path if isinstance(end, Part) else _indexed(end.part, end.index)
 
 
@@ -160,6 +215,8 @@ def bond(tail: Part | Terminal, head: Part | Terminal, *, stroke: str | None = N
     """
     if stroke not in (None, "head", "tail"):
         raise ModelError(f"stroke must be 'head', 'tail' or None; found {stroke!r}")
+    if isinstance(head, Reading):
+        raise ModelError(f"{head} is a signal that can be read, not imposed; bond it on to what takes it")
     ends: list[Part] = []
     indices: list[int | None] = []
     for end in (tail, head):
@@ -171,7 +228,8 @@ def bond(tail: Part | Terminal, head: Part | Terminal, *, stroke: str | None = N
     a, b = ends
     if a is b:
         raise ModelError(f"{a.path} cannot be bonded to itself")
-    made = Bond(a, b, indices[0], indices[1], stroke)
+    word = tail.word if isinstance(tail, Reading) else None
+    made = Bond(a, b, indices[0], indices[1], stroke, word)
     a._bonds.append(made)
     b._bonds.append(made)
     home_a, home_b = a._home(), b._home()

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.inverse import inverse_of
-from bondloop.bondgraph.modulation import signal_value
+from bondloop.bondgraph.modulation import source_value
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.errors import CausalityError, ModelError
@@ -60,7 +60,7 @@ class _Ports:
             table[port.effort], table[port.flow] = d.effort[bond], d._sided(bond, node)
             for symbol in stored:
                 word = "displacement" if symbol == port.displacement else "momentum"
-                table[symbol] = Var(f"{d.flat.path[node]}.{word}")
+                table[symbol] = d.content(f"{d.flat.path[node]}.{word}")
         for state in relations.states:
             table[state.value] = Var(f"{self.path}.{state.name}")
         for name, symbol in part.parameter_symbols.items():
@@ -71,8 +71,8 @@ class _Ports:
                 f"{self.path} ({part.symbol}) takes {len(part.input_symbols)} signals "
                 f"({', '.join(type(part).inputs)}); found {len(sources)}"
             )
-        for symbol, (source, _) in zip(part.input_symbols, sources, strict=True):
-            table[symbol] = signal_value(d, source)
+        for symbol, signal in zip(part.input_symbols, sources, strict=True):
+            table[symbol] = source_value(d, *signal)
         return table
 
     def read(self, formula: Any) -> Expr:

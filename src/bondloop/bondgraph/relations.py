@@ -175,6 +175,10 @@ class Relations:
         """Whether a port gives its effort where the equations are taken as written."""
         return self.left[port] in (self.ports[port].effort, self.ports[port].displacement)
 
+    def holds(self, port: int, word: str) -> bool:
+        """Whether a port keeps its ``"displacement"`` or ``"momentum"``."""
+        return getattr(self.ports[port], word) in self.stored[port]
+
     def storage(self, port: int) -> str:
         """Return ``"C"`` or ``"I"`` for a port that stores and can give its other variable only as a rate."""
         p = self.ports[port]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
+from bondloop.bondgraph.formulas import checked_parameters
+from bondloop.bondgraph.laws import check_plain
 from bondloop.bondgraph.parts import Part
 from bondloop.errors import ModelError
 
@@ -71,8 +72,4 @@ class Function(_SignalPart):
         if not callable(function):
             raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
         self.function = function
-        self.ranges = checked_ranges(ranges, parameters, "Function")
-        self.parameters = {
-            name: check_number(v, f"Function({name})", self.ranges.get(name))
-            for name, v in parameters.items()
-        }
+        self.parameters, self.ranges = checked_parameters("Function", function, parameters, ranges)

@@ -12,13 +12,14 @@ from bondloop.bondgraph.causality import assign
 from bondloop.bondgraph.derive import Derivation
 from bondloop.bondgraph.drawing import Edge, Node
 from bondloop.bondgraph.flatten import Flat, flatten
-from bondloop.bondgraph.parts import Junction, Part
+from bondloop.bondgraph.model import _automatic
 from bondloop.errors import BondloopError, CausalityError, InputError, unknown_name
 from bondloop.program.expr import Var
 from bondloop.program.schedule import Loop
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
+    from bondloop.bondgraph.parts import Part
 
 __all__ = ["sketch"]
 
@@ -64,7 +65,7 @@ def sketch(
         sizes[edge] = sizes.get(edge, 0) + 1
     edges = [replace(edge, size=n) for edge, n in sizes.items()]
     for part, sources in flat.signals.items():
-        edges += [Edge(number[source], number[part], None, signal=True) for source, _ in sources]
+        edges += [Edge(number[source], number[part], None, signal=True) for source, _, _ in sources]
     if unfold or (len(nodes) > FOLDED if fold is None else fold):
         return _folded(nodes, edges, unfold)
     return nodes, edges
@@ -159,13 +160,12 @@ def _within(path: str) -> list[str]:
 
 
 def _label(part: Part, name: str) -> str:
-    if isinstance(part, Junction):
-        return name if name not in ("One", "Zero") else ""
+    """Return what the equations call a part, where its symbol does not say it already; and its letter."""
     if isinstance(part, el._Source) and part.input_name:
         return part.input_name
-    if isinstance(part, el._OnePort) and name.rstrip("0123456789") == type(part).__name__:
-        if part.coefficient is not None:
-            word, value, _ = part.coefficient
-            return str(value) if getattr(value, "free_symbols", None) else word
-        return "law"
-    return "" if name.rstrip("0123456789") == type(part).__name__ else name
+    label = "" if name == part.symbol else name
+    coefficient = getattr(part, "coefficient", None)
+    value = coefficient[1] if isinstance(coefficient, tuple) else coefficient
+    if _automatic(part) and getattr(value, "free_symbols", None):
+        return f"{label} ({value})" if label else str(value)
+    return label

@@ -1,0 +1,52 @@
+"""Equations of transformers and gyrators with one modulus, and of a resistor's thermal port."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.flatten import TF
+from bondloop.bondgraph.laws import linear
+from bondloop.bondgraph.modulation import modulated
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.derive import Derivation
+    from bondloop.program.expr import Expr
+
+__all__ = ["heat_flow", "two_port"]
+
+
+def two_port(d: Derivation, node: int) -> None:
+    """Write down both sides of a transformer or gyrator, as its causality asks."""
+    flat, part = d.flat, d.flat.part[node]
+    first, second = flat.incident[node]
+    if flat.head[first] != node:
+        first, second = second, first
+    if isinstance(part, (el.MTF, el.MGY)):
+        n = modulated(d, part, part.modulation)
+    else:
+        assert isinstance(part, (el.TF, el.GY))
+        n = d._parameter(f"{flat.path[node]}.{part.word}", part.coefficient, part.range)
+    form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
+    e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
+    gives = d._gives_effort(first, node)
+    if flat.kind[node] == TF:
+        if gives:
+            d._define(e1, linear(form, n, e2))
+            d._define(f2, linear(form, n, f1))
+        else:
+            d._define(e2, linear(inverse, n, e1))
+            d._define(f1, linear(inverse, n, f2))
+    elif gives:
+        d._define(e1, linear(form, n, f2))
+        d._define(e2, linear(form, n, f1))
+    else:
+        d._define(f2, linear(inverse, n, e1))
+        d._define(f1, linear(inverse, n, e2))
+
+
+def heat_flow(d: Derivation, part: el.RS, out: int) -> Expr:
+    """Return what flows out of the thermal port of a resistor, from the power at the other."""
+    taken = d.flat.incident[d.flat.first[part]][0]
+    power = d.effort[taken] * d.flow[taken]
+    return power / d.effort[out] if part.gives == "entropy" else power
