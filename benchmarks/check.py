@@ -57,10 +57,9 @@ class Case:
 
 def checked(test: Any, seconds: float) -> Any:
     """Check a test; what would make a refused one pass is not looked for."""
-    from bondloop.hybrid import HybridTest
     from bondloop.hybrid.check import check
 
-    return check(test, seconds, suggest=False) if isinstance(test, HybridTest) else test.check()
+    return check(test, seconds, suggest=False)
 
 
 def judged(seed: int) -> Case:

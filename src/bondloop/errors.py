@@ -105,7 +105,11 @@ def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -
         sentence += ";"
     if len(names) <= SHOWN:
         return f"{sentence} known: {', '.join(names)}"
-    shown = near + [name for name in names if name not in near]
+    # What begins like it is nearer than the rest: for 'rig.substeps' all that belongs to the rig.
+    words = given.split(".")
+    shared = {n: sum(a == b for a, b in zip(n.split("."), words, strict=False)) for n in names}
+    rest = sorted((n for n in names if n not in near), key=lambda n: -shared[n])
+    shown = near + rest
     return f"{sentence} known: {', '.join(shown[:SHOWN])} and {len(names) - SHOWN} more"
 
 

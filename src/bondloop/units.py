@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["quantity"]
+__all__ = ["is_of_kind", "quantity"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -62,7 +62,7 @@ _WORDS = re.compile(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
-def quantity(text: str, unit: str = "") -> float:
+def quantity(text: str, *units: str) -> float:
     """Return the SI value of a number with a unit.
 
     Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (which divides by the next unit only, so
@@ -73,15 +73,17 @@ def quantity(text: str, unit: str = "") -> float:
     ----------
     text
         The number and its unit.
-    unit
-        What it must measure, as a unit of the same kind: ``"m"`` for any length. Nothing for anything; a
-        number without a unit is always good.
+    units
+        What it must measure, as units of the same kind: ``"m"`` for any length; any one of several. Nothing
+        for anything; a number without a unit is always good.
     """
     match = _TEXT.fullmatch(text)
     if not match:
         raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
-    if unit and match[2] and _dimension(match[2], text) != _dimension(unit, unit):
-        raise InputError(f"expected a quantity in {unit}, or another unit of its kind; found {text!r}")
+    wanted = [unit for unit in units if unit]
+    if wanted and not any(is_of_kind(text, unit) for unit in wanted):
+        names, kind = (" or ".join(wanted), "its kind" if len(wanted) == 1 else "these kinds")
+        raise InputError(f"expected a quantity in {names}, or another unit of {kind}; found {text!r}")
     try:
         value = _in_si(match, text)
     except (OverflowError, ZeroDivisionError):
@@ -89,6 +91,16 @@ def quantity(text: str, unit: str = "") -> float:
     if not math.isfinite(value):
         raise InputError(f"expected a finite number; {text!r} is too large")
     return value
+
+
+def is_of_kind(text: str, unit: str) -> bool:
+    """Whether a number with a unit measures what a unit measures; one without a unit may measure anything.
+
+    >>> is_of_kind("5 mm", "m"), is_of_kind("5 mm", "kg"), is_of_kind("5", "kg")
+    (True, False, True)
+    """
+    match = _TEXT.fullmatch(text)
+    return match is None or not match[2] or _dimension(match[2], text) == _dimension(unit, unit)
 
 
 def _in_si(match: re.Match[str], text: str) -> float:

@@ -84,3 +84,49 @@ def test_a_setting_obeys_the_range_of_the_constructor(bondloop, setting, words):
     result = bondloop("check", "gawthrop-three-mass", "--set", setting)
     assert result.exit_code == 1
     assert words in result.stderr
+
+
+def test_a_pseudo_dynamic_test_has_a_length_a_figure_and_a_dry_run(bondloop, tmp_path):
+    path = tmp_path / "check.png"
+    result = bondloop("check", "bayer-substep", "--seconds", 1, "--figure", path, "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["dry_run"]["seconds"] == pytest.approx(1.0, abs=5e-3)
+    assert found["figure"] == str(path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    unstable = bondloop("check", "bayer-substep", "--set", "sub_steps=1")
+    assert unstable.exit_code == 1
+    assert "PROBLEM: a motion at 42.3 Hz grows at 18.4 1/s" in unstable.stdout
+    assert "What would do: a time step of 0.5 ms; tried out: Run it." in unstable.stdout
+
+
+def test_a_simulation_is_listed_as_one_and_has_nothing_to_check(bondloop):
+    listed = json.loads(bondloop("list", "--json").stdout)
+    kinds = {item["name"]: item["kind"] for item in listed}
+    assert kinds.pop("dasilva-beam") == "simulation"
+    assert set(kinds.values()) == {"test"}
+    result = bondloop("check", "dasilva-beam")
+    assert result.exit_code == 1
+    assert "dasilva-beam is a simulation: it has no rig and no loop to check; `bondloop run`" in result.stderr
+
+
+def test_a_file_that_is_no_text_is_refused_by_name(bondloop, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_bytes(b"import bondloop\n\0\n")
+    result = bondloop("check", path)
+    assert result.exit_code == 1
+    assert f"{path}: source code string cannot contain null bytes" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("numerical.m1.I.mass=10 mm", "numerical.m1.I.mass: expected a quantity in kg"),
+        ("rig.substeps=4", "Emulated(..., substeps=4)"),
+        ("rig.transfer.spring.stifness=4", "did you mean 'rig.transfer.spring.stiffness'"),
+    ],
+)
+def test_settings_that_cannot_be_made_say_what_to_do(bondloop, setting, words):
+    result = bondloop("check", "gawthrop-three-mass", "--set", setting)
+    assert result.exit_code == 1
+    assert words in result.stderr

@@ -8,7 +8,7 @@ import pytest
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Zero
 from bondloop.control import AdaptiveVirtualJunction, Measured, VirtualJunction
 from bondloop.control.regression import regression
-from bondloop.errors import InputError, ModelError
+from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
@@ -16,7 +16,7 @@ from bondloop.program.block import Context
 from bondloop.program.expr import Const, Var
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, coulomb
-from bondloop.transfer import MassSpringDamper, transfer_system
+from bondloop.transfer import ElectroMechanical, MassSpringDamper, ServoHydraulic, transfer_system
 
 TRUE = (1.0, 8.0, 400.0)
 CHOSEN = ("damper.damping", "spring.stiffness")
@@ -161,3 +161,52 @@ def test_it_describes_itself():
     assert description["controller"] == "AdaptiveVirtualJunction"
     assert description["parameters"] == list(CHOSEN)
     assert description["memory"] == 3
+
+
+@pytest.mark.parametrize(
+    ("actuator", "names"),
+    [
+        (lambda: ServoHydraulic(linear=True), ["mass.mass"]),
+        (lambda: ServoHydraulic(linear=True), ["mass.mass", "friction.damping"]),
+        (lambda: ElectroMechanical(linear=True), ["spring.stiffness"]),
+        (lambda: MassSpringDamper(2.0, 30.0, 500.0, drive="position"), ["spring.stiffness"]),
+    ],
+)
+def test_the_regression_holds_for_the_models_own_response(actuator, names):
+    """a(s) x = b(s) u + c(s) F against the numeric frequency response, with other values than the first."""
+    t = transfer_system(actuator())
+    values = {n: 1.3 * t.system.parameters[n] for n in names}
+    equation = regression(t, names)
+    inputs = [v.name for v in t.system.input_vars]
+    for omega in (1.0, 30.0, 400.0):
+        s = 1j * omega
+        velocity = t.system.frequency_response([omega], values)[0, 0]
+        sources = {"command": t.command, "load": t.load}
+        response = {word: velocity[inputs.index(v.name)] / s for word, v in sources.items()}
+        for source, x in response.items():
+            signals = {"motion": x, "command": 0.0, "load": 0.0, source: 1.0}
+
+            def total(terms, signals=signals, s=s):
+                return sum(c * s**power * signals[word] for (word, power), c in terms.items())
+
+            found = sum(values[n] * total(r) for n, r in zip(names, equation.regressors, strict=True))
+            largest = max(abs(c * s**p * signals[w]) for (w, p), c in equation.value.items())
+            assert abs(found - total(equation.value)) < 1e-6 * largest
+
+
+def test_paths_are_those_within_the_model():
+    junction = AdaptiveVirtualJunction(
+        MassSpringDamper(1.0, 14.0, 250.0, drive="position"), ["spring.stifness"]
+    )
+    with pytest.raises(
+        InputError, match=r"unknown parameter 'spring.stifness' .* did you mean 'spring.stiffness'"
+    ):
+        _ = a_test(junction).tick
+
+
+@pytest.mark.parametrize("junction", [VirtualJunction, lambda m: AdaptiveVirtualJunction(m, ["mass.mass"])])
+@pytest.mark.parametrize("actuator", [ServoHydraulic, ElectroMechanical])
+def test_full_actuator_models_are_refused_with_what_to_do(junction, actuator):
+    model = actuator(linear=True)
+    with pytest.raises(SolveError, match=r"cannot use .*assumption 5.*simpler model of the actuator"):
+        _ = a_test(junction(model), model).tick

@@ -34,7 +34,7 @@ from drawn_tests import ADAPTIVE, Drawn
 
 from bondloop.compile import Result, Runner
 from bondloop.errors import BondloopError
-from bondloop.hybrid import HybridTest
+from bondloop.hybrid import HybridTest, PseudoDynamicTest
 from bondloop.program.signals import Table
 from bondloop.program.signals.in_tick import now_and_next
 
@@ -97,7 +97,7 @@ def outcome(drawn: Drawn) -> Outcome:
         runner = Runner(test.tick)
     except BondloopError as error:
         return Outcome("not built", str(error))
-    steps = round(drawn.seconds * test.rate) + 1
+    steps = round(drawn.seconds / test.period) + 1
     inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
     run = runner.run(steps, inputs)
     left = _left(run) or _beyond(test, run)
@@ -125,7 +125,7 @@ def _blown(drawn: Drawn, free: "_Free") -> Outcome:
     if found is None:  # a limit in the way of the kick, not growth: once more with a small one
         found = free.undisturbed(0.1)
     if found is None:  # a limit in its way still: once more without limits
-        again = _Free(drawn, _unlimited(free.test), free.run)
+        again = _Free(drawn, free.test.unlimited(), free.run)
         again.ticks = free.ticks
         found = again.undisturbed() or Outcome("grew", "diverged after the run", again.ticks)
     if found.ran == "well" and not free.linear:
@@ -196,27 +196,22 @@ def _left(run: Result) -> str:
 
 def _beyond(test: HybridTest, run: Result) -> str:
     """Say where a run asks more than a tenth beyond what an actuator can do; nothing if it does not."""
-    names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
-    actuators = test.rig.actuator_list()
-    for i, actuator in enumerate(actuators):
-        for word, most in getattr(actuator, "capacity", {}).items():
-            channel = names[word] + (f"[{i}]" if len(actuators) > 1 else "")
-            if np.abs(run.channels[channel]).max() > 1.1 * most:
-                return f"{channel} is beyond the actuator"
+    for channel, most in test.capacities.items():
+        if np.abs(run.channels[channel]).max() > 1.1 * most:
+            return f"{channel} is beyond the actuator"
     return ""
 
 
 def _tabled(test: HybridTest) -> HybridTest:
     """Return the test with all its inputs as tables, so that one compiled tick runs with any excitation."""
+    rest = Table([0.0, 1.0], [0.0, 0.0])
+    if isinstance(test, PseudoDynamicTest):  # a kick needs something that drives the test
+        driven = test.excitation or {test.interface[0]: None}
+        return test.replaced(excitation=dict.fromkeys(driven, rest))
     names = [u.name.removeprefix("numerical.") for u in test.half.excitations if u.name != "switch.force"]
     if all(isinstance(test.excitation.get(n), Table) for n in names):
         return test
-    rest = Table([0.0, 1.0], [0.0, 0.0])
     return test.replaced(excitation=dict.fromkeys(names, rest))
-
-
-def _unlimited(test: HybridTest) -> HybridTest:
-    return test.replaced(limits=None, interlock=None)
 
 
 class _Free:
@@ -225,18 +220,23 @@ class _Free:
     def __init__(self, drawn: Drawn, test: HybridTest, run: Result) -> None:
         self.drawn, self.test, self.run, self.ticks = drawn, test, run, 0
         self.tick = test.tick
-        noisy = any(s.streams for s in test.rig.sensors.values())
+        noisy = any(s.streams for s in test.sensors.values())
         self.runners = [Runner(self.tick) for _ in range(2 if noisy else 1)]
         self.linear = drawn.kind.get("nonlinearity", "none") == "none"
         f = drawn.recipe.get("frequency", 3.0)
-        self.window = round(min(max(3.0 / f, 0.25), 3.0) * test.rate)
+        self.window = max(8, round(min(max(3.0 / f, 0.25), 3.0) / test.period))
         self.names = [
             c.name for c in self.tick.channels
             if c.name.startswith(("desired.velocity", "actual.velocity", "force"))
         ]  # fmt: skip
-        self.states = len(self.tick.states) + (test.rig.substeps - 1) * len(test.rig_system.system.states)
+        self.stepped = isinstance(test, PseudoDynamicTest)
+        again = 4 * len(self.tick.states)  # most of a step is repeated in every sub-step
+        if not self.stepped:
+            again = (test.rig.substeps - 1) * len(test.rig_system.system.states)
+        self.states = len(self.tick.states) + again
         steps = run.steps
-        signals = [drawn.test.signal(name) for name in test.tables if name in drawn.test.excitation]
+        own = drawn.test.excitation
+        signals = [own[n][0] if self.stepped else drawn.test.signal(n) for n in test.tables if n in own]
         wide = len(self.tick.inputs)
         self.excitation = now_and_next(signals, steps, test.period) if signals else np.zeros((steps, wide))
         self.scales = self._scales(run.channels)
@@ -276,7 +276,7 @@ class _Free:
             given = inputs
             if push:
                 given = inputs.copy()
-                given[0, 0::2] += push  # the value now; what comes next is untouched
+                given[0, 0 :: 1 if self.stepped else 2] += push  # what comes next is untouched, or not read
             results.append(runner.run(len(inputs), given, every=every))
             self.ticks += results[-1].steps
             left = _left(results[-1])
@@ -315,6 +315,8 @@ class _Free:
         """Return how far a blow moves the desired displacement at most."""
         self.ticks += moved.steps
         n = min(moved.steps, rest.steps) - 1
+        if n < 1:
+            return np.inf  # it left its limits at once
         names = [n for n in self.run.channels if n.startswith("desired.displacement")]
         return max(float(np.abs(moved.channels[c][:n] - rest.channels[c][:n]).max()) for c in names)
 
@@ -324,12 +326,12 @@ class _Free:
         largest = float(np.abs(self.excitation).max(initial=0.0))
         size = 1e-3 * largest or 1e-6
         runner = self.runners[0]
-        ticks = max(16, min(self.window, round(0.5 * self.test.rate)))
+        ticks = max(16, min(self.window, round(0.5 / self.test.period)))
         rows = self._zeros(ticks)
         runner.reset()
         rest = runner.run(ticks, rows)
         for _ in range(2):
-            rows[0, 0::2] = size
+            rows[0, 0 :: 1 if self.stepped else 2] = size
             runner.reset()
             peak = self._displaced(runner.run(ticks, rows), rest)
             if not np.isfinite(peak) or peak == 0:
@@ -353,7 +355,7 @@ class _Free:
         own = np.std(seen, axis=0) if names else np.zeros(0)
         signs = np.random.default_rng(self.drawn.recipe.get("seed", 0)).uniform(-1, 1, len(names))
         jolt = {n: float(x) for n, x in zip(names, own * signs, strict=True) if np.isfinite(x) and x}
-        ticks = max(16, min(self.window, round(0.5 * self.test.rate)))
+        ticks = max(16, min(self.window, round(0.5 / self.test.period)))
         runner.restore(rest)
         still = runner.run(ticks, self._zeros(ticks))
         for _ in range(2):
@@ -374,7 +376,7 @@ class _Free:
             return None
         for runner in self.runners:
             runner.reset()
-        fade = max(2, round(0.01 * self.test.rate))  # short: a wall's velocity that is held carries it away
+        fade = max(2, round(0.01 / self.test.period))  # short: a wall's velocity that is held carries it away
         last = self.excitation[-1] * (0.5 + 0.5 * np.cos(np.linspace(0, np.pi, fade)))[:, None]
         for rows in (self.excitation, last):
             left = self._go(rows)
@@ -454,7 +456,7 @@ class _Free:
                 if self.test.limits is None:
                     found = Outcome("grew", f"repetition {i + 1}: {motion}", self.ticks, tuple(levels))
                 else:  # a limit says nothing of growth: once more without
-                    found = _Free(self.drawn, _unlimited(self.test), self.run).excited()
+                    found = _Free(self.drawn, self.test.unlimited(), self.run).excited()
                 break
             levels.append(float(np.sqrt(np.mean(self._levels(motion) ** 2))))
             if i == 2 and not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):

@@ -121,3 +121,26 @@ def test_a_parameter_is_reached_by_its_path():
 def test_bad_input(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_friction_in_series_with_a_spring_is_refused_by_name():
+    """atanh of a force at the friction force is infinite; a mass between them makes the model whole."""
+    from bondloop.bondgraph import C, I, Model, One, Sf, Zero
+    from bondloop.errors import ModelError
+
+    slip = Model("slip")
+    slip.drive, slip.force, slip.spring = Sf("v"), Zero(), C(stiffness=1000.0)
+    slip.friction = coulomb("3 N")
+    slip.drive >> slip.force >> [slip.spring, slip.friction]
+    with pytest.raises(ModelError, match=r"^friction: dry friction gives a force .* put the mass"):
+        slip.compile()
+
+    whole = Model("whole")
+    whole.drive, whole.force, whole.spring = Sf("v"), Zero(), C(stiffness=1000.0)
+    whole.slide, whole.friction, whole.mass = One(), coulomb("3 N", width=0.01), I(mass=0.05)
+    whole.drive >> whole.force >> [whole.spring, whole.slide]
+    whole.slide >> [whole.friction, whole.mass]
+    system = whole.compile(outputs=["spring.effort"])
+    run = system.simulate(1.0, {"v": lambda _: 0.05}, method="LSODA")
+    # Pulled steadily it slides at the friction force, 3 tanh(5) N, about which the mass still rings a little.
+    assert run["spring.effort"][-1] == pytest.approx(3 * math.tanh(5), rel=0.02)

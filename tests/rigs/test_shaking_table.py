@@ -201,11 +201,11 @@ def test_initial_forces_are_those_of_the_initial_state():
     [
         ({"overshoot": -1.0}, "expected a number above -1 and below 10"),
         ({"overshoot": float("nan")}, "expected a finite number; found nan"),
-        ({"stroke": "-3 mm"}, "the table's stroke must be positive; found -3 mm"),
-        ({"velocity": 0}, "the table's velocity must be positive"),
-        ({"acceleration": float("inf")}, "the table's acceleration must be positive"),
-        ({"bandwidth": 0.0}, "the table's bandwidth must be positive"),
-        ({"damping": -0.1}, "the table's damping must be positive"),
+        ({"stroke": "-3 mm"}, r"ShakingTable\(stroke\): expected a number above 0; found -0.003"),
+        ({"velocity": 0}, r"ShakingTable\(velocity\): expected a number above 0; found 0"),
+        ({"acceleration": float("inf")}, r"ShakingTable\(acceleration\): expected a finite number"),
+        ({"bandwidth": 0.0}, r"ShakingTable\(bandwidth\): expected a number above 0"),
+        ({"damping": -0.1}, r"ShakingTable\(damping\): expected a number above 0"),
         ({"integration_steps": 0}, "integration_steps must be a whole number"),
     ],
 )
@@ -219,7 +219,7 @@ def test_bad_specimens_and_actuators_are_refused():
         ShakingTable(Matrices([[1.0]], None, [[1.0]], ("a",)))
     with pytest.raises(InputError, match="ramp must lie above 0"):
         RampHold(one_mass(), ramp=0.0)
-    with pytest.raises(InputError, match="stroke must be positive"):
+    with pytest.raises(InputError, match=r"RampHold\(stroke\): expected a number above 0"):
         RampHold(one_mass(), stroke=-1)
     with pytest.raises(InputError, match=r"mass at its interface .* RampHold does not impose"):
         RampHold(one_mass(1.0)).build(0.1)

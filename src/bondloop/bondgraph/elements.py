@@ -8,10 +8,12 @@ element reverses the sign of its flow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.field_elements import CField, Field, IField, RField
 from bondloop.bondgraph.laws import (
     Law,
@@ -28,7 +30,7 @@ from bondloop.bondgraph.potentials import ICField
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
 from bondloop.bondgraph.two_ports import GY, MGY, MTF, TF
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import NOT_ZERO, POSITIVE, Range
+from bondloop.program.ranges import FINITE, NOT_ZERO, POSITIVE, Range
 
 __all__ = [
     "GY",
@@ -59,6 +61,14 @@ __all__ = [
     "Se",
     "Sf",
 ]  # fmt: skip
+
+
+@cache
+def _own_range(name: str, positive: bool, divides: bool) -> Range | None:
+    """Return which numbers a coefficient of a linear element may be, and what it measures."""
+    own = POSITIVE if positive else NOT_ZERO if divides else FINITE
+    whole = own & Range(units=units_of(name))
+    return None if whole == FINITE else whole
 
 
 class _OnePort(Element):
@@ -125,7 +135,7 @@ class _OnePort(Element):
         """Return which numbers a parameter may be: as given, within what the kind of element allows."""
         if self.law is not None:
             return self.law.ranges.get(name)
-        own = POSITIVE if self.positive else NOT_ZERO if self.coefficients[name] == "div" else None
+        own = _own_range(name, self.positive, self.coefficients[name] == "div")
         given = self.ranges.get(name)
         return own if given is None else given if own is None else own & given
 

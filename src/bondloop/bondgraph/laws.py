@@ -196,6 +196,8 @@ class BoundLaw:
         keywords = {n: s for n, s in self.dummies.items() if n in accepted}
         try:
             return sp.sympify(function(self.x, **keywords))
+        except ModelError as error:  # a law that says itself why it cannot be used so
+            raise ModelError(f"{self.where}: {error}") from None
         except (TypeError, ValueError, AttributeError, sp.SympifyError) as error:
             raise ModelError(
                 f"{self.where}: its law cannot be written as a formula ({error}); use SymPy's functions "

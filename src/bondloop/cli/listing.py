@@ -15,5 +15,6 @@ def list_entries(as_json: AsJson = False) -> None:
         print_json([{"name": entry.name, "kind": entry.kind, "summary": entry.summary} for entry in found])
         return
     width = max(len(entry.name) for entry in found)
+    kinds = max(len(entry.kind) for entry in found)
     for entry in found:
-        print(f"{entry.name:<{width}}  {entry.kind:<5}  {entry.summary}")
+        print(f"{entry.name:<{width}}  {entry.kind:<{kinds}}  {entry.summary}")

@@ -98,7 +98,8 @@ def running(path: Path) -> Iterator[None]:
     except BondloopError:
         raise
     except SyntaxError as error:
-        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+        where = f"{error.filename or path}" + (f", line {error.lineno}" if error.lineno else "")
+        raise InputError(f"{where}: {error.msg}") from error
     except SystemExit as error:
         raise InputError(f"{path} ended the program (exit {error.code}) before it gave a model") from error
     except Exception as error:

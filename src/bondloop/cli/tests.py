@@ -79,16 +79,16 @@ def _module(source: str) -> Any:
     if source.endswith((".h5", ".hdf5")):
         raise InputError(f"{source} is a saved run; check the test that made it")
     entry = papers.find(source)
-    if entry.kind != "test":
+    if entry.kind == "model":
         raise InputError(f"'{source}' is a model, not a test; see `bondloop list`")
     return entry.load()
 
 
-def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, float]]:
+def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Sort settings into arguments of the test function and parameter paths."""
     arguments = dict(inspect.signature(made).parameters) if callable(made) else {}
     options: dict[str, Any] = {}
-    values: dict[str, float] = {}
+    values: dict[str, str] = {}
     for text in settings:
         key, equals, given = text.partition("=")
         key, given = key.strip(), given.strip()
@@ -97,7 +97,7 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, f
         if key in arguments:
             options[key] = _converted(key, given, arguments[key].default)
         elif "." in key:
-            values[key] = _number(key, given)
+            values[key] = given  # as text: the parameter knows which units suit it
         else:
             raise InputError(
                 unknown_name("option", key, arguments, where="this test")

@@ -11,7 +11,7 @@ from bondloop.control.linear_filter import state_variable_filter
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.regression import Terms, regression
 from bondloop.control.virtual_junction import VirtualJunction
-from bondloop.errors import InputError, ModelError
+from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
@@ -100,13 +100,22 @@ class AdaptiveVirtualJunction(VirtualJunction):
 
     def _names(self, transfer: Transfer) -> list[str]:
         prefix = transfer.command.name[: transfer.command.name.index(".", len("controller.")) + 1]
+        known = [n.removeprefix(prefix) for n in transfer.system.parameters]
+        for name in self.parameters:
+            if name not in known:
+                model = transfer.system.name.removeprefix(prefix)
+                raise InputError(
+                    unknown_name("parameter", name, known, f"the model {model}")
+                    + "; AdaptiveVirtualJunction takes paths within the model"
+                )
         return [prefix + name for name in self.parameters]
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Join the inverse to the numerical half; the identified parameters become inputs."""
-        for t in self._transfers():
-            regression(t, self._names(t))  # refuses what cannot be identified
+        names = [(t, self._names(t)) for t in self._transfers()]
         made = super().design(half, actuators)
+        for t, own in names:
+            regression(t, own)  # refuses what cannot be identified
         by_name = {v.name: v for v in made.system.parameters_by_var}
         adapted = tuple(by_name[n] for t in self._transfers() for n in self._names(t))
         values = {v: made.system.parameters_by_var[v] for v in adapted}

@@ -58,36 +58,21 @@ def regression(transfer: Transfer, parameters: Sequence[str]) -> Regression:
     for name in parameters:
         if name not in by_name:
             raise InputError(unknown_name("parameter", name, by_name, system.name))
+    missing = [n for n, value in by_name.items() if value is None]
+    if missing:
+        raise InputError(f"no value for {', '.join(missing)}; give one in the model")
     if not system.is_linear:
         raise InputError(
             f"{system.name} is not linear: its parameters cannot be identified on line from transfer "
             "functions; use a linear model"
         )
-    s = sp.Symbol("s")
-    output = next(iter(system.output_exprs))
-    exact = {
-        sp.Symbol(n): sp.Rational(repr(float(v)))
-        for n, v in by_name.items()
-        if n not in parameters and v is not None
-    }
-    parts = []
-    for source in (transfer.command, transfer.load):
-        g = system.transfer_function(output, source.name) / s  # from velocity to displacement
-        g = sp.nsimplify(g, rational=True)
-        parts.append(sp.fraction(sp.cancel(sp.together(g))))
-    (command, below_command), (load, below_load) = parts
-    below = sp.lcm(below_command, below_load)
-    equation = {
-        "motion": below,
-        "command": -sp.cancel(command * below / below_command),
-        "load": -sp.cancel(load * below / below_load),
-    }
     symbols = [sp.Symbol(n) for n in parameters]
+    equation = _equation_of_motion(transfer, symbols)
     known: Terms = {}
     regressors: list[Terms] = [{} for _ in parameters]
-    for signal, polynomial in equation.items():
-        for (power,), coefficient in sp.Poly(sp.expand(polynomial), s).terms():
-            _sort(coefficient.subs(exact), symbols, (signal, power), known, regressors, parameters)
+    for signal, coefficients in equation.items():
+        for power, coefficient in enumerate(coefficients):
+            _sort(coefficient, symbols, (signal, power), known, regressors, parameters)
     known = {at: -c for at, c in known.items()}
     if not known:
         raise InputError(
@@ -101,6 +86,74 @@ def regression(transfer: Transfer, parameters: Sequence[str]) -> Regression:
         )
     order = max(power for terms in (known, *regressors) for _, power in terms)
     return Regression(known, tuple(regressors), order)
+
+
+def _equation_of_motion(transfer: Transfer, symbols: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return a, -b and -c of a(s) x = b(s) u + c(s) F by power of s, polynomials in the symbols.
+
+    All parameters but the symbols are numbers: with letters for all of them, solving s I - A takes SymPy
+    minutes for eight states. With χ(A) = det(s I - A) the response of the velocity to one input is
+    (χ(A - b c) - χ(A))/χ(A) + d, so that no system of equations is solved at all; χ is had without divisions
+    (Berkowitz). The equation is scaled so that the load stands in it as a force, with the values in force.
+
+    Parameters
+    ----------
+    transfer
+        The model; linear.
+    symbols
+        Of the parameters that stay letters.
+    """
+    import sympy as sp
+    from sympy.polys.matrices import DomainMatrix
+    from sympy.polys.polyerrors import CoercionFailed
+
+    system = transfer.system
+    values = {
+        sp.Symbol(v.name): sp.Rational(repr(float(x or 0.0))) for v, x in system.parameters_by_var.items()
+    }
+    numbers = {p: x for p, x in values.items() if p not in symbols}
+    field = sp.QQ.frac_field(*symbols)
+
+    def over_field(X: Any) -> Any:
+        # A root of numbers (a valve's) becomes a rational number of thirty digits.
+        X = sp.nsimplify(X.subs(numbers), rational=True).replace(
+            lambda e: e.is_Pow and e.is_number and not e.is_rational, lambda e: sp.Rational(str(e.evalf(30)))
+        )
+        try:
+            return DomainMatrix.from_Matrix(X).convert_to(field)
+        except (ValueError, CoercionFailed):
+            raise InputError(
+                f"the equation of motion is not linear in {', '.join(map(str, symbols))}; identify others"
+            ) from None
+
+    A, B, C, D = (over_field(X) for X in (system.A, system.B, system.C, system.D))
+    n = A.shape[0]
+    chi = A.charpoly()
+    names = [v.name for v in system.input_vars]
+    parts = [[*chi, field.zero]]  # the displacement is the velocity's integral: one power of s more
+    for source in (transfer.command, transfer.load):
+        j = names.index(source.name)
+        b, c, d = B.extract(range(n), [j]), C.extract([0], range(n)), D.extract([0], [j]).to_Matrix()[0]
+        direct = field.from_sympy(sp.sympify(d))
+        changed = (A - b * c).charpoly()
+        parts.append([y - x + direct * x for x, y in zip(chi, changed, strict=True)])
+    s = sp.Symbol("s")
+    rows = [sum(sp.sympify(field.to_sympy(x)) * s**k for k, x in enumerate(reversed(row))) for row in parts]
+    below = sp.lcm_list([sp.fraction(sp.together(row))[1] for row in rows])
+    polynomials = [sp.Poly(sp.cancel(row * below), s, *symbols) for row in rows]
+    common = polynomials[0]
+    for other in polynomials[1:]:
+        common = sp.gcd(common, other)
+    motion, command, load = (sp.Poly((x.quo(common)).as_expr(), s) for x in polynomials)
+    felt = next(
+        (x for x in reversed((load if load.as_expr() != 0 else command).all_coeffs()) if x != 0), sp.S.One
+    )
+    scale = abs(felt.subs(values)) or sp.S.One
+    signs = {"motion": (motion, 1), "command": (command, -1), "load": (load, -1)}
+    return {
+        word: [sp.expand(sign * x / scale) for x in reversed(poly.all_coeffs())]
+        for word, (poly, sign) in signs.items()
+    }
 
 
 def _sort(
@@ -123,7 +176,5 @@ def _sort(
     for powers, c in poly.terms():
         if c == 0:
             continue
-        if not c.is_number:
-            raise InputError(f"no value for {', '.join(map(str, c.free_symbols))}; give one in the model")
         where = regressors[powers.index(1)] if 1 in powers else known
         where[at] = float(c)

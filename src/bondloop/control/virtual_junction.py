@@ -30,7 +30,10 @@ class VirtualJunction(Controller):
     without a mass at its port gives a force instead of taking one; its inverse is that of a mass that
     vanishes. The measured force then brings back the last command itself, so that a sampled loop adds up the
     error once a sample: the specimen must follow the transfer system's spring within a few samples. Refused
-    are one that is a pure force, and one whose command reaches the force only through a storage.
+    are one that is a pure force, and one whose command reaches the force only through a storage. Refused too
+    is one that the load moves after fewer storages than the command does (assumption 5), such as the full
+    models `ServoHydraulic` and `ElectroMechanical`: their inverse would need the rate of the measured force.
+    A simpler model of such an actuator, `MassSpringDamper` with its lag, can be given instead.
 
     Parameters
     ----------
@@ -156,7 +159,12 @@ def _inverse(plant: System, transfers: Sequence[Transfer | ForceOutput], half: N
     except SolveError as error:
         massless = [t.system.name for t in transfers if isinstance(t, ForceOutput)]
         if not massless:
-            raise
+            names = ", ".join(t.system.name for t in transfers)
+            raise SolveError(
+                f"a virtual junction cannot use {names}: {error}; give it a simpler model of the actuator, "
+                "such as MassSpringDamper(..., drive='position') with the actuator's lag, or use "
+                "InverseModel or a prediction"
+            ) from error
         raise ModelError(
             f"a virtual junction cannot use {', '.join(massless)}: it gives a force at its port, and its "
             "command reaches that force only through a storage, so the inverse would need the rate of the "

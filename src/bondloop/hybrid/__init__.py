@@ -6,8 +6,7 @@ from bondloop.hybrid.check import Check
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.run import Run, rerun
 from bondloop.hybrid.simulation import Simulation
-from bondloop.hybrid.stability import Stability
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
 
-__all__ = ["Check", "HybridTest", "PseudoDynamicTest", "Run", "Simulation", "Stability", "Switches", "rerun"]
+__all__ = ["Check", "HybridTest", "PseudoDynamicTest", "Run", "Simulation", "Switches", "rerun"]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.hybrid.disturbance import disturbed, knock
+from bondloop.hybrid.disturbance import disturbed
 from bondloop.hybrid.dry_run import DryRun, dry_run
 from bondloop.hybrid.finding import Finding
 from bondloop.hybrid.free_motion import AfterRun, repeated, sensible_knock
 from bondloop.hybrid.judging import judged
+from bondloop.hybrid.judging_stability import stability
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
 from bondloop.hybrid.margins import Margins, Place, margins
@@ -30,16 +30,14 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.finding import Level
     from bondloop.hybrid.lags import Lag
     from bondloop.hybrid.loop_curves import Curves
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
 
-__all__ = ["Check", "check"]
-
-LENGTH = 10.0
-"""Seconds of dry run of a test whose length is not said and whose excitation has no end."""
+__all__ = ["Check", "check", "checked_hybrid", "rehearsed"]
 
 INSTANTS = 9
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
@@ -173,7 +171,7 @@ class Check:
         return draw_check(self, path)
 
 
-def check(test: HybridTest, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
+def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
     """Analyse a test before anything moves.
 
     Parameters
@@ -181,12 +179,13 @@ def check(test: HybridTest, seconds: float | str | None = None, *, suggest: bool
     test
         The test.
     seconds
-        The length of the run it is meant for: that of the excitation where none is given, or 10 s.
+        The length of the run it is meant for, or text, ``"2 min"``: that of the excitation where none is
+        given, or 10 s.
     suggest
         Whether to look for a change that makes a refused test pass.
     """
     if seconds is not None:
-        seconds = POSITIVE.check(seconds, "seconds")
+        seconds = POSITIVE.check(seconds, "seconds", "s")
         if seconds < SHORTEST * test.period:
             raise InputError(
                 f"a check of {seconds:g} s sees {seconds / test.period:.2g} samples, which is "
@@ -200,30 +199,18 @@ def check(test: HybridTest, seconds: float | str | None = None, *, suggest: bool
     except Exception as error:  # noqa: BLE001 - a law of the user's may raise anything
         return _unbuilt(test, f"{type(error).__name__}: {error}")
     try:
-        return _checked(test, seconds or length(test), suggest)
+        return test.analysed(seconds or test.length, suggest=suggest)
     except BondloopError as error:
         return _unbuilt(test, str(error))
 
 
-def _unbuilt(test: HybridTest, why: str) -> Check:
+def _unbuilt(test: Checkable, why: str) -> Check:
     """Return the check of a test that cannot even be built."""
     return Check((Finding("stop", f"the test cannot be built: {why}", "it cannot be built"),), name=test.name)
 
 
-def length(test: HybridTest) -> float:
-    """Return the length of a test whose run is not said: as long as its excitation.
-
-    Where that has no end, 10 s more than until it only goes on as it is.
-    """
-    signals = test.excitation.values()
-    longest = max((s.duration for s in signals), default=math.inf)
-    if 0 < longest < math.inf:
-        return max(longest, 100 * test.period)
-    return max([0.0, *(s.last_event for s in signals)]) + LENGTH
-
-
-def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
-    """Analyse a test that can be built."""
+def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
+    """Analyse a hybrid test that can be built."""
     notes = _still_sensors(test)
     closed = coupled(test)
     if closed.switches is not None:
@@ -242,9 +229,10 @@ def _checked(test: HybridTest, seconds: float, suggest: bool) -> Check:
     so_far = Check(
         assumptions=_assumptions(test), step=step, notes=tuple(notes), inverts=inverts, name=test.name
     )
-    so_far = _explained(_rehearsed(so_far, test, loop, seconds), closed)
+    so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
-    so_far = replace(so_far, findings=(*_unsafe(test), *judged(so_far, closed, seconds)))
+    findings = judged(so_far, closed, seconds, stability(so_far, closed))
+    so_far = replace(so_far, findings=(*_unsafe(test), *findings))
     small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
     if not so_far.passed and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds))
@@ -269,15 +257,25 @@ def _measured(so_far: Check, loop: RunningLoop) -> Check:
     return replace(so_far, curves=delicate.curves, margins=margins(delicate))
 
 
-def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: float) -> Check:
-    """Add the dry run with its knocks and, for a loop that is not linear, its regimes and free motion."""
+def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float) -> Check:
+    """Add the dry run with its knocks and, for a loop that is not linear, its regimes and free motion.
+
+    Parameters
+    ----------
+    so_far
+        With one step where the test starts.
+    test, loop
+        The test, and the loop that is analysed.
+    seconds
+        Length of the run that the check is for.
+    """
     step = so_far.step
     linear = step is not None and step.linear and not loop.adapted
-    if linear and loop.test is test and statements(test.tick.steps) > HEAVY:
+    if linear and loop.stands_for(test) and statements(test.tick.steps) > HEAVY:
         return replace(so_far, dry_run=linear_run(loop, seconds))
     ran, rehearsal = dry_run(test, seconds, instants=0 if linear else INSTANTS)
-    if step is not None and ran.completed and test.feedback:
-        ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, step, loop.forces))
+    if step is not None and ran.completed and loop.closed:
+        ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, loop.knock(step)))
     if linear:
         return replace(so_far, dry_run=ran)
     so_far = replace(so_far, regimes=regimes(loop, ran.points))
@@ -286,12 +284,12 @@ def _rehearsed(so_far: Check, test: HybridTest, loop: RunningLoop, seconds: floa
     return replace(so_far, dry_run=ran)
 
 
-def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, rehearsal: Rehearsal) -> DryRun:
+def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehearsal: Rehearsal) -> DryRun:
     """Add what becomes of motions as large as the test's own, for a loop that is not linear."""
     step = so_far.step
-    push = {} if step is None else knock(test, step, loop.forces)
+    push = {} if step is None else loop.knock(step)
     after = AfterRun(test, rehearsal, push, so_far.steps)
-    share = SLIGHT if test.design.gains else GENTLE if loop.adapted else 1.0
+    share = SLIGHT if test.hunts else GENTLE if loop.adapted else 1.0
     aim = share * sensible_knock(test, ran.peak)
     free = after.free_motion(aim)
     if not (loop.adapted or free.ended or free.grew or free.lasts):  # what one knock spares, another may not
@@ -301,13 +299,13 @@ def _let_go(ran: DryRun, so_far: Check, test: HybridTest, loop: RunningLoop, reh
     if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
         free = after.free_motion(0.1 * aim)
     if free.ended and not free.rose:  # what nothing holds may drift out of its limits: once more without them
-        unbounded = test.replaced(limits=None, interlock=None)
+        unbounded = test.unlimited()
         free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
     levels, why = repeated(test, rehearsal)
     if why and (test.limits is not None or test.interlock is not None):
-        unbounded = test.replaced(limits=None, interlock=None)
+        unbounded = test.unlimited()
         levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps))
         return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(diverged))
     return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(why))

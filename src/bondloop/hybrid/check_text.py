@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_dict", "check_text"]
 
-UNITS = {"displacement": "m", "velocity": "m/s", "force": "N"}
+UNITS = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2", "force": "N"}
 """Of the channels that have limits, by a word in their names."""
 
 

@@ -148,6 +148,8 @@ class Complete:
                     if value is None:
                         begin, end = signals.at(name, signal, 0.0), signals.at(name, signal, 1.0)
                         value = begin + passed * (end - begin)
+                    elif signals.scale is not None:
+                        value = signals.scale * value
                     var = Var(f"{u.name}@{fraction:g}")
                     body.append(Assign(var, value))
                     made[fraction][u] = var

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.runner import Snapshot
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.rehearsal import Rehearsal
-    from bondloop.hybrid.test import HybridTest
-    from bondloop.program.one_step import OneStep
 
-__all__ = ["Disturbance", "disturbed", "knock", "sized_push"]
+__all__ = ["Disturbance", "disturbed", "sized_push"]
 
 PARTS = 48
 """Parts of the time after a knock in which peaks are kept."""
@@ -78,7 +77,7 @@ class Disturbance:
 
 
 def disturbed(
-    test: HybridTest, rehearsal: Rehearsal, peak: float, step: OneStep, forces: Sequence[str]
+    test: Checkable, rehearsal: Rehearsal, peak: float, push: Mapping[str, float]
 ) -> tuple[Disturbance, ...]:
     """Return what becomes of a knock at the start, and of one in the middle of the run.
 
@@ -88,10 +87,9 @@ def disturbed(
         The test, and its tick ready to run.
     peak
         Largest displacement of the run, in m.
-    step, forces
-        One step of the loop, and the names of its probes at the measured forces.
+    push
+        What a knock does to the states, of any size (`RunningLoop.knock`).
     """
-    push = knock(test, step, forces)
     if not push:
         return ()
     aim = KNOCK * max(peak, _least_motion(test))
@@ -108,18 +106,8 @@ def disturbed(
     return tuple(disturbances)
 
 
-def knock(test: HybridTest, step: OneStep, forces: Sequence[str]) -> dict[str, float]:
-    """Return what a short knock on the interfaces does to the computer's states, for a unit of force.
-
-    The rig is left where it is: a model of a rig would take a command that jumps for an impossible blow.
-    """
-    kick = step.P[:, [step.probes.index(f) for f in forces]].sum(axis=1)
-    known = {v.name for v in test.tick.states if not v.name.startswith(("rig.", "measured.", "command"))}
-    return {n: float(x) for n, x in zip(step.states, kick, strict=True) if x and n in known}
-
-
 def sized_push(
-    test: HybridTest,
+    test: Checkable,
     rehearsal: Rehearsal,
     there: Snapshot,
     push: Mapping[str, float],
@@ -166,14 +154,14 @@ def sized_push(
     return {n: scale * x for n, x in push.items()} if size > 0 else {}
 
 
-def _least_motion(test: HybridTest) -> float:
+def _least_motion(test: Checkable) -> float:
     """Return a motion, in m, by which a test that does not move is measured."""
     limit = getattr(test.limits, "displacement", None)
     return 0.01 * limit if limit else 1e-5
 
 
 def _difference(
-    test: HybridTest, rehearsal: Rehearsal, there: Snapshot, push: Mapping[str, float], end: int
+    test: Checkable, rehearsal: Rehearsal, there: Snapshot, push: Mapping[str, float], end: int
 ) -> Disturbance:
     """Run on from a snapshot twice, once knocked, and compare the interface motions."""
     runner = rehearsal.runner
@@ -210,6 +198,5 @@ def _apart(
     return np.asarray(np.max([np.abs(other[c][:n] - one[c][:n]) for c in names], axis=0))
 
 
-def _motions(test: HybridTest, word: str) -> list[str]:
-    count = test.wiring.count_of_interfaces
-    return [n for side in ("desired", "actual") for n in indexed(f"{side}.{word}", count)]
+def _motions(test: Checkable, word: str) -> list[str]:
+    return [n for side in ("desired", "actual") for n in indexed(f"{side}.{word}", test.interfaces)]

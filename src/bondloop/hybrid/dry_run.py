@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.runner import Result
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.disturbance import Disturbance
     from bondloop.hybrid.free_motion import FreeMotion
-    from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import Point
 
 __all__ = ["FLOOR", "WINDOWS", "DryRun", "dry_run", "limits_of", "relative_error", "window_length"]
@@ -111,7 +111,7 @@ class DryRun:
         return {n: self.peaks[n] / b for n, b in self.bounds.items() if n in self.peaks and b > 0}
 
 
-def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[DryRun, Rehearsal]:
+def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryRun, Rehearsal]:
     """Rehearse a test for the check.
 
     Parameters
@@ -169,10 +169,10 @@ def dry_run(test: HybridTest, seconds: float, *, instants: int = 0) -> tuple[Dry
 class _Log:
     """Collects what is kept of the dry run, part by part."""
 
-    def __init__(self, test: HybridTest, steps: int) -> None:
+    def __init__(self, test: Checkable, steps: int) -> None:
         self.steps = steps
         self.length = window_length(steps)
-        count = test.wiring.count_of_interfaces
+        count = test.interfaces
         names = ("desired.displacement", "actual.displacement", "force", "measured.force")
         desired, actual, force, measured = (indexed(name, count) for name in names)
         units = {c.name: c.unit for c in test.tick.channels}
@@ -297,30 +297,22 @@ def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...
     return tuple(np.where(moves, error / np.where(moves, motion, 1.0), np.nan).tolist())
 
 
-def limits_of(test: HybridTest) -> dict[str, float]:
-    """Return the limits of channels: the test's, the interlock's, and what actuators say they can do."""
-    count = test.wiring.count_of_interfaces
+def limits_of(test: Checkable) -> dict[str, float]:
+    """Return the limits of channels: the test's, the interlock's, and what the machines can do."""
     names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
     limits = {n: b for n, b in test.tick.bounds.items() if b < DIVERGED}
     if test.interlock is not None:
         for word, name in (*names.items(), ("command", "command")):
             most = getattr(test.interlock.limits, word)
             if most is not None:
-                limits.update({c: min(most, limits.get(c, np.inf)) for c in indexed(name, count)})
-    for i, actuator in enumerate(test.rig.actuator_list()):
-        for word, most in getattr(actuator, "capacity", {}).items():
-            channel = indexed(names[word], count)[i]
-            limits[channel] = min(most, limits.get(channel, np.inf))
+                limits.update({c: min(most, limits.get(c, np.inf)) for c in indexed(name, test.interfaces)})
+    for channel, most in test.capacities.items():
+        limits[channel] = min(most, limits.get(channel, np.inf))
     return limits
 
 
-def _sensor_spans(test: HybridTest) -> dict[str, tuple[float, float]]:
+def _sensor_spans(test: Checkable) -> dict[str, tuple[float, float]]:
     """Return the least and the greatest reading of each measured channel whose sensor has a range."""
     names = {c.name for c in test.tick.channels}
-    spans: dict[str, tuple[float, float]] = {}
-    for word, sensor in test.rig.sensors.items():
-        low, high = span(sensor.imperfections, noise=0.0)
-        if np.isfinite(low) or np.isfinite(high):
-            measured = indexed(f"measured.{word}", test.wiring.count_of_interfaces)
-            spans.update({channel: (low, high) for channel in measured if channel in names})
-    return spans
+    spans = {c: span(sensor.imperfections, noise=0.0) for c, sensor in test.sensors.items() if c in names}
+    return {c: ends for c, ends in spans.items() if np.isfinite(ends).any()}

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.runner import Result, Snapshot
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.rehearsal import Rehearsal
-    from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
 
 __all__ = ["GROWN", "AfterRun", "FreeMotion", "repeated", "sensible_knock"]
@@ -144,7 +144,7 @@ class FreeMotion:
 class _Levels:
     """Sizes of interface velocities and forces in windows."""
 
-    def __init__(self, test: HybridTest, window: int) -> None:
+    def __init__(self, test: Checkable, window: int) -> None:
         self.names = [
             c.name
             for c in test.tick.channels
@@ -153,7 +153,7 @@ class _Levels:
         self.window = window
         self.force = getattr(test.limits, "force", None) or 0.0
         # While a controller learns, the rig moves less than it should: it may grow to that.
-        self.adapts = bool(test.controller.adapts or test.design.gains)
+        self.adapts = test.adapts
         self.least = 1.0 if self.adapts else TINY
 
     def level(self, rms: NDArray[np.float64], own: NDArray[np.float64]) -> list[float]:
@@ -183,7 +183,7 @@ class _Levels:
         return np.array(rows)
 
 
-def sensible_knock(test: HybridTest, peak: float) -> float:
+def sensible_knock(test: Checkable, peak: float) -> float:
     """Return how far a knock after a run should move the interfaces, in m.
 
     Parameters
@@ -214,7 +214,7 @@ class AfterRun:
     """
 
     def __init__(
-        self, test: HybridTest, rehearsal: Rehearsal, push: Mapping[str, float], steps: Sequence[OneStep]
+        self, test: Checkable, rehearsal: Rehearsal, push: Mapping[str, float], steps: Sequence[OneStep]
     ) -> None:
         self.test, self.rehearsal, self.push = test, rehearsal, push
         growths = [s.growth for s in steps]
@@ -258,7 +258,7 @@ class AfterRun:
         test, window = self.test, self.measure.window
         side = {n: math.copysign(1.0, aim) * x for n, x in self.push.items()}
         blow = sized_push(test, self.rehearsal, self.there, side, abs(aim), window, QUIET)
-        noisy = any(s.streams for s in test.rig.sensors.values())
+        noisy = any(s.streams for s in test.sensors.values())
         longest = RUNS * self.rehearsal.steps if self.measure.adapts else MOST
         most = int(min(MOST, longest, COST / max(1, len(test.tick.states)) / (2 if noisy else 1)))
         ticks = max(24 * window, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
@@ -350,7 +350,7 @@ def _end(result: Result) -> str:
     return f"the interlock trips at t = {tripped[0]:.4g} s: {cause_words(tripped[1])}"
 
 
-def repeated(test: HybridTest, rehearsal: Rehearsal) -> tuple[tuple[float, ...], str]:
+def repeated(test: Checkable, rehearsal: Rehearsal) -> tuple[tuple[float, ...], str]:
     """Return the level of motion in repetitions of the excitation, and why it stopped early.
 
     For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bondloop.hybrid.finding import Finding, percent
-from bondloop.hybrid.judging_stability import stability
 from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.dry_run import DryRun
     from bondloop.hybrid.finding import Level
     from bondloop.hybrid.margins import Margins
-    from bondloop.hybrid.test import HybridTest
 
 __all__ = ["judged"]
 
@@ -35,7 +35,9 @@ SAMPLES, DELAY = 2.0, 2e-3
 """Extra delay, in samples and in s, below which care is needed: one is soon lost in a driver or a filter."""
 
 
-def judged(check: Check, test: HybridTest, seconds: float) -> tuple[Finding, ...]:
+def judged(
+    check: Check, test: Checkable, seconds: float, stability: Iterable[Finding]
+) -> tuple[Finding, ...]:
     """Return the findings of a check, the worst first.
 
     Parameters
@@ -46,21 +48,23 @@ def judged(check: Check, test: HybridTest, seconds: float) -> tuple[Finding, ...
         The test as the loop is analysed.
     seconds
         Length of the run that the check is for.
+    stability
+        What there is to say of the loop's stability.
     """
     findings = [
-        *stability(check, test),
+        *stability,
         *_dry(check, test),
         *_length(test, seconds),
-        *_method(check, test),
+        *_method(check),
         *_near(check, test),
     ]
     order = {"stop": 0, "care": 1, "run": 2}
     return tuple(sorted(findings, key=lambda f: order[f.level]))
 
 
-def _method(check: Check, test: HybridTest) -> list[Finding]:
+def _method(check: Check) -> list[Finding]:
     """Assumptions of one method ask for care only in a test that uses that method."""
-    if check.assumptions is None or not test.controller.inverts:
+    if check.assumptions is None or not check.inverts:
         return []
     return [
         Finding(
@@ -76,16 +80,16 @@ def _method(check: Check, test: HybridTest) -> list[Finding]:
 # -------------------------------------------------------------------- the dry run
 
 
-def _length(test: HybridTest, seconds: float) -> list[Finding]:
+def _length(test: Checkable, seconds: float) -> list[Finding]:
     """Say so where the check is for less than the whole excitation."""
-    last = max((s.last_event for s in test.excitation.values()), default=0.0)
+    last = max((s.last_event for s in test.signals), default=0.0)
     if last <= 1.01 * seconds:
         return []
     text = f"the check is for {seconds:g} s, and there is news in the excitation until {last:g} s"
     return [Finding("care", text, text)]
 
 
-def _dry(check: Check, test: HybridTest) -> list[Finding]:
+def _dry(check: Check, test: Checkable) -> list[Finding]:
     """Judge the dry run: whether it went to its end, what it used, how well the rig followed."""
     ran = check.dry_run
     assert ran is not None
@@ -105,13 +109,12 @@ def _dry(check: Check, test: HybridTest) -> list[Finding]:
                 level: Level = "stop" if share > BEYOND else "care"
                 findings.append(Finding(level, words, f"{name} is beyond the actuator", limit=True))
             elif share > USED:
-                capacity = [c for a in test.rig.actuator_list() for c in getattr(a, "capacity", {}).values()]
-                limited = ran.bounds[name] not in capacity
+                limited = ran.bounds[name] != test.capacities.get(name)
                 of_what = f"the limit of '{name}'" if limited else f"what the actuator can do in '{name}'"
                 words = f"the dry run uses {100 * share:.0f} % of {of_what}"
                 findings.append(Finding("care", words, f"{name} uses {100 * share:.0f} % of its limit"))
     for name, share in ran.saturated.items():
-        words = f"'{name}' is at the end of its sensor's range for {100 * share:.2g} % of the dry run"
+        words = f"'{name}' is at the end of its sensor's range for {percent(share)} of the dry run"
         findings.append(Finding("care", words, f"{name} saturates"))
     for i, error in enumerate(ran.error if ran.completed else ()):
         if error > OFF:
@@ -149,12 +152,12 @@ def _untrue(ran: DryRun) -> list[Finding]:
 # -------------------------------------------------------------------- margins
 
 
-def _near(check: Check, test: HybridTest) -> list[Finding]:
+def _near(check: Check, test: Checkable) -> list[Finding]:
     """Judge what is left to the borders of stability."""
     m = check.margins
     if m is None or check.step is None:
         return []
-    if m.delay is None and test.feedback:
+    if m.delay is None and m.gain is None and test.feedback:
         return [
             Finding("care", f"how far it is from the border is not known: {m.left_out}", "unknown margins")
         ]

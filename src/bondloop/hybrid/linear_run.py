@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.disturbance import Disturbance, knock
+from bondloop.hybrid.disturbance import Disturbance
 from bondloop.hybrid.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
 from bondloop.rigs.rig_tick import indexed
 
@@ -130,7 +130,7 @@ def _knocked(
     loop: RunningLoop, step: OneStep, steps: int, velocities: list[int], displacements: list[int]
 ) -> tuple[Disturbance, ...]:
     """Return what becomes of a knock; a linear loop's answer is the same whenever it comes."""
-    push = knock(loop.test, step, loop.forces)
+    push = loop.knock(step)
     if not push:
         return ()
     assert step.at is not None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.running_loop import RunningLoop
     from bondloop.program.one_step import OneStep
 
-__all__ = ["Curves", "curves_of", "loci_at"]
+__all__ = ["Curves", "curves_of", "grid", "loci_at", "tracking"]
 
 FEW = 80
 """States below which frequencies cost nothing."""
@@ -54,15 +54,15 @@ def curves_of(loop: RunningLoop, step: OneStep) -> Curves | None:
     """
     if not loop.commands:
         return None
-    f = _grid(step)
+    f = grid(step)
     try:
         with np.errstate(all="ignore"):
             response = step.response(f)
             sensitivity = _sensitivity(loop.commands, step, response)
             forces = _loci(_sensitivity(loop.forces, step, response))
             size = np.linalg.norm(sensitivity - np.eye(len(loop.commands)), ord=2, axis=(1, 2))
-            tracking = _tracking(loop, step, response, f)
-            return Curves(f, _loci(sensitivity), forces, np.asarray(size), tracking)
+            followed = tracking(loop, step, response, f)
+            return Curves(f, _loci(sensitivity), forces, np.asarray(size), followed)
     except (np.linalg.LinAlgError, RuntimeError):  # a loop that grows out of all bounds in one sample
         return None
 
@@ -87,7 +87,7 @@ def loci_at(cut: Sequence[str], step: OneStep, frequencies: ArrayLike) -> NDArra
     return _loci(_sensitivity(cut, step, step.response(frequencies)))
 
 
-def _grid(step: OneStep) -> NDArray[np.float64]:
+def grid(step: OneStep) -> NDArray[np.float64]:
     """Return frequencies from slow to half the sample rate, dense about lightly damped motions."""
     nyquist = 0.5 / step.period
     lively = step.eigenvalues[np.abs(step.eigenvalues) > 0.3][: 200 if len(step.states) < FEW else 20]
@@ -101,7 +101,7 @@ def _grid(step: OneStep) -> NDArray[np.float64]:
     return np.unique(grid[(grid >= low) & (grid < nyquist)])
 
 
-def _tracking(
+def tracking(
     loop: RunningLoop, step: OneStep, response: NDArray[np.complex128], f: NDArray[np.float64]
 ) -> NDArray[np.complex128]:
     """Return actual per desired motion of each interface, for the signal by which it is moved most."""

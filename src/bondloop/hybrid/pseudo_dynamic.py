@@ -9,27 +9,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.arguments import expect, expect_signals, refuse_arguments_of_parts
+from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
-from bondloop.hybrid.rehearsable import Rehearsable
-from bondloop.hybrid.stability import Stability
+from bondloop.hybrid.wiring import SCALE
+from bondloop.integrate.structural.base import Scheme
 from bondloop.integrate.substep import SubStep
-from bondloop.program.one_step import one_step
 from bondloop.program.ranges import POSITIVE, checked_values, number
+from bondloop.rigs.rig_tick import indexed
+from bondloop.rigs.sub_stepped import SubSteppedRig
+from bondloop.safety import Limits
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.integrate.structural.base import Scheme
+    from bondloop.hybrid.check import Check
+    from bondloop.program.expr import Var
+    from bondloop.program.signals import Signal
+    from bondloop.program.signals.in_tick import Signals
     from bondloop.program.tick import Tick
-    from bondloop.rigs.sub_stepped import SubSteppedRig
-    from bondloop.safety import Limits
+    from bondloop.rigs.sensor import Sensor
 
 __all__ = ["PseudoDynamicTest"]
 
 
-class PseudoDynamicTest(Rehearsable):
+class PseudoDynamicTest(Checkable):
     """A pseudo-dynamic test with a sub-structure on a rig, in real time or slower.
 
     Parameters
@@ -48,7 +54,7 @@ class PseudoDynamicTest(Rehearsable):
         pattern, ``{"ground": (signal, {"m1": 65467.0})}``: forces per unit of the signal. An empty pattern:
         only recorded.
     time_step
-        Δt of the scheme in seconds.
+        Δt of the scheme in seconds, or text, ``"4 ms"``.
     time_scale
         How many times slower than life the rig moves (displacement control only): 10 for a test in which a
         second of the structure takes ten. Rate effects of the specimen shrink with it, as they do in the
@@ -81,7 +87,7 @@ class PseudoDynamicTest(Rehearsable):
     >>> run = test.run(1.0)
     >>> error = run["force"] - run["reference.force"]
     >>> print(
-    ...     test.check().stable, f"{100 * np.sqrt(np.mean(error**2)) / np.std(run['reference.force']):.1f} %"
+    ...     test.check().passed, f"{100 * np.sqrt(np.mean(error**2)) / np.std(run['reference.force']):.1f} %"
     ... )
     True 3.1 %
     """
@@ -94,24 +100,35 @@ class PseudoDynamicTest(Rehearsable):
         rig: SubSteppedRig,
         interface: str | Sequence[str],
         excitation: Mapping[str, Any],
-        time_step: float,
+        time_step: float | str,
         time_scale: float = 1.0,
         reference: bool | Matrices = False,
         limits: Limits | None = None,
-        values: Mapping[str, float] | None = None,
+        values: Mapping[str, float | str] | None = None,
         name: str = "pseudo_dynamic_test",
     ) -> None:
+        expect(numerical, Matrices, "numerical", "M, C and K as bondloop.structures.Matrices(...)")
+        expect(scheme, (SubStep, Scheme), "scheme", "bondloop.integrate.SubStep(4)")
+        expect(rig, SubSteppedRig, "rig", "bondloop.rigs.ShakingTable(specimen)")
+        expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(force='2 kN')")
+        expect_signals(excitation)
+        if limits is not None and limits.tracking_error is not None:
+            raise InputError("limits.tracking_error: a pseudo-dynamic test does not watch it; leave it out")
         self.numerical, self.scheme, self.rig = numerical, scheme, rig
         self.interface = (interface,) if isinstance(interface, str) else tuple(interface)
-        self.period = POSITIVE.check(time_step, "time_step")
+        self.period = POSITIVE.check(time_step, "time_step", "s")
         self.time_scale = POSITIVE.check(time_scale, "time_scale")
         self.limits, self.name = limits, name
-        self.overrides = {path: number(value, path) for path, value in (values or {}).items()}
+        values = dict(values or {})
+        self.overrides = {path: number(value, path) for path, value in values.items()}
         self.reference = reference
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         self.complete = self._complete()
-        checked_values(self._writer.all_parameters, self.overrides, "the test")
+        known = self._writer.all_parameters
+        unknown = {p: x for p, x in values.items() if p not in {v.name for v in known}}
+        refuse_arguments_of_parts(unknown, {"rig": self.rig, "scheme": self.scheme})
+        checked_values(known, values, "the test")  # as given: units of texts too
 
     def _check(self) -> None:
         numerical_dofs, count = self.numerical.indices(self.interface), len(self.rig.specimen.motions)
@@ -135,6 +152,11 @@ class PseudoDynamicTest(Rehearsable):
     def _load(self, name: str, given: Any) -> tuple[Any, NDArray[np.float64]]:
         from bondloop.hybrid.test import _signal
 
+        if isinstance(given, tuple) and (len(given) != 2 or not isinstance(given[1], Mapping)):
+            raise InputError(
+                f"the excitation '{name}': expected a signal, or a signal with the forces per unit of it, "
+                f"(signal, {{dof: force}}); found {given!r:.60}"
+            )
         signal, where = given if isinstance(given, tuple) else (given, {name: 1.0})
         if not isinstance(given, tuple) and name not in self.numerical.dofs:
             raise InputError(
@@ -154,15 +176,21 @@ class PseudoDynamicTest(Rehearsable):
     # ---------------------------------------------------------------- values
 
     @property
+    def scale(self) -> float:
+        """What the excitation is multiplied by: 1, or the ``excitation.scale`` among ``values``."""
+        return self.overrides.get(SCALE, 1.0)
+
+    @property
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
         return {v.name: self.overrides.get(v.name, x) for v, x in self._writer.all_parameters.items()}
 
-    def with_values(self, values: Mapping[str, float]) -> PseudoDynamicTest:
+    def with_values(self, values: Mapping[str, float | str]) -> PseudoDynamicTest:
         """Return the same test with some parameters changed, by path."""
-        return self._again(values={**self.overrides, **values})
+        return self.replaced(values={**self.overrides, **values})
 
-    def _again(self, **changed: Any) -> PseudoDynamicTest:
+    def replaced(self, **changes: Any) -> PseudoDynamicTest:
+        """Return a test that differs from this one in some of its arguments, by name."""
         excitation = {
             n: (s, dict(zip(self.numerical.dofs, p.tolist(), strict=True)))
             for n, (s, p) in self.excitation.items()
@@ -172,7 +200,15 @@ class PseudoDynamicTest(Rehearsable):
             "time_step": self.period, "time_scale": self.time_scale, "reference": self.reference,
             "limits": self.limits, "values": self.overrides, "name": self.name,
         }  # fmt: skip
-        return PseudoDynamicTest(self.numerical, **{**parts, **changed})
+        for name in changes:
+            if name != "numerical" and name not in parts:
+                raise InputError(unknown_name("argument", name, ["numerical", *parts], where="the test"))
+        parts.update(changes)
+        return PseudoDynamicTest(parts.pop("numerical", self.numerical), **parts)
+
+    def unlimited(self) -> PseudoDynamicTest:
+        """Return the same test without limits, the rig's own included."""
+        return self.replaced(limits=None, rig=self.rig.unlimited())
 
     # ---------------------------------------------------------------- readings
 
@@ -200,9 +236,37 @@ class PseudoDynamicTest(Rehearsable):
         """What to do when a channel passes its limit."""
         return self._writer.remedies
 
-    def check(self) -> Stability:
-        """Whether the test is stable: the eigenvalues of one step of the tick that would run."""
-        return Stability(one_step(self.tick))
+    @property
+    def signals(self) -> list[Signal]:
+        """What drives the test."""
+        return [signal for signal, _ in self.excitation.values()]
+
+    @property
+    def signals_in_tick(self) -> Signals:
+        """The same as variables of the tick."""
+        return self._writer.signals
+
+    @property
+    def interfaces(self) -> int:
+        """How many degrees of freedom the halves share."""
+        return len(self.interface)
+
+    @property
+    def measured(self) -> list[Var]:
+        """Variables of the tick: the newest measured force at each interface."""
+        return self._writer.built.force
+
+    @property
+    def sensors(self) -> dict[str, Sensor]:
+        """The emulated sensors of the coupling forces, by channel."""
+        sensor = self.rig.sensor
+        return {} if sensor is None else dict.fromkeys(indexed("force", self.interfaces), sensor)
+
+    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+        """Return the check of the test, which can be built, for a run of some seconds."""
+        from bondloop.hybrid.pseudo_dynamic_check import checked_steps
+
+        return checked_steps(self, seconds, suggest)
 
     def describe(self) -> dict[str, Any]:
         """Describe the test for run files."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.complete import Complete
-from bondloop.hybrid.wiring import DIVERGED
+from bondloop.hybrid.wiring import DIVERGED, SCALE
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
 from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier, reads
 
@@ -32,7 +33,8 @@ class PseudoDynamicTick:
     def __init__(self, test: PseudoDynamicTest) -> None:
         self.test = test
         self.time, self.count = Var("t"), Var("k")
-        self.signals = Signals(self.time, test.period)
+        self.scale = Var(SCALE, range=NOT_NEGATIVE)
+        self.signals = Signals(self.time, test.period, self.scale)
         half = test.numerical
         self.matrices = (half.M.toarray(), half.C.toarray(), half.K.toarray())
         self.motion = Motion.named(test.numerical.dofs)
@@ -42,7 +44,7 @@ class PseudoDynamicTick:
         own = {k: v for k, v in test.overrides.items() if k.startswith("rig.")}
         self.built: BuiltRig = test.rig.build(test.time_scale * test.period / calls, "rig.", own)
         self.states: dict[Var, float] = dict(self.built.states)
-        self.all_parameters: dict[Var, float] = dict(self.built.parameters)
+        self.all_parameters: dict[Var, float] = {self.scale: test.scale, **self.built.parameters}
         self.error: list[Var] = []
         self.first_force = np.array([self.built.states[v] for v in self.built.force])
         started = self._started()
@@ -73,7 +75,8 @@ class PseudoDynamicTick:
     def _started(self) -> NDArray[np.float64]:
         """Return accelerations in balance with loads and specimen at t = 0; zero where there is no mass."""
         M = self.matrices[0]
-        load = sum((signal(0.0) * p for signal, p in self.test.excitation.values()), np.zeros(len(M)))
+        now = (self.test.scale * signal(0.0) * p for signal, p in self.test.excitation.values())
+        load = sum(now, np.zeros(len(M)))
         load[self.at] += self.first_force
         return np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
 
@@ -137,9 +140,8 @@ class PseudoDynamicTick:
         for j, (i, suffix) in enumerate(zip(self.at, self._suffixes, strict=True)):
             channels.append(Channel(f"desired.displacement{suffix}", m.displacement[i], "m"))
             channels.append(Channel(f"actual.displacement{suffix}", built.motion["displacement"][j], "m"))
-            if "velocity" in built.motion:
-                channels.append(Channel(f"desired.velocity{suffix}", m.velocity[i], "m/s"))
-                channels.append(Channel(f"actual.velocity{suffix}", built.motion["velocity"][j], "m/s"))
+            channels.append(Channel(f"desired.velocity{suffix}", m.velocity[i], "m/s"))
+            channels.append(Channel(f"actual.velocity{suffix}", built.motion["velocity"][j], "m/s"))
             channels.append(Channel(f"force{suffix}", built.force[j], "N"))
             channels.append(Channel(f"command{suffix}", self.command[j], unit))
             if self.error:
@@ -181,6 +183,6 @@ class PseudoDynamicTick:
         return Tick(
             identifier(self.test.name, "test_"),
             self.test.period, self.time, self.count, tables, self.states,
-            {v: x for v, x in self.all_parameters.items() if v in used},
+            {v: x for v, x in self.all_parameters.items() if v in used or v == self.scale},
             tuple(every), tuple(channels), self._bounds(channels),
         )  # fmt: skip

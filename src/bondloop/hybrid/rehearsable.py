@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bondloop.program.ranges import number
+
 if TYPE_CHECKING:
     from bondloop.hybrid.run import Run
+    from bondloop.program.signals import Signal
     from bondloop.program.tick import Tick
 
-__all__ = ["Rehearsable"]
+__all__ = ["LENGTH", "Rehearsable"]
+
+LENGTH = 10.0
+"""Seconds of a test whose length is not said and whose excitation has no end."""
 
 
 class Rehearsable(ABC):
@@ -40,13 +47,30 @@ class Rehearsable(ABC):
     def tables(self) -> dict[str, Any]:
         """Signals that are read from tables, by name."""
 
+    @property
+    @abstractmethod
+    def signals(self) -> Sequence[Signal]:
+        """What drives it."""
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Describe it for run files."""
 
+    @property
+    def length(self) -> float:
+        """Seconds of a run whose length is not said: as long as the excitation.
+
+        Where that has no end, 10 s more than until it only goes on as it is.
+        """
+        signals = self.signals
+        longest = max((s.duration for s in signals), default=math.inf)
+        if 0 < longest < math.inf:
+            return max(longest, 100 * self.period)
+        return max([0.0, *(s.last_event for s in signals)]) + LENGTH
+
     def run(
         self,
-        seconds: float,
+        seconds: float | str | None = None,
         *,
         backend: str = "auto",
         every: int = 1,
@@ -57,7 +81,7 @@ class Rehearsable(ABC):
         Parameters
         ----------
         seconds
-            Length of the run.
+            Length of the run, or text, ``"2 min"``; the excitation's, or 10 s, where none is given.
         backend
             ``"c"``, ``"numpy"``, or ``"auto"``: C where a compiler is found.
         every
@@ -67,7 +91,11 @@ class Rehearsable(ABC):
         """
         from bondloop.hybrid.run import rehearse
 
-        return rehearse(self, seconds, backend=backend, every=every, progress=progress)
+        if isinstance(seconds, str):
+            seconds = number(seconds, "seconds", "s")
+        return rehearse(
+            self, self.length if seconds is None else seconds, backend=backend, every=every, progress=progress
+        )
 
     def write_c(self, folder: str | Path) -> Path:
         """Write the tick as C into a folder; return the file."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.runner import Result, Snapshot
-    from bondloop.hybrid.test import HybridTest
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.program.one_step import Point
 
 __all__ = ["CHUNK", "LATER", "Rehearsal", "trip"]
@@ -45,7 +45,7 @@ class Rehearsal:
         Its tabulated signals, a row a tick; None where it has none.
     """
 
-    def __init__(self, test: HybridTest, steps: int) -> None:
+    def __init__(self, test: Checkable, steps: int) -> None:
         self.tick, self.steps = test.tick, steps
         self.runner = Runner(test.tick)
         self._kept: list[Snapshot] = [self.runner.snapshot()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from bondloop.rigs.rig_tick import indexed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.expr import Expr, Var
+    from bondloop.program.signals.in_tick import Signals
 
 __all__ = ["RunningLoop", "coupled"]
 
@@ -55,6 +57,10 @@ class RunningLoop:
         Whether there is a loop at all.
     """
 
+    spared: ClassVar[tuple[str, ...]] = ("rig.", "measured.", "command")
+    """States that a knock leaves as they are: a model of a rig would take a command that jumps for an
+    impossible blow."""
+
     def __init__(self, test: HybridTest) -> None:
         self.test, self.tick, wiring = test, test.tick, test.wiring
         self.count = wiring.count_of_interfaces
@@ -71,18 +77,22 @@ class RunningLoop:
             self.probes.update(zip(self.forces, wiring.measured["force"], strict=True))
             self.probes.update(zip(self.commands, wiring.computer.commands, strict=True))
             self.outputs.update({n: self.probes[n] for n in (*self.forces, *self.commands)})
+        self._probe_excitations(wiring.signals)
+        self.adapted = tuple(wiring.computer.adapted)
+        # Without feedback nothing closes the loop.
+        self.closed = test.feedback and bool(self.forces or test.coupling == "continuous")
+
+    def _probe_excitations(self, signals: Signals) -> None:
+        """Add a probe at every signal."""
         # Of a tabulated signal the two samples are inputs; what lies between them follows from them.
         self._excitations: list[tuple[str, str, float]] = []
-        variables = {(n, 0.0): now for n, (_, now, _) in wiring.signals.tables.items()}
-        variables |= {(n, 1.0): after for n, (_, _, after) in wiring.signals.tables.items()}
-        variables |= {k: v for k, v in wiring.signals.made.items() if k[0] not in wiring.signals.tables}
+        variables = {(n, 0.0): now for n, (_, now, _) in signals.tables.items()}
+        variables |= {(n, 1.0): after for n, (_, _, after) in signals.tables.items()}
+        variables |= {k: v for k, v in signals.made.items() if k[0] not in signals.tables}
         for (name, fraction), variable in variables.items():
             probe = f"excitation {name}@{fraction:g}"
             self.probes[probe] = variable
             self._excitations.append((probe, name, fraction))
-        self.adapted = tuple(wiring.computer.adapted)
-        # Without feedback nothing closes the loop.
-        self.closed = test.feedback and bool(self.forces or test.coupling == "continuous")
 
     def at(
         self,
@@ -111,6 +121,17 @@ class RunningLoop:
             frozen=self.adapted,
             always=("numerical.", "simulated.", "rig."),
         )
+
+    def stands_for(self, test: Checkable) -> bool:
+        """Whether the loop is the whole test, so that its step, if linear, can be carried on instead."""
+        return self.test is test
+
+    def knock(self, step: OneStep) -> dict[str, float]:
+        """Return what a short knock on the interfaces does to the states, for a unit of force."""
+        kick = step.P[:, [step.probes.index(f) for f in self.forces]].sum(axis=1)
+        return {
+            n: float(x) for n, x in zip(step.states, kick, strict=True) if x and not n.startswith(self.spared)
+        }
 
     def excitations(self) -> list[str]:
         """Return the names of the signals that drive the test."""

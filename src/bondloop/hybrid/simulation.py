@@ -18,6 +18,7 @@ from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
 if TYPE_CHECKING:
+    from bondloop.program.signals import Signal
     from bondloop.program.system import System
 
 __all__ = ["Simulation"]
@@ -50,7 +51,7 @@ class Simulation(Rehearsable):
         excitation: Mapping[str, Any],
         rate: float,
         integrator: Integrator | None = None,
-        values: Mapping[str, float] | None = None,
+        values: Mapping[str, float | str] | None = None,
         name: str = "simulation",
     ) -> None:
         if not 0 < rate < float("inf"):
@@ -61,7 +62,6 @@ class Simulation(Rehearsable):
         self.excitation = {key: _signal(key, given) for key, given in excitation.items()}
         self.rate, self.period = float(rate), 1.0 / float(rate)
         self.integrator = integrator or RK4()
-        self.values = dict(values or {})
         self.name = name
         self.systems = {key: prefixed(s, f"{key}.") for key, s in systems.items()}
         known = sorted({u for s in systems.values() for u in s.inputs})
@@ -69,9 +69,10 @@ class Simulation(Rehearsable):
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
         parameters = [p for s in self.systems.values() for p in s.parameters_by_var]
-        self.values = {v.name: x for v, x in checked_values(parameters, self.values, name).items()}
+        changed = checked_values(parameters, values or {}, name)
+        self.values = {v.name: x for v, x in changed.items()}
 
-    def with_values(self, values: Mapping[str, float]) -> Simulation:
+    def with_values(self, values: Mapping[str, float | str]) -> Simulation:
         """Return the same simulation with some parameters changed, by path."""
         return Simulation(
             self.plain, excitation=self.excitation, rate=self.rate, integrator=self.integrator,
@@ -134,6 +135,11 @@ class Simulation(Rehearsable):
     def tables(self) -> dict[str, Any]:
         """Signals that are read from tables."""
         return {name: s for name, (s, _, _) in self._built[1].tables.items()}
+
+    @property
+    def signals(self) -> list[Signal]:
+        """What drives it."""
+        return list(self.excitation.values())
 
     def describe(self) -> dict[str, Any]:
         """Return the description for run files."""

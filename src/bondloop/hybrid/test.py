@@ -7,21 +7,25 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bondloop.bondgraph import Model
+from bondloop.control.base import Controller
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.rehearsable import Rehearsable
+from bondloop.hybrid.arguments import expect, expect_signals, refuse_arguments_of_parts
+from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Var
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, checked_values, number
-from bondloop.rigs.rig_tick import rig_tick
+from bondloop.rigs.emulated import Emulated
+from bondloop.rigs.rig_tick import indexed, rig_tick
+from bondloop.safety import Limits
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph import Model
-    from bondloop.control.base import Controller, Design
+    from bondloop.control.base import Design
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
@@ -29,14 +33,15 @@ if TYPE_CHECKING:
     from bondloop.program.signals import Signal
     from bondloop.program.system import System
     from bondloop.program.tick import Tick
-    from bondloop.rigs.emulated import Emulated, RigSystem
-    from bondloop.safety import Interlock, Limits
+    from bondloop.rigs.emulated import RigSystem
+    from bondloop.rigs.sensor import Sensor
+    from bondloop.safety import Interlock
     from bondloop.transfer.base import Transfer
 
 __all__ = ["HybridTest"]
 
 
-class HybridTest(Rehearsable):
+class HybridTest(Checkable):
     """A hybrid test.
 
     Parameters
@@ -92,12 +97,17 @@ class HybridTest(Rehearsable):
         interlock: Interlock | None = None,
         record: Iterable[str] = (),
         feedback: bool = True,
-        values: Mapping[str, float] | None = None,
+        values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
     ) -> None:
         rate = POSITIVE.check(rate, "rate")
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
+        expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
+        expect(rig, Emulated, "rig", "bondloop.rigs.Emulated(physical, actuator)")
+        expect(controller, Controller, "controller", "bondloop.control.Direct()")
+        expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
+        expect_signals(excitation)
         self.numerical, self.rig, self.controller = numerical, rig, controller
         self.excitation = {name: _signal(name, s) for name, s in excitation.items()}
         self.rate, self.period = rate, 1.0 / rate
@@ -112,7 +122,8 @@ class HybridTest(Rehearsable):
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback
-        self.overrides = {path: number(value, path) for path, value in (values or {}).items()}
+        self._given = dict(values or {})
+        self.overrides = {path: number(value, path) for path, value in self._given.items()}
         self.name = name
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
@@ -216,9 +227,12 @@ class HybridTest(Rehearsable):
         if not self.overrides:
             return
         parameters = [p for s in self._systems() for p in s.parameters_by_var]
-        checked_values([*parameters, Var(SCALE, range=NOT_NEGATIVE)], self.overrides, "the test")
+        unknown = {p: x for p, x in self._given.items() if p not in {v.name for v in parameters}}
+        refuse_arguments_of_parts(unknown, {"rig": self.rig, "controller": self.controller})
+        # As given, so that the unit of a text is seen too.
+        checked_values([*parameters, Var(SCALE, range=NOT_NEGATIVE)], self._given, "the test")
 
-    def with_values(self, values: Mapping[str, float]) -> HybridTest:
+    def with_values(self, values: Mapping[str, float | str]) -> HybridTest:
         """Return the same test with some parameters changed, by path.
 
         A value is held to the range that the part's own constructor asks of it: a mass to more than zero.
@@ -248,7 +262,7 @@ class HybridTest(Rehearsable):
     def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what has been derived already and does not depend on the changes: it is derived once."""
         rig = changes.get("rig", self.rig)
-        same_rig = rig.physical is self.rig.physical and rig.actuators is self.rig.actuators
+        same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in ("physical", "actuators"))
         depends_on = {
             "half": {"numerical", "switches", "values"},
             "rig_system": {"numerical", "values"},
@@ -316,6 +330,46 @@ class HybridTest(Rehearsable):
         """Seed of the rig's noise."""
         return self.rig.seed
 
+    @property
+    def signals(self) -> list[Signal]:
+        """What drives the test."""
+        return list(self.excitation.values())
+
+    @property
+    def interfaces(self) -> int:
+        """How many interfaces the halves share."""
+        return self.wiring.count_of_interfaces
+
+    @property
+    def sensors(self) -> dict[str, Sensor]:
+        """The emulated sensors, by the channel that holds what they read."""
+        names = {w: indexed(f"measured.{w}", self.interfaces) for w in self.rig.sensors}
+        return {channel: self.rig.sensors[w] for w, channels in names.items() for channel in channels}
+
+    @property
+    def capacities(self) -> dict[str, float]:
+        """What actuators say they can do, by channel."""
+        names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
+        return {
+            indexed(names[word], self.interfaces)[i]: float(most)
+            for i, actuator in enumerate(self.rig.actuator_list())
+            for word, most in getattr(actuator, "capacity", {}).items()
+        }
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the controller changes as it runs."""
+        return bool(self.controller.adapts or self.design.gains)
+
+    @property
+    def hunts(self) -> bool:
+        """Whether the controller has gains that are products of what is measured, and never at rest."""
+        return bool(self.design.gains)
+
+    def unlimited(self) -> HybridTest:
+        """Return the same test without limits and interlock."""
+        return self.replaced(limits=None, interlock=None)
+
     @cached_property
     def transfers(self) -> list[Transfer]:
         """The equations of each transfer system by itself, with the values in force."""
@@ -328,17 +382,11 @@ class HybridTest(Rehearsable):
             found.append(replace(transfer, system=system))
         return found
 
-    def check(self, seconds: float | str | None = None) -> Check:
-        """Whether this cut, this actuator and this controller may be run, with reasons.
+    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+        """Return the check of the test, which can be built, for a run of some seconds."""
+        from bondloop.hybrid.check import checked_hybrid
 
-        Parameters
-        ----------
-        seconds
-            The length of the run it is meant for; the excitation's, or 10 s, where none is given.
-        """
-        from bondloop.hybrid.check import check
-
-        return check(self, seconds)
+        return checked_hybrid(self, seconds, suggest)
 
     def realtime(self, seconds: float, **options: Any) -> Run:
         """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.

@@ -35,13 +35,14 @@ class Entry:
     module
         The module that defines it; it offers ``model()``, which returns a new `Model`.
     kind
-        ``"model"``: equations and a drawing; ``"test"``: a hybrid test that can be run.
+        ``"model"``: equations and a drawing; ``"test"``: can be checked and run; ``"simulation"``: can be
+        run, but has no rig.
     """
 
     name: str
     summary: str
     module: str
-    kind: Literal["model", "test"]
+    kind: Literal["model", "test", "simulation"]
 
     def load(self) -> ModuleType:
         """Import the module: ``model()``, and for tests ``test(...)``, ``SECONDS``, ``findings(run)``.
@@ -66,7 +67,7 @@ _ENTRIES = (
         name="dasilva-beam",
         summary="A beam with a suspended mass as a bond graph, network and field form (da Silva 1994)",
         module="bondloop.papers.dasilva_beam",
-        kind="test",
+        kind="simulation",
     ),
     Entry(
         name="dubois-damper",

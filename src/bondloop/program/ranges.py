@@ -30,15 +30,29 @@ __all__ = [
 ]
 
 
-def number(value: Any, what: str) -> float:
+def number(value: Any, what: str, *units: str) -> float:
     """Return a number, or a text with a unit, as a finite float in SI.
 
+    Parameters
+    ----------
+    value
+        The number, or the text.
+    what
+        What it is, for the message.
+    *units
+        What a text must measure, as units of its kind (``"s"`` for any time); none for anything.
+
+    Examples
+    --------
     >>> number("150 mm", "Sine(amplitude)")
     0.15
+    >>> number("10 mm", "seconds", "s")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: seconds: expected a quantity in s, or another unit of its kind; found '10 mm'
     """
     if isinstance(value, str):
         try:
-            result = quantity(value)
+            result = quantity(value, *units)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
     else:
@@ -61,6 +75,8 @@ class Range:
         Bounds: at least, at most, and strictly above or below; None where there is none.
     nonzero
         Whether zero is left out: the law divides by it.
+    units
+        What a text must measure, as units of its kind, any one of them; none for anything.
 
     Examples
     --------
@@ -76,6 +92,10 @@ class Range:
     above: float | None = None
     below: float | None = None
     nonzero: bool = False
+    units: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "units", tuple(self.units))  # a description has a list
 
     def __contains__(self, value: float) -> bool:
         return (
@@ -110,19 +130,22 @@ class Range:
             _tighter(max, self.above, other.above),
             _tighter(min, self.below, other.below),
             self.nonzero or other.nonzero,
+            self.units or other.units,
         )
 
-    def check(self, value: Any, what: str) -> float:
+    def check(self, value: Any, what: str, *units: str) -> float:
         """Return a value (a number, or a text with a unit) as a float in SI; refuse one outside the range."""
-        result = number(value, what)
+        result = number(value, what, *(units or self.units))
         if result not in self:
             raise InputError(f"{what}: expected {self}; found {result:g}")
         return result
 
-    def describe(self) -> dict[str, float]:
+    def describe(self) -> dict[str, Any]:
         """Return it as a dictionary that fits into JSON; ``Range(**description)`` is the inverse."""
         return {
-            name: bound for name, bound in asdict(self).items() if bound is not None and bound is not False
+            name: list(bound) if name == "units" else bound
+            for name, bound in asdict(self).items()
+            if bound is not None and bound is not False and bound != ()
         }
 
 

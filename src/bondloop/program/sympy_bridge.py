@@ -162,7 +162,7 @@ class _Reader:
     def product(self, e: Any) -> Expr:
         import sympy as sp
 
-        numerator, denominator = sp.fraction(e)
+        numerator, denominator = sp.fraction(e, exact=True)  # exp(-x) stays: 1/exp(x) would overflow
         if denominator != 1:
             return self.read(numerator) / self.read(denominator)
         return self.folded(e.as_ordered_factors(), operator.mul)

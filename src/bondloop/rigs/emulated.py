@@ -15,6 +15,8 @@ from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Var
+from bondloop.rigs.imperfections.base import checked
+from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.half import orientation
 from bondloop.transfer.base import OUT, transfer_system
 
@@ -91,9 +93,16 @@ class Emulated:
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
 
     def __post_init__(self) -> None:
-        for name in self.sensors:
+        if not isinstance(self.sensors, Mapping):
+            raise InputError(
+                "sensors: expected sensors by what they measure, such as {'force': "
+                f"bondloop.rigs.LoadCell()}}; found {self.sensors!r:.60}"
+            )
+        for name, sensor in self.sensors.items():
             if name not in ("force", "displacement", "velocity"):
                 raise InputError(f"sensors are 'force', 'displacement' and 'velocity'; found {name!r}")
+            checked_sensor(sensor, f"sensors[{name!r}]")
+        object.__setattr__(self, "drive", checked(self.drive, "Emulated(drive)"))
 
     def actuator_list(self) -> list[Any]:
         """Return the transfer systems as a list."""

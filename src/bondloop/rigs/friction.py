@@ -17,7 +17,7 @@ from typing import Any
 
 from bondloop.bondgraph import C, R
 from bondloop.bondgraph.laws import check_number
-from bondloop.errors import InputError
+from bondloop.errors import InputError, ModelError
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
@@ -33,6 +33,12 @@ def coulomb(force: Any, width: Any = 1e-3) -> R:
     width
         Velocity over which the sign changes, m/s: 76 % of the force at it, 99.5 % at three times it.
 
+    Notes
+    -----
+    It must be given a velocity: beside a mass, or moved by an actuator. In series with a spring it would be
+    given a force, which does not tell how fast it slides; the model is then refused. A mass between the two,
+    as there is in every slider, makes it whole.
+
     Examples
     --------
     >>> from bondloop.bondgraph import Model, One, Se, I
@@ -42,13 +48,27 @@ def coulomb(force: Any, width: Any = 1e-3) -> R:
     >>> sorted(p for p in slider.compile().parameters if "friction" in p)
     ['friction.force', 'friction.width']
     """
-    return R(_coulomb, **_checked("coulomb", {"force": (force, NOT_NEGATIVE), "width": (width, POSITIVE)}))
+    values = _checked("coulomb", {"force": (force, NOT_NEGATIVE), "width": (width, POSITIVE)})
+    return R(_coulomb, _unknown_velocity, **values)
 
 
 def _coulomb(flow: Any, force: Any, width: Any) -> Any:
     import sympy as sp
 
     return force * sp.tanh(flow / width)
+
+
+def _unknown_velocity(effort: Any, force: Any, width: Any) -> Any:  # noqa: ARG001 - the law's parameters
+    """Refuse the inverse.
+
+    width atanh(effort/force) exists below the friction force only, and in floating point it is infinite long
+    before: at 19 times the width the force is the friction force to the last digit.
+    """
+    raise ModelError(
+        "dry friction gives a force where it is given a velocity, but here it is given a force (it stands in "
+        "series with a spring, or a force acts on it alone), at which it may stand still or slide at any "
+        "velocity; put the mass that moves with it between them"
+    )
 
 
 def stribeck(coulomb: Any, static: Any, velocity: Any, viscous: Any = 0.0, width: Any = 1e-3) -> R:

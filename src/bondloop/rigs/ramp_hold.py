@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
-from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Step
@@ -37,6 +37,7 @@ class RampHold(SubSteppedRig):
     """
 
     control: ClassVar[str] = "displacement"
+    limited: ClassVar[tuple[str, ...]] = ("stroke",)
 
     ramp: float = 1.0
     stroke: float | str | None = None
@@ -46,10 +47,7 @@ class RampHold(SubSteppedRig):
         if not 0 < self.ramp <= 1:
             raise InputError(f"ramp must lie above 0 and be at most 1; found {self.ramp}")
         if self.stroke is not None:
-            number = quantity(self.stroke) if isinstance(self.stroke, str) else float(self.stroke)
-            if not number > 0:
-                raise InputError(f"the stroke must be positive; found {self.stroke}")
-            object.__setattr__(self, "stroke", number)
+            object.__setattr__(self, "stroke", POSITIVE.check(self.stroke, "RampHold(stroke)", "m"))
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -67,7 +65,12 @@ class RampHold(SubSteppedRig):
         position = [Var(f"{n}displacement") for n in names]
         speeds = [Var(f"{n}velocity") for n in names]
         own = System(
-            "actuators", dict(zip(position, speeds, strict=True)), speeds, {}, {overshoot: self.overshoot}, {}
+            "actuators",
+            dict(zip(position, speeds, strict=True)),
+            speeds,
+            {},
+            {overshoot: float(self.overshoot)},
+            {},
         )
         motions = [{"displacement": x, "velocity": v} for x, v in zip(position, speeds, strict=True)]
         joined = machine(self, specimen, own, motions, prefix, values)
@@ -86,7 +89,8 @@ class RampHold(SubSteppedRig):
             still = [Const(0.0)] * count
             return [*steps, *joined.advance(still, resting), *joined.measure(still, number, applied)]
 
-        return joined.built({"displacement": position}, applied, impose)
+        # Its speed is that of the last ramp: what the machine has to do, though it rests in between.
+        return joined.built({"displacement": position, "velocity": rates}, applied, impose)
 
     def describe(self) -> dict[str, Any]:
         """Describe it for run files."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bondloop.program.block import Applied, Context
     from bondloop.program.expr import Expr
 
-__all__ = ["LVDT", "LoadCell", "Sensor", "sensor_from"]
+__all__ = ["LVDT", "LoadCell", "Sensor", "checked_sensor", "sensor_from"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,23 @@ class Sensor(Imperfection):
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the reading."""
         return Chain(self.imperfections).apply(value, context)
+
+
+def checked_sensor(sensor: Any, what: str) -> Sensor:
+    """Return a sensor; refuse what is none, and say how to make one of it.
+
+    >>> checked_sensor(Noise("1 N"), "sensor")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: sensor: put imperfections into a sensor, Sensor((Noise(rms=1.0),))
+    """
+    if isinstance(sensor, Sensor):
+        return sensor
+    parts = sensor if isinstance(sensor, (list, tuple)) else (sensor,)
+    if parts and all(isinstance(part, Imperfection) for part in parts):
+        words = f"put imperfections into a sensor, Sensor({tuple(parts)!r:.60})"
+    else:
+        words = f"expected a sensor, such as LoadCell() or Sensor((Noise('1 N'),)); found {sensor!r:.60}"
+    raise InputError(f"{what}: {words}")
 
 
 def sensor_from(description: Mapping[str, Any]) -> Sensor:

@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.system import System
 from bondloop.rigs.sub_stepped import OVERSHOOT, BuiltRig, SubSteppedRig, machine
-from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Step
@@ -52,6 +50,7 @@ class ShakingTable(SubSteppedRig):
     """
 
     control: ClassVar[str] = "acceleration"
+    limited: ClassVar[tuple[str, ...]] = ("stroke", "velocity", "acceleration")
 
     bandwidth: float | str | None = None
     damping: float = 0.7
@@ -61,14 +60,13 @@ class ShakingTable(SubSteppedRig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("bandwidth", "damping", "stroke", "velocity", "acceleration"):
+        units = {
+            "bandwidth": "Hz", "damping": "%", "stroke": "m", "velocity": "m/s", "acceleration": "m/s^2"
+        }  # fmt: skip
+        for name, unit in units.items():
             value = getattr(self, name)
-            if value is None:
-                continue
-            number = quantity(value) if isinstance(value, str) else float(value)
-            if not 0 < number < math.inf:
-                raise InputError(f"the table's {name} must be positive; found {value}")
-            object.__setattr__(self, name, number)
+            if value is not None:
+                object.__setattr__(self, name, POSITIVE.check(value, f"ShakingTable({name})", unit))
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -84,7 +82,7 @@ class ShakingTable(SubSteppedRig):
         count = len(specimen.motions)
         names = [f"{prefix}table[{i}]." if count > 1 else f"{prefix}table." for i in range(count)]
         overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
-        parameters: dict[Var, float | None] = {overshoot: self.overshoot}
+        parameters: dict[Var, float | None] = {overshoot: float(self.overshoot)}
         drives = [Var(f"{n}drive") for n in names]
         states: dict[Var, Expr] = {}
         motions: list[dict[str, Expr]] = []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Repeat, Step, Update, instantiate
+from bondloop.rigs.sensor import checked_sensor
 from bondloop.rigs.specimen import Specimen
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BuiltRig", "Impose", "SubSteppedRig"]
 
-OVERSHOOT = Range(above=-1.0, below=10.0)
+OVERSHOOT = Range(above=-1.0, below=10.0, units=("%",))
 """At -1 nothing moves; ten times what was told is a mistake."""
 
 Impose = Callable[[Sequence[Expr], Expr], list[Step]]
@@ -43,8 +44,8 @@ class BuiltRig:
     force
         States: the newest measured coupling forces on the numerical half.
     motion
-        ``"displacement"``, ``"velocity"`` and, on a table, ``"acceleration"`` at each interface, as
-        expressions of the states.
+        ``"displacement"`` and ``"velocity"`` at each interface, as expressions of the states, or of what a
+        sub-step computes.
     impose
         ``impose(commands, number)``: statements of one sub-step; ``number`` counts them through the test.
     before
@@ -71,7 +72,7 @@ class SubSteppedRig(ABC):
     specimen
         A `Specimen`.
     overshoot
-        The machine moves 1 + overshoot times what it is told; negative for undershoot.
+        The machine moves 1 + overshoot times what it is told (or text, ``"10 %"``); negative for undershoot.
     sensor
         Of the coupling forces, with its imperfections; none: exact.
     seed
@@ -84,7 +85,7 @@ class SubSteppedRig(ABC):
     """What it is commanded: ``"acceleration"`` or ``"displacement"``."""
 
     specimen: Specimen
-    overshoot: float = 0.0
+    overshoot: float | str = 0.0
     sensor: Sensor | None = None
     seed: int = 0
     integration_steps: int = 4
@@ -95,7 +96,10 @@ class SubSteppedRig(ABC):
                 f"the specimen is of type {type(self.specimen).__name__}; make one with "
                 "Specimen.from_matrices(...) or Specimen.from_model(...)"
             )
-        OVERSHOOT.check(self.overshoot, f"{type(self).__name__}(overshoot)")
+        if self.sensor is not None:
+            checked_sensor(self.sensor, f"{type(self).__name__}(sensor)")
+        overshoot = OVERSHOOT.check(self.overshoot, f"{type(self).__name__}(overshoot)")
+        object.__setattr__(self, "overshoot", overshoot)
         steps = self.integration_steps
         if isinstance(steps, bool) or not steps >= 1 or steps % 1:
             raise InputError(
@@ -112,6 +116,14 @@ class SubSteppedRig(ABC):
     def bounds(self) -> dict[str, float]:
         """Largest magnitudes of its own motion, by word."""
         return {}
+
+    limited: ClassVar[tuple[str, ...]] = ()
+    """Names of its fields that limit its motion."""
+
+    def unlimited(self) -> Self:
+        """Return the same machine without limits of its own."""
+        none: dict[str, Any] = dict.fromkeys(self.limited)
+        return replace(self, **none)
 
     def describe(self) -> dict[str, Any]:
         """Describe it for run files."""

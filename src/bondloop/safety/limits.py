@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -42,8 +43,14 @@ class Limits:
                 number = quantity(value, _KINDS.get(f.name, "")) if isinstance(value, str) else float(value)
             except InputError as error:
                 raise InputError(f"limits.{f.name}: {error}") from None
+            except (TypeError, ValueError, OverflowError):
+                raise InputError(
+                    f"limits.{f.name}: expected a number or a text with unit; found {value!r}"
+                ) from None
             if not number > 0:
                 raise InputError(f"limits.{f.name} must be positive; found {value}")
+            if number == math.inf:
+                raise InputError(f"limits.{f.name} must be finite; leave it out where there is no limit")
             object.__setattr__(self, f.name, number)
 
     def describe(self) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""What a test offers to its check, whatever kind of test it is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self
+
+from bondloop.hybrid.rehearsable import Rehearsable
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.check import Check
+    from bondloop.rigs.sensor import Sensor
+    from bondloop.safety import Interlock, Limits
+
+__all__ = ["Checkable"]
+
+
+class Checkable(Rehearsable):
+    """A test with a rig: it has interfaces that move, limits, sensors, and an excitation that can be scaled.
+
+    Its tick has the channels ``desired.displacement``, ``actual.displacement``, ``desired.velocity``,
+    ``actual.velocity`` and ``force`` of every interface, and the parameter ``excitation.scale``.
+    """
+
+    name: str
+    limits: Limits | None
+    interlock: Interlock | None = None
+    feedback: bool = True
+
+    @property
+    @abstractmethod
+    def interfaces(self) -> int:
+        """How many degrees of freedom the two halves share."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """What the excitation is multiplied by."""
+
+    @property
+    @abstractmethod
+    def sensors(self) -> Mapping[str, Sensor]:
+        """The emulated sensors, by the channel that holds what they read."""
+
+    @property
+    def capacities(self) -> Mapping[str, float]:
+        """What the machines can do, by channel, where that does not stop a run."""
+        return {}
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the controller changes as it runs, so that how it starts is not how it stays."""
+        return False
+
+    @property
+    def hunts(self) -> bool:
+        """Whether it has gains that are never at rest, products of what is measured."""
+        return False
+
+    @abstractmethod
+    def unlimited(self) -> Self:
+        """Return the same test without any limits."""
+
+    @abstractmethod
+    def analysed(self, seconds: float, *, suggest: bool) -> Check:
+        """Return the check of the test, which can be built, for a run of some seconds."""
+
+    def check(self, seconds: float | str | None = None) -> Check:
+        """Whether this test may be run, with reasons.
+
+        Parameters
+        ----------
+        seconds
+            The length of the run it is meant for, or text, ``"2 min"``; the excitation's, or 10 s, where none
+            is given.
+        """
+        from bondloop.hybrid.check import check
+
+        return check(self, seconds)

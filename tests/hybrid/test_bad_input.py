@@ -1,0 +1,119 @@
+"""Parts of the wrong kind, units of the wrong kind, paths that do not exist: refused in words, at once."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import bondloop as bl
+from bondloop.errors import InputError
+from bondloop.hybrid import PseudoDynamicTest
+from bondloop.papers import bayer_substep, dasilva_beam, gawthrop_two_actuators
+from bondloop.rigs import Backlash, LoadCell, Noise
+
+TEST = gawthrop_two_actuators.test()
+STEPPED = bayer_substep.test(reference=False)
+MASS = "numerical.mn1.I.mass"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"excitation": None}, r"excitation: expected signals by the name .* or \{\} for none; found None"),
+        ({"controller": "direct"}, r"controller: expected bondloop.control.Direct\(\), .*; found 'direct'"),
+        ({"controller": bl.control.Direct}, r"found the class Direct; make one of it: Direct\(...\)"),
+        ({"rig": None}, r"rig: expected bondloop.rigs.Emulated\(physical, actuator\)"),
+        ({"numerical": None}, "numerical: expected the numerical half of a cut"),
+        ({"limits": {"displacement": 0.1}}, r"limits: expected bondloop.safety.Limits\("),
+        ({"values": {"rig.substeps": 4}}, r"decides how it is built: .* Emulated\(..., substeps=4\)"),
+        ({"values": {"rig.foo": 4}}, "unknown parameter 'rig.foo' of the test; known: rig.specimen"),
+        ({"values": {MASS: "10 mm"}}, f"{MASS}: expected a quantity in kg, .* found '10 mm'"),
+    ],
+)
+def test_parts_of_a_hybrid_test(changes, words):
+    with pytest.raises(InputError, match=words):
+        TEST.replaced(**changes)
+
+
+@pytest.mark.parametrize("sensor", [Noise("1 N"), [Noise("1 N")], Noise, LoadCell, 3, None])
+def test_sensors(sensor):
+    with pytest.raises(InputError, match=r"sensors\['force'\]: (put imperfections into|expected) a sensor"):
+        replace(TEST.rig, sensors={"force": sensor})
+    with pytest.raises(InputError, match="by what they measure"):
+        replace(TEST.rig, sensors=[sensor])
+    if sensor is not None:
+        with pytest.raises(InputError, match=r"ShakingTable\(sensor\): (put|expected)"):
+            replace(STEPPED.rig, sensor=sensor)
+
+
+def test_one_imperfection_of_the_drive_will_do():
+    rig = replace(TEST.rig, drive=Backlash("1 mm"))
+    assert rig.drive == (Backlash("1 mm"),)
+    with pytest.raises(InputError, match=r"Emulated\(drive\): expected imperfections"):
+        replace(TEST.rig, drive="backlash")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"excitation": None}, "excitation: expected signals by the name"),
+        ({"excitation": {"g": (1.0, 2.0)}}, r"expected a signal, or a signal with the forces per unit"),
+        ({"excitation": {"g": (1.0,)}}, r"expected a signal, or a signal with the forces per unit"),
+        ({"rig": bl.rigs.ShakingTable}, "found the class ShakingTable; make one of it"),
+        ({"scheme": "Newmark"}, "scheme: expected bondloop.integrate.SubStep"),
+        ({"numerical": [[1.0]]}, "numerical: expected M, C and K"),
+        ({"limits": bl.safety.Limits(tracking_error=1.0)}, "limits.tracking_error: .* does not watch it"),
+        ({"values": {"scheme.sub_steps": 3}}, r"SubStep\(..., sub_steps=3\)"),
+        ({"values": {"rig.overshoot": "10 mm"}}, "rig.overshoot: expected a quantity in %"),
+        ({"time_step": "4 mm"}, "time_step: expected a quantity in s"),
+        ({"scale": 2}, "unknown argument 'scale' of the test"),
+    ],
+)
+def test_parts_of_a_pseudo_dynamic_test(changes, words):
+    with pytest.raises(InputError, match=words):
+        STEPPED.replaced(**changes)
+
+
+def test_units_that_suit_are_converted():
+    assert TEST.with_values({MASS: "500 g"}).parameters[MASS] == pytest.approx(0.5)
+    changed = STEPPED.with_values({"rig.overshoot": "10 %"})
+    assert changed.parameters["rig.overshoot"] == pytest.approx(0.1)
+    assert STEPPED.replaced(time_step="4 ms").period == pytest.approx(0.004)
+    assert isinstance(changed, PseudoDynamicTest)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: bl.safety.Limits(displacement=math.inf), "must be finite; leave it out"),
+        (lambda: bl.safety.Limits(force=[1]), r"limits.force: expected a number or a text with unit"),
+        (lambda: replace(STEPPED.rig, stroke="2 kg"), r"ShakingTable\(stroke\): expected a quantity in m"),
+        (lambda: replace(STEPPED.rig, velocity=math.inf), "expected a finite number"),
+    ],
+)
+def test_limits(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    "test", [TEST, STEPPED, dasilva_beam.test()], ids=["hybrid", "stepped", "simulation"]
+)
+def test_lengths(test):
+    assert test.length > 0
+    assert test.run("50 ms").time[-1] == pytest.approx(0.05, abs=test.period)
+    for wrong in ("10 mm", "-1 s", 0, math.nan, "soon"):
+        with pytest.raises(InputError, match=r"seconds|the length of a run must be positive"):
+            test.run(wrong)
+    if hasattr(test, "check"):
+        with pytest.raises(InputError, match="seconds: expected a quantity in s"):
+            test.check("10 mm")
+
+
+def test_a_run_without_a_length_is_as_long_as_the_excitation():
+    pulse = bl.signals.Table([0.0, 0.1, 0.3], [0.0, 1.0, 0.0])
+    test = STEPPED.replaced(excitation={"m1": pulse})
+    assert test.length == pytest.approx(100 * test.period), "at least a hundred steps"
+    endless = STEPPED.replaced(excitation={"m1": bl.signals.Sine(1.0, 2.0)})
+    assert endless.length == 10.0
+    assert endless.run().time[-1] == pytest.approx(10.0)
