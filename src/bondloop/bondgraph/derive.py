@@ -18,6 +18,7 @@ from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
+from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.lookup import variable_at
 from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
@@ -79,6 +80,7 @@ class Derivation:
         self.tears: list[Var] = []
         self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
+        self.choices: list[Choice] = []
         self.input_names: dict[str, str] = {}
 
     @cached_property
@@ -121,6 +123,7 @@ class Derivation:
         for part in flat.signals:
             if part.is_signal:
                 signal_value(self, part)
+        self.bent[:0] = use_total_laws(self.choices, self.definitions, self.parameters)
         dots = self.dots
         input_rates: dict[Var, Var] = {}
         if self.rate_goals:
@@ -471,20 +474,25 @@ class Derivation:
         bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
         flow = self._sided(bond, node)
-        taken = self.flow[bond] if self._gives_effort(bond, node) else self.effort[bond]
-        if isinstance(part, el._OnePort) and part.coefficient is None and isinstance(taken, Var):
+        gives = self._gives_effort(bond, node)
+        taken = self.flow[bond] if gives else self.effort[bond]
+        bent = isinstance(part, el._OnePort) and part.coefficient is None
+        if bent and isinstance(taken, Var):
             self.bent.append(taken)
-        if self._gives_effort(bond, node):
-            self._define(self.effort[bond], law(flow))
+        target = self.effort[bond] if gives else self.flow[bond]
+        assert isinstance(target, Var)
+        if gives:
+            self._define(target, law(flow))
+        elif self.flat.head[bond] == node:
+            self._define(target, inverse(self.effort[bond], target))
         else:
-            target = self.flow[bond]
-            assert isinstance(target, Var)
-            if self.flat.head[bond] == node:
-                self._define(target, inverse(self.effort[bond], target))
-            else:
-                inner = Var(self.flat.path[node] + ".flow_in")
-                self.definitions[inner] = inverse(self.effort[bond], inner)
-                self._define(target, -inner)
+            inner = Var(self.flat.path[node] + ".flow_in")
+            self.definitions[inner] = inverse(self.effort[bond], inner)
+            self._define(target, -inner)
+            target = inner
+        if bent:
+            other: Callable[[Var], Expr] = (lambda e: inverse(e, e)) if gives else law
+            self.choices.append(Choice(self.flat.path[node], target, flow if gives else taken, other))
 
 
 _LAWS: dict[int, Callable[[Derivation, int], None]] = {

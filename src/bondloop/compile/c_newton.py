@@ -1,0 +1,256 @@
+"""Newton's method for a loop that is not linear, in C: the twin of `program.newton`, statement by statement.
+
+What belongs to the loop (its equations, its tangents, its laws) is written out where it stands; what is the
+same for all loops is a function of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bondloop.compile.expressions import CText
+from bondloop.compile.plan import WORST, Plan
+from bondloop.program.expr import Var
+from bondloop.program.loop_terms import curves, sizes
+from bondloop.program.newton import (
+    BISECTIONS,
+    LAST_STEP,
+    PATIENCE,
+    ROUNDING,
+    SHORTEST,
+    STEP_TOLERANCE,
+    TINY,
+)
+from bondloop.program.newton_text import matrix, residuals
+from bondloop.program.schedule import Loop
+
+__all__ = ["NEWTON", "newton_lines"]
+
+NEWTON = f"""
+/* How far equations are from being fulfilled, beyond rounding. */
+static double NAME_excess(int n, const double *residual, const double *rounding, const double *weight)
+{{
+    double total = 0.0;
+    for (int k = 0; k < n; ++k) {{
+        const double over = fabs(residual[k]) - rounding[k];
+        if (!(over <= 0.0))
+            total += over*weight[k];
+    }}
+    return total;
+}}
+
+/* The step to where the tangents are fulfilled, and how much each equation weighs; 0 where there is none. */
+static int NAME_newton_step(int n, const double *matrix, const double *residual, const double *tears,
+    double *work, double *change, double *step, double *weight)
+{{
+    int singular = 0, moves = 0;
+    for (int i = 0; i < n && !singular; ++i) {{
+        double size = 0.0;
+        for (int j = 0; j < n; ++j)
+            if (!(fabs(matrix[i*n + j]) <= size))
+                size = fabs(matrix[i*n + j]);
+        if (!(size > 0.0 && size < INFINITY))
+            singular = 1;
+        for (int j = 0; j < n; ++j)
+            work[i*n + j] = matrix[i*n + j]/size;
+        change[i] = residual[i]/size;
+    }}
+    if (!singular)
+        NAME_solve(n, work, change, &singular);
+    for (int k = 0; k < n && !singular; ++k) {{
+        moves |= change[k] != 0.0;
+        singular |= change[k] - change[k] != 0.0;
+    }}
+    singular |= !moves;
+    for (int i = 0; i < n; ++i) {{
+        double total = 0.0;
+        if (singular)
+            total = fabs(residual[i]);
+        else
+            for (int j = 0; j < n; ++j)
+                total += fabs(matrix[i*n + j])*(fabs(change[j]) + fabs(tears[j]));
+        weight[i] = 1.0/(total + {TINY!r});
+    }}
+    for (int k = 0; k < n; ++k)
+        step[k] = singular ? residual[k] : change[k];
+    return !singular;
+}}
+
+/* The factor by which a step that does not help is made shorter. */
+static double NAME_shorter(double least, double excess)
+{{
+    if (!(least < INFINITY && excess < INFINITY))
+        return 0.5;
+    const double factor = cbrt(least/excess);
+    return factor < {SHORTEST!r} ? {SHORTEST!r} : factor > 0.5 ? 0.5 : factor;
+}}
+
+/* The tear that is farthest from its definition. */
+static int NAME_worst(int n, const double *tears, const double *residual)
+{{
+    int number = 0;
+    double largest = -1.0;
+    for (int k = 0; k < n; ++k) {{
+        const double off = fabs(residual[k])/(fabs(tears[k]) + fabs(tears[k] + residual[k]) + {TINY!r});
+        if (!(off <= largest)) {{
+            number = k;
+            largest = off;
+            if (off - off != 0.0)
+                break;
+        }}
+    }}
+    return number;
+}}
+"""
+"""Functions that every loop calls."""
+
+
+def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., str]) -> list[str]:
+    """Return the lines that solve a loop and leave its tears, and its body, in their variables."""
+    text.used |= {"solve", "newton"}
+    prefix, warm = plan.tick.name, plan.warm_start(loop)
+    tears = [text(t) for t in loop.tears]
+    n, each = len(tears), range(len(tears))
+    body = [f"{declared(a.target)} = {text(a.expr)};" for a in loop.body]
+    i = plan.names.fresh("newton")
+    last = [f"s->{name}" for name in warm.names]
+    small = " && ".join(f"fabs(step[{k}]) <= TOLERANCE*fabs({t})" for k, t in enumerate(tears))
+    inside = [
+        f"double kept[{n}] = {{{', '.join(last)}}}, step[{n}] = {{0.0}}, rounding[{n}] = {{0.0}};",
+        f"double weight[{n}] = {{{', '.join(['1.0'] * n)}}}, least = INFINITY;",
+        "int limited = 1, refused = 0, regular = 1, converged = 0;",
+        f"const int warm = {' || '.join(f'kept[{k}] != 0.0' for k in each)};",
+        *(f"{t} = kept[{k}];" for k, t in enumerate(tears)),
+        *_curve_arrays(loop),
+        f"for (int {i} = 0; {i} < {loop.iterations}; ++{i}) {{",
+        f"    if (warm && {i} == {loop.iterations // 2}) {{",
+        *(f"        {t} = kept[{k}] = step[{k}] = 0.0;" for k, t in enumerate(tears)),
+        "        least = INFINITY;",
+        "    }",
+        *(f"    {line}" for line in body),
+        f"    const double residual[{n}] = {{{', '.join(text(r) for r in residuals(loop))}}};",
+        f"    if ({' && '.join(f'residual[{k}] == 0.0' for k in each)}) {{",
+        "        converged = 1;",
+        "        break;",
+        "    }",
+        f"    const double excess = {prefix}_excess({n}, residual, rounding, weight);",
+        "    if (excess < least) {",
+        *(f"        {line}" for line in _tangents(loop, text, declared, prefix)),
+        *(f"        {line}" for line in _bounds(loop, text)),
+        "        if (within && regular) {",
+        *(f"            {t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)),
+        "            converged = 1;",
+        "            break;",
+        "        }",
+        f"        least = regular ? {prefix}_excess({n}, residual, rounding, weight) : INFINITY;",
+        "    } else {",
+        *(f"        {line}" for line in _shortened(loop, text, prefix)),
+        "    }",
+        *(f"    {t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)),
+        f"    if (!limited && {small.replace('TOLERANCE', repr(STEP_TOLERANCE))}) {{",
+        "        converged = 1;",
+        "        break;",
+        "    }",
+        "}",
+        f"converged = converged || (!limited && {small.replace('TOLERANCE', repr(LAST_STEP))});",
+        *(f"{place} = {t};" for place, t in zip(last, tears, strict=True)),
+        "if (!converged) {",
+        *(f"    {line}" for line in body),
+        f"    const double tears[{n}] = {{{', '.join(tears)}}};",
+        f"    const double residual[{n}] = {{{', '.join(text(r) for r in residuals(loop))}}};",
+        f"    const int worst = {prefix}_worst({n}, tears, residual);",
+        f"    s->{plan.left_over} = residual[worst];",
+        f"    *status |= regular ? {prefix}_UNCONVERGED : {prefix}_SINGULAR;",
+        f"    if (*status < {WORST})",
+        f"        *status += {WORST}*({warm.first + 1} + worst);",
+        "}",
+    ]
+    lines = [f"{declared(t, 'double')} = 0.0;" for t in loop.tears]
+    return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
+
+
+def _curve_arrays(loop: Loop) -> list[str]:
+    count = len(curves(loop))
+    return [f"double law[{count}] = {{0.0}}, bound[{count}] = {{0.0}};"] if count else []
+
+
+def _tangents(loop: Loop, text: CText, declared: Callable[..., str], prefix: str) -> list[str]:
+    """Lines at a point from which a step begins: rounding, matrix, step, weights."""
+    n = len(loop.tears)
+    assigns, totals = sizes(loop)
+    entries = ", ".join(text(e) for row in matrix(loop) for e in row)
+    return [
+        *(f"kept[{k}] = {text(t)};" for k, t in enumerate(loop.tears)),
+        "limited = refused = 0;",
+        *(f"{declared(a.target)} = {text(a.expr)};" for a in (*assigns, *loop.tangents)),
+        f"const double size[{n}] = {{{', '.join(text(e) for e in totals)}}};",
+        "int within = 1;",
+        f"for (int k = 0; k < {n}; ++k) {{",
+        f"    rounding[k] = size[k] - size[k] == 0.0 ? {ROUNDING!r}*size[k] : 0.0;",
+        "    within &= fabs(residual[k]) <= rounding[k];",
+        "}",
+        f"const double matrix[{n * n}] = {{{entries}}};",
+        f"double work[{n * n}], change[{n}];",
+        f"regular = {prefix}_newton_step({n}, matrix, residual, kept, work, change, step, weight);",
+    ]
+
+
+def _bounds(loop: Loop, text: CText) -> list[str]:
+    """Lines that say what every law of one tear is here, and how much it may change."""
+    lines = []
+    for c, curve in enumerate(curves(loop)):
+        lines.append(f"law[{c}] = {text(curve.target)};")
+        lines.append(
+            f"bound[{c}] = 2.0*(fabs({_product(text(curve.slope))}*step[{curve.tear}]) + fabs(law[{c}]));"
+        )
+    return lines
+
+
+def _product(factor: str) -> str:
+    return f"({factor})"
+
+
+def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
+    """Lines that shorten a step that did not help: by the laws first, then as a whole."""
+    n = len(loop.tears)
+    lines = [
+        f"double part[{n}] = {{{', '.join(['1.0'] * n)}}};",
+        "int shorter = 0;",
+    ]
+    laws = curves(loop)
+    if laws:
+        lines.append("if (!limited) {")
+        for c, curve in enumerate(laws):
+            k, t = curve.tear, loop.tears[curve.tear]
+            lines += [
+                f"    if (bound[{c}] > 0.0 && bound[{c}] < INFINITY) {{",
+                "        double low = 0.0, high = 1.0, middle = 1.0;",
+                f"        for (int j = 0; j < {BISECTIONS} && low < 1.0; ++j) {{",
+                f"            {text(t)} = kept[{k}] + middle*step[{k}];",
+                f"            if (fabs({text(curve.law)} - law[{c}]) <= bound[{c}])",
+                "                low = middle;",
+                "            else",
+                "                high = middle;",
+                "            middle = 0.5*(low + high);",
+                "        }",
+                f"        if (low < part[{k}])",
+                f"            part[{k}] = low;",
+                f"        shorter |= part[{k}] < 1.0;",
+                "    }",
+            ]
+        lines.append("}")
+    lines += [
+        "limited = 1;",
+        "if (shorter) {",
+        "    least = INFINITY;",
+        "} else {",
+        f"    const double factor = {prefix}_shorter(least, excess);",
+        f"    for (int k = 0; k < {n}; ++k)",
+        "        part[k] = factor;",
+        f"    if (++refused >= {PATIENCE})",
+        "        least = INFINITY;",
+        "}",
+        f"for (int k = 0; k < {n}; ++k)",
+        "    step[k] *= part[k];",
+    ]
+    return lines
