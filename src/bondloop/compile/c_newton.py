@@ -199,15 +199,11 @@ def _bounds(loop: Loop, text: CText) -> list[str]:
     """Lines that say what every law of one tear is here, and how much it may change."""
     lines = []
     for c, curve in enumerate(curves(loop)):
-        lines.append(f"law[{c}] = {text(curve.target)};")
+        lines.append(f"law[{c}] = {text(curve.law)};")
         lines.append(
-            f"bound[{c}] = 2.0*(fabs({_product(text(curve.slope))}*step[{curve.tear}]) + fabs(law[{c}]));"
+            f"bound[{c}] = 2.0*(fabs(({text(curve.slope)})*step[{curve.tear}]) + fabs(law[{c}]));"
         )
     return lines
-
-
-def _product(factor: str) -> str:
-    return f"({factor})"
 
 
 def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:

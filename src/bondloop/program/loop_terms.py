@@ -27,14 +27,11 @@ class Curve:
     ----------
     tear
         The number of the tear.
-    target
-        What it gives.
     law, slope
         Its formula, and the derivative by the tear.
     """
 
     tear: int
-    target: Var
     law: Expr
     slope: Expr
 
@@ -54,11 +51,10 @@ def curves(loop: Loop) -> list[Curve]:
     numbers = {t: i for i, t in enumerate(loop.tears)}
     inside = dict.fromkeys([*loop.tears, *(a.target for a in loop.body)])
     laws = []
-    for a in loop.body:
-        cause = bent_cause(a.expr, inside)
-        if cause in numbers:
-            assert cause is not None
-            laws.append(Curve(numbers[cause], a.target, a.expr, partials(a.expr)[cause]))
+    for expr in (*(a.expr for a in loop.body), *loop.definitions):
+        cause = bent_cause(expr, inside)
+        if cause is not None and cause in numbers:
+            laws.append(Curve(numbers[cause], expr, partials(expr)[cause]))
     return laws
 
 

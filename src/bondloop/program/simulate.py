@@ -12,6 +12,7 @@ from bondloop.errors import InputError, SolveError, unknown_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
@@ -51,8 +52,9 @@ class Trajectory:
     def evaluate(self, goals: list[Expr]) -> NDArray[np.float64]:
         """Evaluate expressions at every instant; shape (instants, goals)."""
         f = self.system.function(goals)
+        memory: Memory = {}
         rows = zip(self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True)
-        return np.array([f(x, u, r, self._parameters) for x, u, r in rows])
+        return np.array([f(x, u, r, self._parameters, memory=memory) for x, u, r in rows])
 
     @property
     def outputs(self) -> NDArray[np.float64]:
@@ -108,9 +110,20 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     rate_signals = [_rate(given, u.name, v.name) for u, v in system.input_rates.items()]
     parameters = list(system.values(values).values())
     f = system.rates
+    failure: list[SolveError] = []
+    memory: Memory = {}  # loops start from their last solution, and from zero again in every simulation
 
     def rates(t: float, x: NDArray[np.float64]) -> list[float]:
-        return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)
+        u, r = [s(t) for s in signals], [s(t) for s in rate_signals]
+        try:
+            return f(x.tolist(), u, r, parameters, memory=memory)
+        except SolveError as error:
+            failure[:] = [SolveError(f"{system.name} at t = {t:.6g} s: {error}")]
+            if t == start or method == "LSODA":
+                raise failure[0] from error
+            # A step that is tried may lead where no solution can be written (a diode at 20 V). The solvers
+            # take a shorter one then; where none is short enough, this error is the reason.
+            return [np.nan] * len(x)
 
     instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
     if instants.ndim != 1 or not len(instants) or np.any(np.diff(instants) <= 0):
@@ -127,6 +140,8 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         )
         if not result.success:
             reached = result.t[-1] if len(result.t) else start
+            if failure:
+                raise failure[0]
             raise SolveError(
                 f"the simulation of {system.name} stopped at t = {reached:.6g} s: {result.message}"
             )
