@@ -81,6 +81,7 @@ class Derivation:
         self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.choices: list[Choice] = []
+        self.divisors: dict[str, Expr] = {}
         self.input_names: dict[str, str] = {}
 
     @cached_property
@@ -152,7 +153,7 @@ class Derivation:
             lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
-            input_defaults=self.inputs,
+            input_defaults=self.inputs, divisors=self.divisors,
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
 

@@ -222,9 +222,10 @@ def _parts(loop: LoopFunctions, kept: Sequence[float], step: Sequence[float]) ->
                 low = part
             else:
                 high = part
-            if low == 1.0:
+            if low > 0.9 * high:
                 break
-            part = 0.5 * (low + high)
+            # A step may be many decades too long (1 A by the slope of 1e-13 S): these first, then halves.
+            part = 0.5 * (low + high) if low > 0.0 else high / 16.0
         parts[k] = min(parts[k], low)
     return parts
 
