@@ -108,7 +108,10 @@ def test_a_bridge_in_the_tick(peak, backend):
 def test_a_bridge_in_a_simulation(peak):
     system = bridge()
     run = system.simulate(
-        0.03, {"V": lambda t: peak * math.sin(2 * math.pi * 50 * t)}, times=np.linspace(0, 0.03, 50), rtol=1e-7
+        0.03,
+        {"V": lambda t: peak * math.sin(2 * math.pi * 50 * t)},
+        times=np.linspace(0, 0.03, 50),
+        rtol=1e-7,
     )
     for volt, p, j in zip(run["V"], run["p.effort"], run["i.flow"], strict=True):
         assert j == pytest.approx(bridge_current(volt, p), rel=1e-7, abs=1e-11)
@@ -132,7 +135,9 @@ def test_a_chain(i_s, v_t, ohm, volt):
 
     least = -min(i_s) * (1 - 2**-52)
     # A chain that blocks carries the smallest saturation current, in all digits.
-    wanted = least if drop(least) > 0 else brentq(drop, least, abs(volt) / ohm + 1e-18, xtol=1e-30, maxiter=500)
+    wanted = (
+        least if drop(least) > 0 else brentq(drop, least, abs(volt) / ohm + 1e-18, xtol=1e-30, maxiter=500)
+    )
     # Of volts that are summed, a share of 1e-14 is rounding: relative to v_t, that of the current.
     assert i == pytest.approx(wanted, rel=1e-9 + 1e-13 * abs(volt) / v_t, abs=1e-15 * max(i_s) + 1e-29)
 
@@ -208,7 +213,7 @@ def test_a_tick_starts_from_its_last_solution():
     model.V, model.i, model.r, model.d = Se("V"), One(), R(resistance=100.0), diode()
     model.V >> model.i >> [model.r, model.d]
     system = model.compile(outputs=["i.flow"], iterations=14)
-    with pytest.raises(SolveError, match="did not converge in 14 Newton steps; worst is d.effort"):
+    with pytest.raises(SolveError, match=r"did not converge in 14 Newton steps; worst is d\.effort"):
         now(system, [5.0])
     for backend in ("c", "numpy"):
         test = Simulation({"d": system}, excitation={"V": Sine(20.0, 5.0)}, rate=20000.0)

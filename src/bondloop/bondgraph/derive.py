@@ -18,8 +18,8 @@ from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
-from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.lookup import variable_at
+from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
 from bondloop.bondgraph.parts import Reading

@@ -85,9 +85,8 @@ def _slope_at_zero(formula: Expr, unknown: Var, parameters: Mapping[Var, float |
     Without it amperes of 1e-12 are added to volts, and only four of their digits are left.
     """
     slope = substitute(partials(formula)[unknown], {unknown: Const(0.0)})
-    values = {v: 1.0 if parameters[v] is None else parameters[v] for v in variables(slope)}
     try:
-        size = evaluate(slope, values)
+        size = evaluate(slope, _values(slope, parameters))
     except (ValueError, ZeroDivisionError, OverflowError):
         return Const(1.0)
     return slope if size and math.isfinite(size) else Const(1.0)
@@ -97,10 +96,7 @@ def _is_total(formula: Expr, parameters: Mapping[Var, float | None]) -> bool:
     """Whether a formula has a value wherever it is tried out; one that is too large to be written counts."""
     if not _operations(formula) & _PARTIAL:
         return True
-    values: dict[Var, float] = {}
-    for v in variables(formula):
-        value = parameters.get(v)
-        values[v] = 1.0 if value is None else value
+    values = _values(formula, parameters)
     causes = [v for v in values if v not in parameters]
     for x in _PROBES:
         values.update(dict.fromkeys(causes, x))
@@ -111,6 +107,12 @@ def _is_total(formula: Expr, parameters: Mapping[Var, float | None]) -> bool:
         except (ValueError, ZeroDivisionError):
             return False
     return True
+
+
+def _values(formula: Expr, parameters: Mapping[Var, float | None]) -> dict[Var, float]:
+    """Return numbers for all variables of a formula: one where there is none."""
+    numbers = {v: parameters.get(v) for v in variables(formula)}
+    return {v: 1.0 if number is None else number for v, number in numbers.items()}
 
 
 def _operations(formula: Expr) -> set[str]:

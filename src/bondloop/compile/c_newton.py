@@ -7,10 +7,9 @@ same for all loops is a function of the file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from bondloop.compile.expressions import CText
 from bondloop.compile.plan import WORST, Plan
-from bondloop.program.expr import Var
 from bondloop.program.loop_terms import curves, sizes
 from bondloop.program.newton import (
     BISECTIONS,
@@ -22,7 +21,10 @@ from bondloop.program.newton import (
     TINY,
 )
 from bondloop.program.newton_text import matrix, residuals
-from bondloop.program.schedule import Loop
+
+if TYPE_CHECKING:
+    from bondloop.compile.expressions import CText
+    from bondloop.program.schedule import Loop
 
 __all__ = ["NEWTON", "newton_lines"]
 
@@ -200,9 +202,7 @@ def _bounds(loop: Loop, text: CText) -> list[str]:
     lines = []
     for c, curve in enumerate(curves(loop)):
         lines.append(f"law[{c}] = {text(curve.law)};")
-        lines.append(
-            f"bound[{c}] = 2.0*(fabs(({text(curve.slope)})*step[{curve.tear}]) + fabs(law[{c}]));"
-        )
+        lines.append(f"bound[{c}] = 2.0*(fabs(({text(curve.slope)})*step[{curve.tear}]) + fabs(law[{c}]));")
     return lines
 
 

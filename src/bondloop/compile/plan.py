@@ -96,7 +96,7 @@ class Plan:
 
     The state is one array of doubles: the states, the positions of the delay lines, the last tears of loops
     that are not linear and what was left over of the worst of them, then the lines. So a snapshot holds all
-    that the next tick depends on, to the last bit, while the states of the tick are those that mean something.
+    that the next tick depends on, to the last bit, while the states of the tick are those of its model.
     """
 
     def __init__(self, tick: Tick) -> None:

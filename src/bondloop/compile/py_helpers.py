@@ -108,9 +108,7 @@ def _solve(a: list[list[float]], b: list[float], status: list[int]) -> list[floa
     return change
 
 
-def _failed(
-    solution: Solution, residual: Callable[..., list[float]], first: int, status: list[int]
-) -> float:
+def _failed(solution: Solution, residual: Callable[..., list[float]], first: int, status: list[int]) -> float:
     """Note that a loop did not converge, and its worst tear; return what is left over of that."""
     left = residual(*solution.tears)
     number = worst(solution.tears, left)

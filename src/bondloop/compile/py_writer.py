@@ -8,7 +8,7 @@ executed again by a second copy of its statements, which gives what C gives. So 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.expressions import PythonText
 from bondloop.compile.plan import (
@@ -20,10 +20,12 @@ from bondloop.compile.plan import (
     unrolled,
 )
 from bondloop.compile.py_helpers import scope
-from bondloop.program.expr import Var
 from bondloop.program.newton_text import loop_functions, matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Var
 
 __all__ = ["PythonRun", "python_run", "write_python"]
 
@@ -209,11 +211,12 @@ class _Body:
             tangents = [self._assign(a) for a in loop.tangents]
             return [*(f"{t} = 0.0" for t in tears), *body, *tangents, *solve, *added, *body]
         warm = self.plan.warm_start(loop)
+        last = ", ".join(warm.names)
         return [
             *loop_functions(loop, self.text, self._place),
-            f"solution_ = newton(LoopFunctions(residual_, tangent_, curves_), [{', '.join(warm.names)}], "
-            f"{loop.iterations})",
-            f"{', '.join(tears)}, = {', '.join(warm.names)}, = solution_.tears",
+            "functions_ = LoopFunctions(residual_, tangent_, curves_)",
+            f"solution_ = newton(functions_, [{last}], {loop.iterations})",
+            f"{', '.join(tears)}, = {last}, = solution_.tears",
             "if not solution_.converged:",
             f"    {self.plan.left_over} = failed(solution_, residual_, {warm.first}, status)",
             *body,

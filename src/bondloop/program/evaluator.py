@@ -99,7 +99,7 @@ def _loop_lines(loop: Loop, name: Callable[[Var], str], number: int) -> list[str
     return [*lines, *(f"    {line}" for line in body)]
 
 
-def _newton(  # noqa: PLR0913, PLR0917 - called by generated code
+def _newton(
     residual: Callable[..., list[float]],
     tangent: Callable[..., tuple[list[float], list[list[float]]]],
     curves: Sequence[tuple[int, Callable[[float], float], Callable[[float], float]]],
@@ -121,7 +121,7 @@ def _newton(  # noqa: PLR0913, PLR0917 - called by generated code
 def unsolved(
     solution: Solution, residual: Callable[..., list[float]], names: Sequence[str], iterations: int
 ) -> str:
-    """Return the sentence for a loop that did not converge: the worst tear, what was guessed, what came out."""
+    """Return the sentence for a loop that did not converge: its worst tear, and how far that is off."""
     try:
         off = residual(*solution.tears)
     except (ZeroDivisionError, ValueError, OverflowError) as error:
@@ -132,9 +132,11 @@ def unsolved(
     t, r = solution.tears[k], off[k]
     return (
         f"the algebraic loop through {_shown(names)} did not converge in {iterations} Newton steps; worst is "
-        f"{names[k]}: {t:.6g} was guessed, {t + r:.6g} came out, {abs(r):.3g} apart; check the laws around it "
-        "for jumps and for values that no solution can have, or compile with more iterations"
+        f"{names[k]}: {t:.6g} was guessed, {t + r:.6g} came out, {abs(r):.3g} apart; check the laws around "
+        "it for jumps and for values that no solution can have, or compile with more iterations"
     )
+
+
 def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
     try:
         return solve_small(matrix, right)

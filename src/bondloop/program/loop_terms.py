@@ -88,9 +88,7 @@ def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
         target = Var(f"size of {a.target.name}")
         assigns.append(Assign(target, _size(a.expr, size_of)))
         size_of[a.target] = target
-    return assigns, [
-        _size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)
-    ]
+    return assigns, [_size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
 
 
 def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:

@@ -41,7 +41,7 @@ ROUNDING = 1e-14
 STEP_TOLERANCE = 1e-15
 """A Newton step that changes every tear by less than this, relatively, is the last one."""
 LAST_STEP = 1e-6
-"""Largest last step, relative to the tear, when the steps are used up: the step after it would be its square."""
+"""Largest last step, relative to the tear, when the steps are used up: the next would be its square."""
 PATIENCE = 5
 """How often a step is shortened before it is taken as it is: residuals may have to grow on the way."""
 SHORTEST = 1e-3
@@ -85,9 +85,7 @@ class Solution:
 def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solution:
     """Return the tears of a loop, from a start; from zero after half of the iterations if it leads nowhere.
 
-    >>> cube = LoopFunctions(
-    ...     lambda x: [8.0 - x**3], lambda x: ([8.0 + abs(x) ** 3], [[3 * x * x]]), []
-    ... )
+    >>> cube = LoopFunctions(lambda x: [8.0 - x**3], lambda x: ([8.0 + abs(x) ** 3], [[3 * x * x]]), [])
     >>> newton(cube, [1.0], 40)
     Solution(tears=[2.0], converged=True, singular=False)
     """

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.loop_terms import curves, sizes
-from bondloop.program.schedule import Loop
+
+if TYPE_CHECKING:
+    from bondloop.program.schedule import Loop
 
 __all__ = ["loop_functions", "matrix", "residuals"]
 
@@ -25,7 +28,7 @@ def matrix(loop: Loop) -> list[list[Expr]]:
 
 
 def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:
-    """Return lines that define ``residual_``, ``tangent_`` and ``curves_``, as `newton.LoopFunctions` has them.
+    """Return lines that define ``residual_``, ``tangent_`` and ``curves_``, for `newton.LoopFunctions`.
 
     Parameters
     ----------

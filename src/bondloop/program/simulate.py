@@ -188,10 +188,10 @@ def _crossings(
 def _passes_zero(system: System, name: str, passed: NDArray[np.float64]) -> str:
     times = "" if len(passed) == 1 else f", and {len(passed) - 1} times after it"
     return (
-        f"{system.name}: {name} passes zero at t = {passed[0]:.6g} s{times}, and the causality divides by it: "
-        "near there a finite speed is computed as zero by zero, so digits are lost however small the tolerance; "
-        "give the side that drives (the angle of a pendulum) the inertia, so that the other side follows by a "
-        "product: see 'A modulus that passes zero' in docs/bondgraphs.md"
+        f"{system.name}: {name} passes zero at t = {passed[0]:.6g} s{times}, and the causality divides by "
+        "it: near there a finite speed is computed as zero by zero, so far fewer digits are right than the "
+        "tolerance asks for; give the side that drives (the angle of a pendulum) the inertia, so that the "
+        "other side follows by a product: see 'A modulus that passes zero' in docs/bondgraphs.md"
     )
 
 
