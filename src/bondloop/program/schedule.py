@@ -19,9 +19,9 @@ from bondloop.program.loop_terms import bent_cause, with_floor
 
 __all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
-NEWTON_ITERATIONS = 40
-"""Newton steps of a nonlinear loop at most, those that are halved included: fixed, so that the work in a
-real-time step is bounded."""
+NEWTON_ITERATIONS = 80
+"""Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
+real-time step is bounded. Half of them are left for a start from zero where the last solution leads nowhere."""
 
 
 @dataclass(frozen=True)
