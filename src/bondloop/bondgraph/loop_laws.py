@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from bondloop.errors import ModelError
 from bondloop.program.calculus import partials
-from bondloop.program.expr import Const, Expr, Op, Var, evaluate, substitute, variables
+from bondloop.program.expr import Const, Expr, Op, Var, evaluate, variables
+from bondloop.program.loop_terms import at_zero
 from bondloop.program.schedule import components
 
 __all__ = ["Choice", "use_total_laws"]
@@ -84,8 +85,8 @@ def _slope_at_zero(formula: Expr, unknown: Var, parameters: Mapping[Var, float |
 
     Without it amperes of 1e-12 are added to volts, and only four of their digits are left.
     """
-    slope = substitute(partials(formula)[unknown], {unknown: Const(0.0)})
     try:
+        slope = at_zero(partials(formula)[unknown], unknown)
         size = evaluate(slope, _values(slope, parameters))
     except (ValueError, ZeroDivisionError, OverflowError):
         return Const(1.0)

@@ -117,17 +117,19 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
     i = plan.names.fresh("newton")
     last = [f"s->{name}" for name in warm.names]
     small = " && ".join(f"fabs(step[{k}]) <= TOLERANCE*fabs({t})" for k, t in enumerate(tears))
+    entries = ", ".join(text(e) for row in matrix(loop) for e in row)
+    moved = [f"{t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)]
     inside = [
-        f"double kept[{n}] = {{{', '.join(last)}}}, step[{n}] = {{0.0}}, rounding[{n}] = {{0.0}};",
-        f"double weight[{n}] = {{{', '.join(['1.0'] * n)}}}, least = INFINITY;",
-        "int limited = 1, refused = 0, regular = 1, converged = 0;",
+        f"double kept[{n}] = {{{', '.join(last)}}}, there[{n}] = {{0.0}}, step[{n}] = {{0.0}};",
+        f"double rounding[{n}] = {{0.0}}, weight[{n}] = {{{', '.join(['1.0'] * n)}}}, least = INFINITY;",
+        "int limited = 1, refused = 0, regular = 1, exact = 0, converged = 0;",
         f"const int warm = {' || '.join(f'kept[{k}] != 0.0' for k in each)};",
         *(f"{t} = kept[{k}];" for k, t in enumerate(tears)),
-        *_curve_arrays(loop),
-        f"for (int {i} = 0; {i} < {loop.iterations}; ++{i}) {{",
+        f"for (int {i} = 0; {i} < {loop.iterations} && !converged; ++{i}) {{",
         f"    if (warm && {i} == {loop.iterations // 2}) {{",
         *(f"        {t} = kept[{k}] = step[{k}] = 0.0;" for k, t in enumerate(tears)),
         "        least = INFINITY;",
+        "        limited = 1;",
         "    }",
         *(f"    {line}" for line in body),
         f"    const double residual[{n}] = {{{', '.join(text(r) for r in residuals(loop))}}};",
@@ -135,24 +137,28 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
         "        converged = 1;",
         "        break;",
         "    }",
-        f"    const double excess = {prefix}_excess({n}, residual, rounding, weight);",
+        f"    double excess = {prefix}_excess({n}, residual, rounding, weight);",
         "    if (excess < least) {",
-        *(f"        {line}" for line in _tangents(loop, text, declared, prefix)),
-        *(f"        {line}" for line in _bounds(loop, text)),
-        "        if (within && regular) {",
-        *(f"            {t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)),
-        "            converged = 1;",
-        "            break;",
+        f"        for (int k = 0; k < {n}; ++k) {{",
+        "            there[k] = residual[k];",
+        "            rounding[k] = 0.0;",
         "        }",
+        *(f"        kept[{k}] = {t};" for k, t in enumerate(tears)),
+        "        limited = refused = exact = 0;",
+        *(f"        {declared(a.target)} = {text(a.expr)};" for a in loop.tangents),
+        f"        const double matrix[{n * n}] = {{{entries}}};",
+        f"        double work[{n * n}], change[{n}];",
+        f"        regular = {prefix}_newton_step({n}, matrix, residual, kept, work, change, step, weight);",
         f"        least = regular ? {prefix}_excess({n}, residual, rounding, weight) : INFINITY;",
         "    } else {",
-        *(f"        {line}" for line in _shortened(loop, text, prefix)),
+        *(f"        {line}" for line in _rounding(loop, text, declared, prefix)),
+        "        if (!converged && !(excess < least)) {",
+        *(f"            {line}" for line in _shortened(loop, text, prefix)),
+        "        }",
         "    }",
-        *(f"    {t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)),
-        f"    if (!limited && {small.replace('TOLERANCE', repr(STEP_TOLERANCE))}) {{",
+        *(f"    {line}" for line in moved),
+        f"    if (!limited && regular && {small.replace('TOLERANCE', repr(STEP_TOLERANCE))})",
         "        converged = 1;",
-        "        break;",
-        "    }",
         "}",
         f"converged = converged || (!limited && {small.replace('TOLERANCE', repr(LAST_STEP))});",
         *(f"{place} = {t};" for place, t in zip(last, tears, strict=True)),
@@ -171,59 +177,49 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
     return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
 
 
-def _curve_arrays(loop: Loop) -> list[str]:
-    count = len(curves(loop))
-    return [f"double law[{count}] = {{0.0}}, bound[{count}] = {{0.0}};"] if count else []
-
-
-def _tangents(loop: Loop, text: CText, declared: Callable[..., str], prefix: str) -> list[str]:
-    """Lines at a point from which a step begins: rounding, matrix, step, weights."""
+def _rounding(loop: Loop, text: CText, declared: Callable[..., str], prefix: str) -> list[str]:
+    """Lines that see whether it is rounding that keeps a step from being of help."""
     n = len(loop.tears)
     assigns, totals = sizes(loop)
-    entries = ", ".join(text(e) for row in matrix(loop) for e in row)
+    statements = [f"{declared(a.target)} = {text(a.expr)};" for a in (*loop.body, *assigns)]
     return [
-        *(f"kept[{k}] = {text(t)};" for k, t in enumerate(loop.tears)),
-        "limited = refused = 0;",
-        *(f"{declared(a.target)} = {text(a.expr)};" for a in (*assigns, *loop.tangents)),
-        f"const double size[{n}] = {{{', '.join(text(e) for e in totals)}}};",
-        "int within = 1;",
-        f"for (int k = 0; k < {n}; ++k) {{",
-        f"    rounding[k] = size[k] - size[k] == 0.0 ? {ROUNDING!r}*size[k] : 0.0;",
-        "    within &= fabs(residual[k]) <= rounding[k];",
+        "if (!limited && !exact) {",
+        *(f"    {text(t)} = kept[{k}];" for k, t in enumerate(loop.tears)),
+        *(f"    {line}" for line in statements),
+        f"    const double size[{n}] = {{{', '.join(text(e) for e in totals)}}};",
+        "    exact = 1;",
+        "    converged = regular;",
+        f"    for (int k = 0; k < {n}; ++k) {{",
+        f"        rounding[k] = size[k] - size[k] == 0.0 ? {ROUNDING!r}*size[k] : 0.0;",
+        "        converged &= fabs(there[k]) <= rounding[k];",
+        "    }",
+        f"    excess = {prefix}_excess({n}, residual, rounding, weight);",
+        f"    least = regular ? {prefix}_excess({n}, there, rounding, weight) : INFINITY;",
         "}",
-        f"const double matrix[{n * n}] = {{{entries}}};",
-        f"double work[{n * n}], change[{n}];",
-        f"regular = {prefix}_newton_step({n}, matrix, residual, kept, work, change, step, weight);",
     ]
-
-
-def _bounds(loop: Loop, text: CText) -> list[str]:
-    """Lines that say what every law of one tear is here, and how much it may change."""
-    lines = []
-    for c, curve in enumerate(curves(loop)):
-        lines.append(f"law[{c}] = {text(curve.law)};")
-        lines.append(f"bound[{c}] = 2.0*(fabs(({text(curve.slope)})*step[{curve.tear}]) + fabs(law[{c}]));")
-    return lines
 
 
 def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
     """Lines that shorten a step that did not help: by the laws first, then as a whole."""
-    n = len(loop.tears)
-    lines = [
-        f"double part[{n}] = {{{', '.join(['1.0'] * n)}}};",
-        "int shorter = 0;",
-    ]
-    laws = curves(loop)
+    n, laws = len(loop.tears), curves(loop)
+    lines = [f"double part[{n}] = {{{', '.join(['1.0'] * n)}}};", "int shorter = 0;"]
     if laws:
         lines.append("if (!limited) {")
-        for c, curve in enumerate(laws):
-            k, t = curve.tear, loop.tears[curve.tear]
+        for curve in laws:
+            k, t = curve.tear, text(loop.tears[curve.tear])
             lines += [
-                f"    if (bound[{c}] > 0.0 && bound[{c}] < INFINITY) {{",
+                f"    {t} = kept[{k}];",
+                "    {",
+                f"        const double law = {text(curve.law)};",
+                f"        const double bound = 2.0*(fabs(({text(curve.slope)})*step[{k}]) + fabs(law));",
                 "        double low = 0.0, high = 1.0, middle = 1.0;",
                 f"        for (int j = 0; j < {BISECTIONS} && !(low > 0.9*high); ++j) {{",
-                f"            {text(t)} = kept[{k}] + middle*step[{k}];",
-                f"            if (fabs({text(curve.law)} - law[{c}]) <= bound[{c}])",
+                "            if (!(bound > 0.0 && bound < INFINITY)) {",
+                "                low = 1.0;",
+                "                break;",
+                "            }",
+                f"            {t} = kept[{k}] + middle*step[{k}];",
+                f"            if (fabs({text(curve.law)} - law) <= bound)",
                 "                low = middle;",
                 "            else",
                 "                high = middle;",
@@ -235,7 +231,8 @@ def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
                 "    }",
             ]
         lines.append("}")
-    lines += [
+    return [
+        *lines,
         "limited = 1;",
         "if (shorter) {",
         "    least = INFINITY;",
@@ -249,4 +246,3 @@ def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
         f"for (int k = 0; k < {n}; ++k)",
         "    step[k] *= part[k];",
     ]
-    return lines

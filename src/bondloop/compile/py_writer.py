@@ -214,7 +214,6 @@ class _Body:
         last = ", ".join(warm.names)
         return [
             *loop_functions(loop, self.text, self._place),
-            "functions_ = LoopFunctions(residual_, tangent_, curves_)",
             f"solution_ = newton(functions_, [{last}], {loop.iterations})",
             f"{', '.join(tears)}, = {last}, = solution_.tears",
             "if not solution_.converged:",

@@ -65,6 +65,7 @@ def evaluator(
         "pow": math.pow,
         "_solve": _solve,
         "_newton": _newton,
+        "LoopFunctions": LoopFunctions,
     }
     exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)  # noqa: S102 - our own text
     function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]
@@ -93,26 +94,18 @@ def _loop_lines(loop: Loop, name: Callable[[Var], str], number: int) -> list[str
         return [*lines, *(f"    {line}" for line in body)]
     given = ", ".join(tears)
     lines = [f"    {line}" for line in loop_functions(loop, lambda e: to_python(e, name), name)]
-    lines.append(
-        f"    [{given}] = _newton(residual_, tangent_, curves_, {loop.iterations}, {who}, memory, {number})"
-    )
+    lines.append(f"    [{given}] = _newton(functions_, {loop.iterations}, {who}, memory, {number})")
     return [*lines, *(f"    {line}" for line in body)]
 
 
 def _newton(
-    residual: Callable[..., list[float]],
-    tangent: Callable[..., tuple[list[float], list[list[float]]]],
-    curves: Sequence[tuple[int, Callable[[float], float], Callable[[float], float]]],
-    iterations: int,
-    names: tuple[str, ...],
-    memory: Memory | None,
-    number: int,
+    functions: LoopFunctions, iterations: int, names: tuple[str, ...], memory: Memory | None, number: int
 ) -> list[float]:
     zero = [0.0] * len(names)
     start = zero if memory is None else memory.get(number, zero)
-    solution = newton(LoopFunctions(residual, tangent, curves), start, iterations)
+    solution = newton(functions, start, iterations)
     if not solution.converged:
-        raise SolveError(unsolved(solution, residual, names, iterations))
+        raise SolveError(unsolved(solution, functions.residual, names, iterations))
     if memory is not None:
         memory[number] = solution.tears
     return solution.tears

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.program.calculus import partials
-from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
+from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, variables
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["Curve", "bent_cause", "curves", "sizes", "with_floor"]
+__all__ = ["Curve", "at_zero", "bent_cause", "curves", "sizes", "with_floor"]
 
 FLOOR = 1e-8
 """A law counts as no flatter than this part of its slope at zero, so that two diodes that block in series can
@@ -62,7 +62,27 @@ def with_floor(slope: Expr, cause: Var) -> Expr:
     """Return the slope of a law, no flatter than a small part of what it is at zero, where that exists."""
     if not _defined_at_zero(slope, cause):
         return slope
-    return slope + Const(FLOOR) * substitute(slope, {cause: Const(0.0)})
+    return slope + Const(FLOOR) * at_zero(slope, cause)
+
+
+def at_zero(expr: Expr, cause: Var) -> Expr:
+    """Return what an expression is where a variable is zero, as short as that makes it."""
+    if expr is cause:
+        return Const(0.0)
+    if not isinstance(expr, Op):
+        return expr
+    args = [at_zero(a, cause) for a in expr.args]
+    if expr.name == "add":
+        return sum(args[1:], start=args[0])
+    if expr.name == "neg":
+        return -args[0]
+    if expr.name == "mul":
+        return args[0] * args[1]
+    if expr.name == "div":
+        return args[0] / args[1]
+    if expr.name in FUNCTIONS:
+        return function(expr.name, *args)
+    return Op(expr.name, tuple(args))
 
 
 def _defined_at_zero(expr: Expr, cause: Var) -> bool:

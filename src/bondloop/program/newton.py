@@ -11,7 +11,8 @@ A step leads from a point, where the equations are replaced by their tangents, t
 - Where no law asks for that, the step is made shorter until it helps; after `PATIENCE` times it is taken.
 - Where the slope is infinite or the matrix singular (a root at zero), the step is the residual.
 
-When all residuals are rounding, one more step is the last. The work is bounded by the number of evaluations.
+The last step is one that is small, or one that begins where all residuals are rounding and does not help. The
+work is bounded by the number of evaluations.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ __all__ = [
 
 ROUNDING = 1e-14
 """Disagreement between a tear and its definition, relative to the terms that are summed, that is rounding."""
-STEP_TOLERANCE = 1e-15
-"""A Newton step that changes every tear by less than this, relatively, is the last one."""
+STEP_TOLERANCE = 1e-10
+"""A Newton step that changes every tear by less than this, relatively, is the last one: the next would be
+its square."""
 LAST_STEP = 1e-6
-"""Largest last step, relative to the tear, when the steps are used up: the next would be its square."""
+"""Largest last step, relative to the tear, when the steps are used up."""
 PATIENCE = 5
 """How often a step is shortened before it is taken as it is: residuals may have to grow on the way."""
 SHORTEST = 1e-3
@@ -62,14 +64,17 @@ class LoopFunctions:
     ----------
     residual
         What each definition gives, less the tear.
-    tangent
-        Two things: the sizes of the terms that make up each residual, and the matrix I - J, row by row.
+    matrix
+        I - J, row by row.
+    sizes
+        The sizes of the terms that make up each residual.
     curves
         For every law of a single tear: the number of the tear, the law, its slope.
     """
 
     residual: Callable[..., list[float]]
-    tangent: Callable[..., tuple[list[float], list[list[float]]]]
+    matrix: Callable[..., list[list[float]]]
+    sizes: Callable[..., list[float]]
     curves: Sequence[tuple[int, Callable[[float], float], Callable[[float], float]]]
 
 
@@ -85,50 +90,50 @@ class Solution:
 def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solution:
     """Return the tears of a loop, from a start; from zero after half of the iterations if it leads nowhere.
 
-    >>> cube = LoopFunctions(lambda x: [8.0 - x**3], lambda x: ([8.0 + abs(x) ** 3], [[3 * x * x]]), [])
+    >>> cube = LoopFunctions(
+    ...     lambda x: [8.0 - x**3], lambda x: [[3 * x * x]], lambda x: [8.0 + abs(x) ** 3], []
+    ... )
     >>> newton(cube, [1.0], 40)
     Solution(tears=[2.0], converged=True, singular=False)
     """
     n = len(start)
-    tears = kept = list(start)
+    tears = kept = there = list(start)
     step, rounding, weight = [0.0] * n, [0.0] * n, [1.0] * n
     least, limited, refused, singular, warm = math.inf, True, 0, False, any(start)
+    exact = False  # whether the rounding of the terms is known where the step began
     for i in range(iterations):
         if warm and i == iterations // 2:
-            tears, kept, step, least = [0.0] * n, [0.0] * n, [0.0] * n, math.inf
+            tears, kept, step, least, limited = [0.0] * n, [0.0] * n, [0.0] * n, math.inf, True
         residual = _values(loop.residual, tears)
         if not any(residual):
             return Solution(tears, True, False)
         excess = _excess(residual, rounding, weight)
         if excess < least:
-            kept, limited, refused = tears, False, 0
-            rounding, matrix = _tangent(loop, tears)
-            inside = all(abs(r) <= e for r, e in zip(residual, rounding, strict=True))
-            change = _solved(matrix, residual)
-            singular = change is None
-            if change is None:
-                step, least = residual, math.inf
-                weight = [1.0 / (abs(r) + TINY) for r in residual]
-            else:
-                step = change
-                if inside:
-                    return Solution([t + d for t, d in zip(tears, step, strict=True)], True, False)
-                weight = _weights(matrix, step, tears)
-                least = _excess(residual, rounding, weight)
+            kept, there, limited, refused, exact = tears, residual, False, 0, False
+            rounding = [0.0] * n
+            step, weight, singular = _step(loop, tears, residual)
+            least = math.inf if singular else _excess(residual, rounding, weight)
         else:
-            part = [1.0] * n if limited else _parts(loop, kept, step)
-            limited = True
-            if min(part) < 1.0:
-                least = math.inf
-            else:
-                part = [_shorter(least, excess)] * n
-                refused += 1
-                if refused >= PATIENCE:
+            if not (limited or exact):
+                exact, rounding = True, _rounding(loop, kept)
+                if not singular and all(abs(r) <= e for r, e in zip(there, rounding, strict=True)):
+                    return Solution([t + d for t, d in zip(kept, step, strict=True)], True, False)
+                excess = _excess(residual, rounding, weight)
+                least = math.inf if singular else _excess(there, rounding, weight)
+            if not excess < least:  # else it was only rounding, and the next evaluation takes it
+                part = [1.0] * n if limited else _parts(loop, kept, step)
+                limited = True
+                if min(part) < 1.0:
                     least = math.inf
-            step = [d * p for d, p in zip(step, part, strict=True)]
+                else:
+                    part = [_shorter(least, excess)] * n
+                    refused += 1
+                    if refused >= PATIENCE:
+                        least = math.inf
+                step = [d * p for d, p in zip(step, part, strict=True)]
         tears = [t + d for t, d in zip(kept, step, strict=True)]
-        if not limited and _small(step, tears, STEP_TOLERANCE):
-            return Solution(tears, True, singular)
+        if not limited and not singular and _small(step, tears, STEP_TOLERANCE):
+            return Solution(tears, True, False)
     return Solution(tears, not limited and _small(step, tears, LAST_STEP), singular)
 
 
@@ -161,12 +166,23 @@ def _excess(residual: Sequence[float], rounding: Sequence[float], weight: Sequen
     return total
 
 
-def _tangent(loop: LoopFunctions, tears: Sequence[float]) -> tuple[list[float], list[list[float]]]:
+def _rounding(loop: LoopFunctions, tears: Sequence[float]) -> list[float]:
+    return [ROUNDING * s if s - s == 0.0 else 0.0 for s in _values(loop.sizes, tears)]
+
+
+def _step(
+    loop: LoopFunctions, tears: list[float], residual: list[float]
+) -> tuple[list[float], list[float], bool]:
+    """Return the step to where the tangents are fulfilled, weights, and whether there was no such step."""
     try:
-        sizes, matrix = loop.tangent(*tears)
+        matrix = loop.matrix(*tears)
     except FAILURES:
-        return [0.0] * len(tears), [[math.nan] * len(tears)] * len(tears)
-    return [ROUNDING * s if s - s == 0.0 else 0.0 for s in sizes], matrix
+        change = None
+    else:
+        change = _solved(matrix, residual)
+    if change is None:
+        return residual, [1.0 / (abs(r) + TINY) for r in residual], True
+    return change, _weights(matrix, change, tears), False
 
 
 def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:

@@ -28,7 +28,7 @@ def matrix(loop: Loop) -> list[list[Expr]]:
 
 
 def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:
-    """Return lines that define ``residual_``, ``tangent_`` and ``curves_``, for `newton.LoopFunctions`.
+    """Return lines that define ``functions_``, a `newton.LoopFunctions`.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var]
     rows = ", ".join(f"[{', '.join(text(e) for e in row)}]" for row in matrix(loop))
     lines = [f"def residual_({tears}):", *body]
     lines.append(f"    return [{', '.join(text(r) for r in residuals(loop))}]")
-    lines += [f"def tangent_({tears}):", *body]
+    lines += [f"def matrix_({tears}):", *body, *tangents, f"    return [{rows}]"]
+    lines += [f"def sizes_({tears}):", *body]
     lines += [f"    {name(a.target)} = {text(a.expr)}" for a in assigns]
-    lines += [*tangents, f"    return [{', '.join(text(s) for s in totals)}], [{rows}]"]
+    lines.append(f"    return [{', '.join(text(s) for s in totals)}]")
     laws = [
         f"({c.tear}, lambda {t}: {text(c.law)}, lambda {t}: {text(c.slope)})"
         for c in curves(loop)
         for t in [name(loop.tears[c.tear])]
     ]
-    return [*lines, f"curves_ = [{', '.join(laws)}]"]
+    return [*lines, f"functions_ = LoopFunctions(residual_, matrix_, sizes_, [{', '.join(laws)}])"]

@@ -21,7 +21,8 @@ __all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
 NEWTON_ITERATIONS = 80
 """Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
-real-time step is bounded. Half of them are left for a start from zero where the last solution leads nowhere."""
+real-time step is bounded. Half of them are left for a start from zero, where the last solution leads nowhere
+else."""
 
 
 @dataclass(frozen=True)

@@ -235,20 +235,25 @@ class Walk:
             wanted = [evaluate(e, self.values) for e in step.definitions]
             return [w - g for w, g in zip(wanted, guess, strict=True)]
 
-        assigns, totals = sizes(step)
+        (assigns, totals), entries = sizes(step), matrix(step)
 
-        def tangent(*guess: float) -> tuple[list[float], list[list[float]]]:
+        def rows_of(*guess: float) -> list[list[float]]:
             residual(*guess)
-            for a in (*assigns, *step.tangents):
+            for a in step.tangents:
                 self.values[a.target] = evaluate(a.expr, self.values)
-            rows = [[evaluate(e, self.values) for e in row] for row in matrix(step)]
-            return [evaluate(e, self.values) for e in totals], rows
+            return [[evaluate(e, self.values) for e in row] for row in entries]
+
+        def sizes_of(*guess: float) -> list[float]:
+            residual(*guess)
+            for a in assigns:
+                self.values[a.target] = evaluate(a.expr, self.values)
+            return [evaluate(e, self.values) for e in totals]
 
         def law(expr: Expr, tear: Var) -> Callable[[float], float]:
             return lambda x: evaluate(expr, {**self.values, tear: x})
 
         laws = [(c.tear, law(c.law, t), law(c.slope, t)) for c in curves(step) for t in [step.tears[c.tear]]]
-        functions = LoopFunctions(residual, tangent, laws)
+        functions = LoopFunctions(residual, rows_of, sizes_of, laws)
         # A linear loop is solved by one step, and known to be by a second one.
         solution = newton(functions, [0.0] * len(names), max(step.iterations, 2))
         if not solution.converged and not step.linear:
