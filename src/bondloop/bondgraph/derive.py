@@ -24,6 +24,7 @@ from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
 from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.relation_ports import relation_ports
+from bondloop.bondgraph.resistor_law import resistor
 from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
@@ -467,34 +468,6 @@ class Derivation:
                 "storages, so it has no initial value of its own; set theirs instead"
             )
 
-    def _resistor(self, node: int) -> None:
-        part = self.flat.part[node]
-        if isinstance(part, el.Field):
-            effort_port(self, node, "")
-            return
-        bond = self.flat.incident[node][0]
-        law, inverse = self._law(node)
-        flow = self._sided(bond, node)
-        gives = self._gives_effort(bond, node)
-        taken = self.flow[bond] if gives else self.effort[bond]
-        bent = isinstance(part, el._OnePort) and part.coefficient is None
-        if bent and isinstance(taken, Var):
-            self.bent.append(taken)
-        target = self.effort[bond] if gives else self.flow[bond]
-        assert isinstance(target, Var)
-        if gives:
-            self._define(target, law(flow))
-        elif self.flat.head[bond] == node:
-            self._define(target, inverse(self.effort[bond], target))
-        else:
-            inner = Var(self.flat.path[node] + ".flow_in")
-            self.definitions[inner] = inverse(self.effort[bond], inner)
-            self._define(target, -inner)
-            target = inner
-        if bent:
-            other: Callable[[Var], Expr] = (lambda e: inverse(e, e)) if gives else law
-            self.choices.append(Choice(self.flat.path[node], target, flow if gives else taken, other))
-
 
 _LAWS: dict[int, Callable[[Derivation, int], None]] = {
     TF: two_port,
@@ -504,6 +477,6 @@ _LAWS: dict[int, Callable[[Derivation, int], None]] = {
     SS: Derivation._source_sensor,
     I: Derivation._inertia,
     C: Derivation._compliance,
-    R: Derivation._resistor,
+    R: resistor,
     MATRIX: matrix_port,
 }

@@ -181,7 +181,7 @@ def _rounding(loop: Loop, text: CText, declared: Callable[..., str], prefix: str
     """Lines that see whether it is rounding that keeps a step from being of help."""
     n = len(loop.tears)
     assigns, totals = sizes(loop)
-    statements = [f"{declared(a.target)} = {text(a.expr)};" for a in (*loop.body, *assigns)]
+    statements = [f"{declared(a.target)} = {text(a.expr)};" for a in assigns]
     return [
         "if (!limited && !exact) {",
         *(f"    {text(t)} = kept[{k}];" for k, t in enumerate(loop.tears)),

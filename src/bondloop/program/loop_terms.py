@@ -98,17 +98,24 @@ def _defined_at_zero(expr: Expr, cause: Var) -> bool:
 def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
     """Return the sizes of the terms of each residual before they cancel: what its rounding is relative to.
 
-    The assignments come first, one for each variable of the body.
+    The assignments come first: what is needed of the body, and sizes of its variables.
     """
     from bondloop.program.schedule import Assign
 
     size_of: dict[Var, Expr] = {}
-    assigns = []
+    every = []
     for a in loop.body:
         target = Var(f"size of {a.target.name}")
-        assigns.append(Assign(target, _size(a.expr, size_of)))
+        every += [a, Assign(target, _size(a.expr, size_of))]
         size_of[a.target] = target
-    return assigns, [_size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+    totals = [_size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+    needed = {v for total in totals for v in variables(total)}
+    assigns: list[Assign] = []
+    for assign in reversed(every):
+        if assign.target in needed:
+            needed.update(variables(assign.expr))
+            assigns.append(assign)
+    return assigns[::-1], totals
 
 
 def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:

@@ -45,7 +45,7 @@ def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var]
     lines = [f"def residual_({tears}):", *body]
     lines.append(f"    return [{', '.join(text(r) for r in residuals(loop))}]")
     lines += [f"def matrix_({tears}):", *body, *tangents, f"    return [{rows}]"]
-    lines += [f"def sizes_({tears}):", *body]
+    lines.append(f"def sizes_({tears}):")
     lines += [f"    {name(a.target)} = {text(a.expr)}" for a in assigns]
     lines.append(f"    return [{', '.join(text(s) for s in totals)}]")
     laws = [

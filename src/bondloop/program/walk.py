@@ -244,7 +244,7 @@ class Walk:
             return [[evaluate(e, self.values) for e in row] for row in entries]
 
         def sizes_of(*guess: float) -> list[float]:
-            residual(*guess)
+            self.values.update(zip(step.tears, guess, strict=True))
             for a in assigns:
                 self.values[a.target] = evaluate(a.expr, self.values)
             return [evaluate(e, self.values) for e in totals]
