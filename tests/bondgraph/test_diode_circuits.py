@@ -266,3 +266,23 @@ def test_a_simulation_without_a_solution_says_when():
     model.i >> model.d
     with pytest.raises(SolveError, match=r"short at t = .* s: the algebraic loop through d\[.*worst is d\["):
         model.compile().simulate(0.1, {"V": lambda t: 5000.0 * (t > 0.05)})
+
+
+@pytest.mark.parametrize("word", ["V", "step", "law", "part", "there", "weight", "newton", "k"])
+def test_names_of_a_model_do_not_meet_those_of_the_iteration(word):
+    model = Model("diode")
+    model.source, model.i, model.r, model.d = Se(word), One(), R(resistance=100.0), diode()
+    model.source >> model.i >> [model.r, model.d]
+    test = Simulation(
+        {"": model.compile(outputs=["i.flow"])}, excitation={word: Sine(5.0, 50.0)}, rate=5000.0
+    )
+    results = [Runner(test.tick, backend).run(60) for backend in ("c", "numpy")]
+    for result in results:
+        assert result.finished, result.message
+        wanted = [
+            brentq(lambda j, v=v: 100 * j + 0.025 * math.log1p(j / 1e-12) - v, 0, 0.05)
+            for v in result.channels[word]
+            if v > 0.1
+        ]
+        got = result.channels[".i.flow"][result.channels[word] > 0.1]
+        assert got == pytest.approx(wanted, rel=1e-6)
