@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "AccuracyWarning",
     "BondloopError",
     "CausalityError",
     "CompileError",
@@ -66,6 +67,10 @@ class CompileError(BondloopError):
 
 class InputError(BondloopError):
     """A value, a name or a file given by the user cannot be used."""
+
+
+class AccuracyWarning(UserWarning):
+    """What was computed is less accurate than asked for; the message says why, and what to do."""
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -> str:

@@ -123,7 +123,7 @@ def test_an_iteration_that_cannot_converge_says_so():
         outputs=["b.effort"], iterations=1
     )
     with pytest.raises(
-        SolveError, match=r"through a.flow did not converge; worst is a.flow.*more iterations"
+        SolveError, match=r"through a.flow did not converge in 1 Newton steps; worst is a.flow.*more iter"
     ):
         system.function([system.output_exprs["b.effort"]])([], [30.0], [], list(system.values().values()))
 

@@ -241,7 +241,7 @@ def data():
         (["tick", "steps", 0, "linear"], 1, r"tick.steps\[0\].linear must be true or false"),
         (["tick", "steps", 0, "jacobian"], [[]], "does not fit"),
         (["tick", "steps", 0, "tears"], [], "does not fit"),
-        (["tick", "steps", 2, "expr"], {"v": 16}, "inconsistent: twice needs unused"),
+        (["tick", "steps", 2, "expr"], {"v": 15}, "inconsistent: twice needs unused"),
         (["tick", "steps", 3, "matrix"], 3, "must be a matrix"),
         (["tick", "steps", 3, "matrix", "shape"], [2], "must have the shape"),
         (

@@ -19,10 +19,12 @@ from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import variable_at
+from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
 from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.relation_ports import relation_ports
+from bondloop.bondgraph.resistor_law import resistor
 from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
@@ -79,6 +81,8 @@ class Derivation:
         self.tears: list[Var] = []
         self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
+        self.choices: list[Choice] = []
+        self.divisors: dict[str, Expr] = {}
         self.input_names: dict[str, str] = {}
 
     @cached_property
@@ -121,6 +125,7 @@ class Derivation:
         for part in flat.signals:
             if part.is_signal:
                 signal_value(self, part)
+        self.bent[:0] = use_total_laws(self.choices, self.definitions, self.parameters)
         dots = self.dots
         input_rates: dict[Var, Var] = {}
         if self.rate_goals:
@@ -149,7 +154,7 @@ class Derivation:
             lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
-            input_defaults=self.inputs,
+            input_defaults=self.inputs, divisors=self.divisors,
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
 
@@ -463,29 +468,6 @@ class Derivation:
                 "storages, so it has no initial value of its own; set theirs instead"
             )
 
-    def _resistor(self, node: int) -> None:
-        part = self.flat.part[node]
-        if isinstance(part, el.Field):
-            effort_port(self, node, "")
-            return
-        bond = self.flat.incident[node][0]
-        law, inverse = self._law(node)
-        flow = self._sided(bond, node)
-        taken = self.flow[bond] if self._gives_effort(bond, node) else self.effort[bond]
-        if isinstance(part, el._OnePort) and part.coefficient is None and isinstance(taken, Var):
-            self.bent.append(taken)
-        if self._gives_effort(bond, node):
-            self._define(self.effort[bond], law(flow))
-        else:
-            target = self.flow[bond]
-            assert isinstance(target, Var)
-            if self.flat.head[bond] == node:
-                self._define(target, inverse(self.effort[bond], target))
-            else:
-                inner = Var(self.flat.path[node] + ".flow_in")
-                self.definitions[inner] = inverse(self.effort[bond], inner)
-                self._define(target, -inner)
-
 
 _LAWS: dict[int, Callable[[Derivation, int], None]] = {
     TF: two_port,
@@ -495,6 +477,6 @@ _LAWS: dict[int, Callable[[Derivation, int], None]] = {
     SS: Derivation._source_sensor,
     I: Derivation._inertia,
     C: Derivation._compliance,
-    R: Derivation._resistor,
+    R: resistor,
     MATRIX: matrix_port,
 }

@@ -30,6 +30,8 @@ def two_port(d: Derivation, node: int) -> None:
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
     e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
     gives = d._gives_effort(first, node)
+    if isinstance(part, (el.MTF, el.MGY)) and (form if gives else inverse) == "div":
+        d.divisors[f"the {part.word} of {flat.path[node]}"] = n
     if flat.kind[node] == TF:
         if gives:
             d._define(e1, linear(form, n, e2))

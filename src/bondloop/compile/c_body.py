@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bondloop.compile.bands import LONG
+from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.expressions import CText
-from bondloop.compile.plan import LOOP_TOLERANCE, Plan, unrolled
-from bondloop.program.evaluator import STEP_TOLERANCE
-from bondloop.program.expr import Const, Expr, Var, variables
+from bondloop.compile.plan import Plan, unrolled
+from bondloop.program.expr import Expr, Var, variables
+from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Update
 
@@ -149,27 +150,23 @@ class CBody:
         ]
 
     def _loop(self, loop: Loop) -> list[str]:
-        """Newton's method: solve (I - J) change = definition - tear, a bounded number of times."""
+        """One Newton step, which is exact where the loop is linear; else as many as it takes."""
+        if not loop.linear:
+            return newton_lines(loop, self.plan, self.text, self._declared)
         body = [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in loop.body]
         tangents = [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in loop.tangents]
-        tears = [self._place(t) for t in loop.tears]
-        n = len(tears)
-        residual = [f"{self.text(d - t)}" for d, t in zip(loop.definitions, loop.tears, strict=True)]
-        matrix = [
-            self.text(_newton(i, j, e)) for i, row in enumerate(loop.jacobian) for j, e in enumerate(row)
-        ]
-        self.text.used.add(f"solve{n}" if n <= 2 else "solve")
+        solve, change = self._solved(
+            len(loop.tears),
+            [self.text(r) for r in residuals(loop)],
+            [self.text(e) for row in matrix(loop) for e in row],
+        )
+        added = [f"{self._place(t)} += {c};" for t, c in zip(loop.tears, change, strict=True)]
         lines = [f"{self._declared(t, 'double')} = 0.0;" for t in loop.tears]
-        if loop.iterations == 1:
-            solve, change = self._solved(n, residual, matrix)
-            added = [f"{t} += {c};" for t, c in zip(tears, change, strict=True)]
-            inside = [*body, *tangents, *solve, *added]
-            return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
-        damped = [f"    {line}" for line in self._damped(loop, body, tangents, matrix)]
-        return [*lines, "{", *damped, "}", *body, *self._wrong(residual, tears)]
+        return [*lines, "{", *(f"    {line}" for line in [*body, *tangents, *solve, *added]), "}", *body]
 
     def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
         """Return lines that solve n equations, and the names of the solution."""
+        self.text.used.add(f"solve{n}" if n <= 2 else "solve")
         if n == 1:
             return [f"const double change = {self.prefix}_solve1({matrix[0]}, {right[0]}, status);"], [
                 "change"
@@ -181,57 +178,3 @@ class CBody:
             f"{self.prefix}_{solver}({size}matrix, change, status);",
         ]
         return solve, [f"change[{i}]" for i in range(n)]
-
-    def _damped(self, loop: Loop, body: list[str], tangents: list[str], matrix: list[str]) -> list[str]:
-        """Return the iteration: a step that makes the residual no smaller is halved.
-
-        What is large is measured by the first step, since tears have units of their own. Where the slope is
-        infinite (a root at zero) the step is the residual.
-        """
-        tears = [self._place(t) for t in loop.tears]
-        n, each = len(tears), range(len(tears))
-        residual = [f"{self.text(d - t)}" for d, t in zip(loop.definitions, loop.tears, strict=True)]
-        i = self.plan.names.fresh("newton")
-        solve, change = self._solved(n, [f"residual[{k}]" for k in each], matrix)
-        size = " + ".join(f"fabs(residual[{k}])*scale[{k}]" for k in each)
-        finite = " && ".join(f"{c} - {c} == 0.0" for c in change)
-        good = f"({' || '.join(f'{c} != 0.0' for c in change)}) && {finite}"
-        small = " && ".join(f"fabs(step[{k}]) <= {STEP_TOLERANCE!r}*fabs({t})" for k, t in enumerate(tears))
-        return [
-            f"double kept[{n}] = {{0.0}}, step[{n}] = {{0.0}}, scale[{n}] = {{{', '.join(['1.0'] * n)}}};",
-            "double least = INFINITY;",
-            f"for (int {i} = 0; {i} < {loop.iterations}; ++{i}) {{",
-            *(f"    {line}" for line in body),
-            f"    const double residual[{n}] = {{{', '.join(residual)}}};",
-            f"    if ({' && '.join(f'residual[{k}] == 0.0' for k in each)})",
-            "        break;",
-            f"    double size = {size};",
-            f"    if ({i} && !(size < least)) {{",
-            *(f"        step[{k}] *= 0.5;" for k in each),
-            "    } else {",
-            *(f"        {line}" for line in [*tangents, *solve]),
-            f"        const int good = {good};",
-            *(f"        step[{k}] = good ? {c} : residual[{k}];" for k, c in enumerate(change)),
-            f"        if (!{i}) {{",
-            *(f"            scale[{k}] = step[{k}] != 0.0 ? 1.0/fabs(step[{k}]) : 1.0;" for k in each),
-            f"            size = {size};",
-            "        }",
-            "        least = size;",
-            *(f"        kept[{k}] = {t};" for k, t in enumerate(tears)),
-            "    }",
-            *(f"    {t} = kept[{k}] + step[{k}];" for k, t in enumerate(tears)),
-            f"    if ({small})",
-            "        break;",
-            "}",
-        ]
-
-    def _wrong(self, residual: list[str], tears: list[str]) -> list[str]:
-        right = " && ".join(
-            f"fabs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + fabs({t}))" for r, t in zip(residual, tears, strict=True)
-        )
-        return [f"if (!({right}))", f"    *status |= {self.prefix}_UNCONVERGED;"]
-
-
-def _newton(i: int, j: int, entry: Expr) -> Expr:
-    """Return an entry of I - J."""
-    return Const(1.0 if i == j else 0.0) - entry

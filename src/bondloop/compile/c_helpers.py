@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.compile.c_newton import NEWTON
 from bondloop.program import philox
 
 __all__ = ["helpers"]
@@ -185,6 +186,7 @@ _TEXTS = {
     "solve1": _SOLVE1,
     "solve2": _SOLVE2,
     "solve": _SOLVE,
+    "newton": NEWTON,
     "philox": _PHILOX,
     "uniform": _UNIFORM,
     "normal": _NORMAL,

@@ -113,7 +113,7 @@ def _comment(plan: Plan) -> str:
 
 def _structures(plan: Plan) -> str:
     name = plan.tick.name
-    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines)]
+    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines), *plan.warm_names]
     text = _structure(f"{name}_state", scalars) + _structure(
         f"{name}_parameters", plan.names.all(plan.parameters)
     )

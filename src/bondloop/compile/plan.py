@@ -23,6 +23,7 @@ __all__ = [
     "NOT_A_NUMBER",
     "SINGULAR",
     "UNCONVERGED",
+    "WORST",
     "Line",
     "Plan",
     "Sparse",
@@ -33,10 +34,10 @@ __all__ = [
 
 BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED = 1, 2, 4, 8
 """Bits of the status of a run: a channel beyond its bound, one that is NaN, a loop without a unique solution,
-and a loop whose last Newton step left more than `LOOP_TOLERANCE`."""
+and a loop that did not converge."""
 
-LOOP_TOLERANCE = 1e-8
-"""Largest relative disagreement in a nonlinear loop after its last Newton step."""
+WORST = 256
+"""So many times the number of the worst tear of a loop that did not converge, from 1, is added to them."""
 
 TINY_PRODUCT = 48
 """Most entries of a matrix that are written out one by one."""
@@ -60,6 +61,28 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Warm:
+    """The memory of one loop that is not linear: its last tears, from which it starts again.
+
+    Attributes
+    ----------
+    loop
+        The loop.
+    names
+        What the places in the state are called, one for each tear.
+    index
+        Where they begin in the state.
+    first
+        The number of its first tear among those of all such loops, from 0.
+    """
+
+    loop: Loop
+    names: list[str]
+    index: int
+    first: int
+
+
+@dataclass(frozen=True)
 class Sparse:
     """The entries of a matrix that are not zero, row by row."""
 
@@ -71,7 +94,9 @@ class Sparse:
 class Plan:
     """Names, the layout of the state, and which variables outlive the block that computes them.
 
-    The state is one array of doubles: the states, the positions of the delay lines, then the lines.
+    The state is one array of doubles: the states, the positions of the delay lines, the last tears of loops
+    that are not linear and what was left over of the worst of them, then the lines. So a snapshot holds all
+    that the next tick depends on, to the last bit, while the states of the tick are those of its model.
     """
 
     def __init__(self, tick: Tick) -> None:
@@ -84,7 +109,11 @@ class Plan:
         self.parameters = list(tick.parameters)
         self.names.all([*self.states, *self.parameters, *tick.inputs])
         delays = tick.delays
-        self.scalars = max(1, len(self.states) + len(delays))
+        self.warm = self._warm(len(self.states) + len(delays))
+        self._warm_of = {id(warm.loop): warm for warm in self.warm}
+        tears = sum(len(warm.names) for warm in self.warm)
+        self.left_over = self.names.fresh("left_over") if self.warm else None
+        self.scalars = max(1, len(self.states) + len(delays) + tears + bool(tears))
         self.lines: list[Line] = []
         self.size = self.scalars
         for i, delay in enumerate(delays):
@@ -98,6 +127,26 @@ class Plan:
         changed = {v for step in _all_steps(tick.steps) for v in _changed(step)}
         recorded = [v for c in tick.channels for v in variables(c.value)]
         self.kept = {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
+
+    def _warm(self, index: int) -> list[Warm]:
+        warm: dict[int, Warm] = {}
+        first = 0
+        for step in _all_steps(self.tick.steps):
+            if isinstance(step, Loop) and not step.linear and id(step) not in warm:
+                names = [self.names.fresh(f"{t.name}_last") for t in step.tears]
+                warm[id(step)] = Warm(step, names, index + first, first)
+                first += len(names)
+        return list(warm.values())
+
+    def warm_start(self, loop: Loop) -> Warm:
+        """Return the memory of a loop."""
+        return self._warm_of[id(loop)]
+
+    @property
+    def warm_names(self) -> list[str]:
+        """What the places of all last tears are called, and that of what was left over."""
+        names = [name for warm in self.warm for name in warm.names]
+        return [*names, *([self.left_over] if self.left_over else [])]
 
     def line(self, delay: Delay) -> Line:
         """Return the memory of a delay."""

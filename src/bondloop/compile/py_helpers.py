@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.expressions import LARGEST_POWER
-from bondloop.compile.plan import LANES, SINGULAR, Sparse
+from bondloop.compile.plan import LANES, SINGULAR, UNCONVERGED, WORST, Sparse
 from bondloop.program.expr import FUNCTIONS
+from bondloop.program.newton import LoopFunctions, Solution, newton, worst
 from bondloop.program.philox import normal, uniform
+from bondloop.program.solving import eliminate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,28 +101,21 @@ def _solve1(a: float, b: float, status: list[int]) -> float:
 
 def _solve(a: list[list[float]], b: list[float], status: list[int]) -> list[float]:
     """Eliminate with partial pivoting, in the order of the C helper."""
-    n = len(b)
-    for c in range(n):
-        best = c
-        for i in range(c + 1, n):
-            if abs(a[i][c]) > abs(a[best][c]):
-                best = i
-        if a[best][c] == 0.0:
-            status[0] |= SINGULAR
-            return [math.nan] * n
-        a[c], a[best] = a[best], a[c]
-        b[c], b[best] = b[best], b[c]
-        for i in range(c + 1, n):
-            ratio = a[i][c] / a[c][c]
-            for j in range(c + 1, n):
-                a[i][j] -= ratio * a[c][j]
-            b[i] -= ratio * b[c]
-    for i in range(n - 1, -1, -1):
-        rest = b[i]
-        for j in range(i + 1, n):
-            rest -= a[i][j] * b[j]
-        b[i] = rest / a[i][i]
-    return b
+    change = eliminate(a, b)
+    if change is None:
+        status[0] |= SINGULAR
+        return [math.nan] * len(b)
+    return change
+
+
+def _failed(solution: Solution, residual: Callable[..., list[float]], first: int, status: list[int]) -> float:
+    """Note that a loop did not converge, and its worst tear; return what is left over of that."""
+    left = residual(*solution.tears)
+    number = worst(solution.tears, left)
+    status[0] |= SINGULAR if solution.singular else UNCONVERGED
+    if status[0] < WORST:
+        status[0] += WORST * (first + 1 + number)
+    return left[number]
 
 
 def _dense(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
@@ -160,6 +155,7 @@ def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
 def scope() -> dict[str, Any]:
     """Return the names that a generated function can use."""
     names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": _total}
+    names |= {"newton": newton, "LoopFunctions": LoopFunctions, "failed": _failed}
     names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few}
     for name, function in _PLAIN.items():
         names[name] = names[f"careful_{name}"] = function

@@ -8,24 +8,24 @@ executed again by a second copy of its statements, which gives what C gives. So 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.expressions import PythonText
 from bondloop.compile.plan import (
     BEYOND,
-    LOOP_TOLERANCE,
     NOT_A_NUMBER,
-    UNCONVERGED,
     Plan,
     dotted,
     sparse,
     unrolled,
 )
 from bondloop.compile.py_helpers import scope
-from bondloop.program.evaluator import STEP_TOLERANCE
-from bondloop.program.expr import Const, Var
+from bondloop.program.newton_text import loop_functions, matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Var
 
 __all__ = ["PythonRun", "python_run", "write_python"]
 
@@ -66,10 +66,12 @@ def write_python(tick: Tick) -> tuple[str, dict[str, Any]]:
     tables.clear()
     careful = _Body(plan, tables, careful=True).write()
     positions = [line.at for line in plan.lines]
-    kept = [*states, *positions]
+    warm = {plan.scalars - len(plan.warm_names) + i: v for i, v in enumerate(plan.warm_names)}
+    kept = [*states, *positions, *warm.values()]
     began = [name.fresh(f"{v}_began") for v in kept]
     lines = ["def run(steps, first, period, inputs, state, parameters, record, every):"]
     lines += [f"    {v} = float(state[{i}])" for i, v in enumerate(states)]
+    lines += [f"    {v} = float(state[{i}])" for i, v in warm.items()]
     lines += [f"    {v} = float(parameters[{i}])" for i, v in enumerate(name.all(plan.parameters))]
     for line in plan.lines:
         lines.append(f"    {line.at} = int(state[{line.at_index}])")
@@ -93,7 +95,7 @@ def write_python(tick: Tick) -> tuple[str, dict[str, Any]]:
     lines += [f"            {line}" for line in careful]
     lines += ["        if i % every == 0:", "            record_rows.append(row)"]
     lines += [*_checks(plan), "        if status[0]:", "            stopped_at = i", "            break"]
-    lines += [f"    state[{i}] = {v}" for i, v in enumerate(states)]
+    lines += [f"    state[{i}] = {v}" for i, v in (*enumerate(states), *warm.items())]
     for line in plan.lines:
         lines.append(f"    state[{line.at_index}] = {line.at}")
         lines.append(f"    state[{line.offset}:{line.offset + line.delay.length}] = {line.name}")
@@ -202,70 +204,27 @@ class _Body:
         """Newton's method, as in C."""
         body = [self._assign(a) for a in loop.body]
         tears = [self._place(t) for t in loop.tears]
-        residual = [self.text(d - t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
-        rows = [
-            [self.text(Const(1.0 if i == j else 0.0) - e) for j, e in enumerate(row)]
-            for i, row in enumerate(loop.jacobian)
-        ]
-        tangents = [self._assign(a) for a in loop.tangents]
-        if loop.iterations == 1:
-            solve, change = self._solved(rows, residual)
+        if loop.linear:
+            rows = [[self.text(e) for e in row] for row in matrix(loop)]
+            solve, change = self._solved(rows, [self.text(r) for r in residuals(loop)])
             added = [f"{t} += {c}" for t, c in zip(tears, change, strict=True)]
+            tangents = [self._assign(a) for a in loop.tangents]
             return [*(f"{t} = 0.0" for t in tears), *body, *tangents, *solve, *added, *body]
-        return [*self._damped(loop, tears, (body, tangents), (rows, residual)), *body,
-                *self._wrong(residual, tears)]  # fmt: skip
+        warm = self.plan.warm_start(loop)
+        last = ", ".join(warm.names)
+        return [
+            *loop_functions(loop, self.text, self._place),
+            f"solution_ = newton(functions_, [{last}], {loop.iterations})",
+            f"{', '.join(tears)}, = {last}, = solution_.tears",
+            "if not solution_.converged:",
+            f"    {self.plan.left_over} = failed(solution_, residual_, {warm.first}, status)",
+            *body,
+        ]
 
     def _solved(self, rows: list[list[str]], right: list[str]) -> tuple[list[str], list[str]]:
         """Return lines that solve equations, and the names of the solution."""
         if len(right) == 1:
             return [f"change = solve1({rows[0][0]}, {right[0]}, status)"], ["change"]
-        matrix = ", ".join(f"[{', '.join(row)}]" for row in rows)
-        solve = [f"change = solve([{matrix}], [{', '.join(right)}], status)"]
+        table = ", ".join(f"[{', '.join(row)}]" for row in rows)
+        solve = [f"change = solve([{table}], [{', '.join(right)}], status)"]
         return solve, [f"change[{i}]" for i in range(len(right))]
-
-    def _damped(
-        self,
-        loop: Loop,
-        tears: list[str],
-        statements: tuple[list[str], list[str]],
-        equations: tuple[list[list[str]], list[str]],
-    ) -> list[str]:
-        """Return the damped iteration, as in C."""
-        (body, tangents), (rows, residual) = statements, equations
-        n, each = len(tears), range(len(tears))
-        solve, change = self._solved(rows, [f"residual[{k}]" for k in each])
-        size = " + ".join(f"abs(residual[{k}])*scale[{k}]" for k in each)
-        finite = " and ".join(f"{c} - {c} == 0.0" for c in change)
-        good = f"({' or '.join(f'{c} != 0.0' for c in change)}) and {finite}"
-        small = " and ".join(f"abs(step[{k}]) <= {STEP_TOLERANCE!r}*abs({t})" for k, t in enumerate(tears))
-        i = self.plan.names.fresh("newton")
-        return [
-            *(f"{t} = 0.0" for t in tears),
-            f"kept, step, scale, least = [0.0]*{n}, [0.0]*{n}, [1.0]*{n}, inf",
-            f"for {i} in range({loop.iterations}):",
-            *(f"    {line}" for line in body),
-            f"    residual = [{', '.join(residual)}]",
-            f"    if {' and '.join(f'residual[{k}] == 0.0' for k in each)}:",
-            "        break",
-            f"    size = {size}",
-            f"    if {i} and not (size < least):",
-            *(f"        step[{k}] *= 0.5" for k in each),
-            "    else:",
-            *(f"        {line}" for line in [*tangents, *solve]),
-            f"        good = {good}",
-            *(f"        step[{k}] = {c} if good else residual[{k}]" for k, c in enumerate(change)),
-            f"        if not {i}:",
-            *(f"            scale[{k}] = 1.0/abs(step[{k}]) if step[{k}] != 0.0 else 1.0" for k in each),
-            f"            size = {size}",
-            "        least = size",
-            *(f"        kept[{k}] = {t}" for k, t in enumerate(tears)),
-            *(f"    {t} = kept[{k}] + step[{k}]" for k, t in enumerate(tears)),
-            f"    if {small}:",
-            "        break",
-        ]
-
-    def _wrong(self, residual: list[str], tears: list[str]) -> list[str]:
-        right = " and ".join(
-            f"abs({r}) <= {LOOP_TOLERANCE!r}*(1.0 + abs({t}))" for r, t in zip(residual, tears, strict=True)
-        )
-        return [f"if not ({right}):", f"    status[0] |= {UNCONVERGED}"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.compile.library import c_run
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, Plan
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, WORST, Plan
 from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
@@ -53,6 +53,8 @@ class Result:
         Name of the channel that left its bounds or became NaN, if one did.
     wall_seconds
         How long the run took.
+    loop
+        Of an algebraic loop that did not converge: its unknowns, the worst of them, how far that is off.
     """
 
     time: NDArray[np.float64]
@@ -62,6 +64,7 @@ class Result:
     stopped_at: float | None
     stopped_channel: str | None
     wall_seconds: float
+    loop: str = ""
 
     @property
     def finished(self) -> bool:
@@ -74,6 +77,8 @@ class Result:
         if self.finished:
             return f"finished {self.steps} steps in {self.wall_seconds:.3g} s"
         where = f"channel '{self.stopped_channel}'" if self.stopped_channel else "an algebraic loop"
+        if self.loop and self.status in ("singular loop", "loop not converged"):
+            where = f"the algebraic loop through {self.loop}"
         why = {
             "beyond bounds": "left its bounds",
             "not a number": "became NaN",
@@ -226,7 +231,17 @@ class Runner:
             stopped_at=None if status == "finished" else (self._first - 1) * self.tick.period,
             stopped_channel=None if channel < 0 else self.tick.channels[channel].name,
             wall_seconds=wall,
+            loop=self._loop(code // WORST - 1) if code >= WORST else "",
         )
+
+    def _loop(self, number: int) -> str:
+        """Return the unknowns of the loop that a tear belongs to, and how far that one is off."""
+        warm = next(w for w in reversed(self._plan.warm) if w.first <= number)
+        names, k = [t.name for t in warm.loop.tears], number - warm.first
+        # What is left over of the worst tear lies behind the tears of all loops.
+        left = self._state[self._plan.warm[0].index + sum(len(w.names) for w in self._plan.warm)]
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        return f"{shown} (worst is {names[k]}: {self._state[warm.index + k]:.6g}, {abs(left):.3g} off)"
 
     def _in_chunks(
         self,

@@ -2,8 +2,10 @@
 
 A program is a set of definitions ``variable := expression``. Sorting them by what needs what gives the
 causal order. Definitions that need each other form an algebraic loop: a few of its variables (the *tears*)
-are guessed, the rest follow in order, and a Newton iteration with a fixed number of steps makes the guesses
-agree with their definitions. A loop that is linear in its tears needs exactly one step.
+are guessed, the rest follow in order, and a Newton iteration with a bounded number of steps makes the guesses
+agree with their definitions. A loop that is linear in its tears needs exactly one step. In one that is not,
+every variable that a law takes alone is a tear: so a start at zero is in the middle of every law, whatever
+voltages the sources give, and a step can be made as long for each tear as its law allows.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from dataclasses import dataclass
 
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Var, variables
+from bondloop.program.loop_terms import bent_cause, with_floor
 
 __all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
-NEWTON_ITERATIONS = 40
-"""Newton steps of a nonlinear loop at most, those that are halved included: fixed, so that the work in a
-real-time step is bounded."""
+NEWTON_ITERATIONS = 80
+"""Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
+real-time step is bounded. Half of them are left for a start from zero, where the last solution leads nowhere
+else."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +118,15 @@ def _is_loop(component: Sequence[Var], definitions: Mapping[Var, Expr]) -> bool:
 
 
 def tear(
-    component: Sequence[Var], definitions: Mapping[Var, Expr], rank: Mapping[Var, int]
+    component: Sequence[Var],
+    definitions: Mapping[Var, Expr],
+    rank: Mapping[Var, int],
+    always: Sequence[Var] = (),
 ) -> tuple[list[Var], list[Var]]:
     """Choose tears of a loop; return them and the other members in causal order.
 
     Ranked variables (an arbitrarily assigned resistor's output, a dependent storage's rate) come first;
-    after them the member that the most other members need.
+    after them the member that the most other members need. Those in ``always`` are tears in any case.
     """
     last = len(rank)
     needed_by: dict[Var, int] = dict.fromkeys(component, 0)
@@ -127,8 +134,9 @@ def tear(
         for var in variables(definitions[member]):
             if var in needed_by:
                 needed_by[var] += 1
-    tears: list[Var] = []
-    work = [list(component)]
+    tears: list[Var] = list(always)
+    rest = {member: definitions[member] for member in component if member not in set(always)}
+    work = [p for p in components(rest, rest) if _is_loop(p, rest)] if always else [list(component)]
     while work:
         part = work.pop()
         choice = min(part, key=lambda v: (rank.get(v, last), -needed_by[v]))
@@ -160,26 +168,30 @@ def schedule(
 def _loop(
     component: Sequence[Var], definitions: Mapping[Var, Expr], rank: Mapping[Var, int], iterations: int
 ) -> Loop:
-    tears, order = tear(component, definitions, rank)
+    inside = dict.fromkeys(component)
+    causes = (bent_cause(definitions[v], inside) for v in component)
+    bent = dict.fromkeys(v for v in causes if v is not None)
+    tears, order = tear(component, definitions, rank, sorted(bent, key=lambda v: rank.get(v, len(rank))))
     body = tuple(Assign(v, definitions[v]) for v in order)
-    inside = set(component)
     tangents: list[Assign] = []
     slopes: list[dict[Var, Expr]] = [{t: Const(1.0)} for t in tears]
     linear = True
 
-    def slope(expr: Expr, j: int) -> Expr:
+    def slope(expr: Expr, j: int, law: bool = False) -> Expr:
         nonlocal linear
         total: Expr = Const(0.0)
         for var, d in partials(expr).items():
             if var in slopes[j]:
                 if any(v in inside for v in variables(d)):
                     linear = False
+                    if law and bent_cause(expr, inside) is tears[j]:
+                        d = with_floor(d, var)  # noqa: PLW2901
                 total = total + d * slopes[j][var]
         return total
 
     for assign in body:
         for j, t in enumerate(tears):
-            value = slope(assign.expr, j)
+            value = slope(assign.expr, j, law=True)
             if isinstance(value, Const) and value.value == 0.0:
                 continue
             if isinstance(value, (Const, Var)):

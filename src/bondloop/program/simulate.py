@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.errors import AccuracyWarning, InputError, SolveError, unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
@@ -51,8 +53,9 @@ class Trajectory:
     def evaluate(self, goals: list[Expr]) -> NDArray[np.float64]:
         """Evaluate expressions at every instant; shape (instants, goals)."""
         f = self.system.function(goals)
+        memory: Memory = {}
         rows = zip(self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True)
-        return np.array([f(x, u, r, self._parameters) for x, u, r in rows])
+        return np.array([f(x, u, r, self._parameters, memory=memory) for x, u, r in rows])
 
     @property
     def outputs(self) -> NDArray[np.float64]:
@@ -108,9 +111,20 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     rate_signals = [_rate(given, u.name, v.name) for u, v in system.input_rates.items()]
     parameters = list(system.values(values).values())
     f = system.rates
+    failure: list[SolveError] = []
+    memory: Memory = {}  # loops start from their last solution, and from zero again in every simulation
 
     def rates(t: float, x: NDArray[np.float64]) -> list[float]:
-        return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)
+        u, r = [s(t) for s in signals], [s(t) for s in rate_signals]
+        try:
+            return f(x.tolist(), u, r, parameters, memory=memory)
+        except SolveError as error:
+            failure[:] = [SolveError(f"{system.name} at t = {t:.6g} s: {error}")]
+            if t == start or method == "LSODA":
+                raise failure[0] from error
+            # A step that is tried may lead where no solution can be written (a diode at 20 V). The solvers
+            # take a shorter one then; where none is short enough, this error is the reason.
+            return [np.nan] * len(x)
 
     instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
     if instants.ndim != 1 or not len(instants) or np.any(np.diff(instants) <= 0):
@@ -122,13 +136,22 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         states = np.zeros((len(instants), 0))
     else:
         solver: Any = solve_ivp
+        crossings = _crossings(system, signals, rate_signals, parameters)
         result = solver(
-            rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step
-        )
+            rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step,
+            events=crossings or None,
+        )  # fmt: skip
+        for name, passed in zip(system.divisors, result.t_events or (), strict=True):
+            if len(passed):
+                warnings.warn(_passes_zero(system, name, passed), AccuracyWarning, stacklevel=3)
         if not result.success:
             reached = result.t[-1] if len(result.t) else start
+            if failure:
+                raise failure[0]
+            divided = ", ".join(system.divisors)
             raise SolveError(
                 f"the simulation of {system.name} stopped at t = {reached:.6g} s: {result.message}"
+                + (f" The causality divides by {divided}: see whether it passes zero." if divided else "")
             )
         states = result.y.T
         if not np.isfinite(states).all():
@@ -138,6 +161,38 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
     return Trajectory(system, instants, states, u, r, parameters)
+
+
+def _crossings(
+    system: System,
+    signals: list[Callable[[float], float]],
+    rate_signals: list[Callable[[float], float]],
+    parameters: list[float],
+) -> list[Callable[[float, NDArray[np.float64]], float]]:
+    """Return functions of time and states that are zero where something that is divided by is."""
+
+    def watched(divisor: Expr) -> Callable[[float, NDArray[np.float64]], float]:
+        f = system.function([divisor])
+
+        def value(t: float, x: NDArray[np.float64]) -> float:
+            try:
+                return f(x.tolist(), [s(t) for s in signals], [s(t) for s in rate_signals], parameters)[0]
+            except SolveError:
+                return np.nan
+
+        return value
+
+    return [watched(divisor) for divisor in system.divisors.values()]
+
+
+def _passes_zero(system: System, name: str, passed: NDArray[np.float64]) -> str:
+    times = "" if len(passed) == 1 else f", and {len(passed) - 1} times after it"
+    return (
+        f"{system.name}: {name} passes zero at t = {passed[0]:.6g} s{times}, and the causality divides by "
+        "it: near there a finite speed is computed as zero by zero, so far fewer digits are right than the "
+        "tolerance asks for; give the side that drives (the angle of a pendulum) the inertia, so that the "
+        "other side follows by a product: see 'A modulus that passes zero' in docs/bondgraphs.md"
+    )
 
 
 def _signal(given: Any, name: str) -> Callable[[float], float]:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SingularError", "factorised", "solve_small"]
+__all__ = ["SingularError", "eliminate", "factorised", "solve_small"]
 
 SINGULAR = 1e-14
 """Reciprocal condition (after scaling) below which a matrix counts as singular."""
@@ -22,6 +22,37 @@ SINGULAR = 1e-14
 
 class SingularError(ArithmeticError):
     """The matrix is singular to working precision."""
+
+
+def eliminate(a: list[list[float]], b: list[float]) -> list[float] | None:
+    """Solve by elimination with partial pivoting, in the order of the generated C; None at a zero pivot.
+
+    Both arguments are overwritten.
+
+    >>> eliminate([[0.0, 2.0], [1.0, 1.0]], [4.0, 5.0])
+    [3.0, 2.0]
+    """
+    n = len(b)
+    for c in range(n):
+        best = c
+        for i in range(c + 1, n):
+            if abs(a[i][c]) > abs(a[best][c]):
+                best = i
+        if a[best][c] == 0.0:
+            return None
+        a[c], a[best] = a[best], a[c]
+        b[c], b[best] = b[best], b[c]
+        for i in range(c + 1, n):
+            ratio = a[i][c] / a[c][c]
+            for j in range(c + 1, n):
+                a[i][j] -= ratio * a[c][j]
+            b[i] -= ratio * b[c]
+    for i in range(n - 1, -1, -1):
+        rest = b[i]
+        for j in range(i + 1, n):
+            rest -= a[i][j] * b[j]
+        b[i] = rest / a[i][i]
+    return b
 
 
 def solve_small(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:

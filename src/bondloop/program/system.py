@@ -64,6 +64,9 @@ class System:
         Further notes, from whoever made the system.
     iterations
         Newton steps of nonlinear loops.
+    divisors
+        Moduli that the program divides by and that change with its states, by what they are called: where one
+        passes zero, what is computed is not accurate.
     """
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -84,6 +87,7 @@ class System:
         dependent: Sequence[str] = (),
         remarks: Sequence[str] = (),
         iterations: int = NEWTON_ITERATIONS,
+        divisors: Mapping[str, Expr] | None = None,
     ) -> None:
         self.name = name
         self.state_vars = tuple(states)
@@ -100,6 +104,7 @@ class System:
         self.dependent = tuple(dependent)
         self.remarks = tuple(remarks)
         self.iterations = iterations
+        self.divisors = dict(divisors or {})
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
@@ -120,6 +125,7 @@ class System:
             "dependent": self.dependent,
             "remarks": self.remarks,
             "iterations": self.iterations,
+            "divisors": self.divisors,
         }
         return System(**{**own, **changes})
 

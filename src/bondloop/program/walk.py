@@ -8,15 +8,18 @@ length costs as many columns as values leave it in one tick.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.evaluator import newton, singular_loop
+from bondloop.program.evaluator import unsolved
 from bondloop.program.expr import Expr, Var, evaluate
+from bondloop.program.loop_terms import curves, sizes
+from bondloop.program.newton import LoopFunctions, newton
+from bondloop.program.newton_text import matrix
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.slope_rows import SlopeRows
 from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
@@ -232,17 +235,30 @@ class Walk:
             wanted = [evaluate(e, self.values) for e in step.definitions]
             return [w - g for w, g in zip(wanted, guess, strict=True)]
 
-        def matrix(*guess: float) -> list[list[float]]:
+        (assigns, totals), entries = sizes(step), matrix(step)
+
+        def rows_of(*guess: float) -> list[list[float]]:
             residual(*guess)
             for a in step.tangents:
                 self.values[a.target] = evaluate(a.expr, self.values)
-            slopes = [[evaluate(e, self.values) for e in row] for row in step.jacobian]
-            return [[float(i == j) - s for j, s in enumerate(row)] for i, row in enumerate(slopes)]
+            return [[evaluate(e, self.values) for e in row] for row in entries]
 
-        try:
-            guess, _ = newton(residual, matrix, len(names), step.iterations, names)
-        except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"{singular_loop(names)}: {error}") from error
+        def sizes_of(*guess: float) -> list[float]:
+            self.values.update(zip(step.tears, guess, strict=True))
+            for a in assigns:
+                self.values[a.target] = evaluate(a.expr, self.values)
+            return [evaluate(e, self.values) for e in totals]
+
+        def law(expr: Expr, tear: Var) -> Callable[[float], float]:
+            return lambda x: evaluate(expr, {**self.values, tear: x})
+
+        laws = [(c.tear, law(c.law, t), law(c.slope, t)) for c in curves(step) for t in [step.tears[c.tear]]]
+        functions = LoopFunctions(residual, rows_of, sizes_of, laws)
+        # A linear loop is solved by one step, and known to be by a second one.
+        solution = newton(functions, [0.0] * len(names), max(step.iterations, 2))
+        if not solution.converged and not step.linear:
+            raise SolveError(unsolved(solution, residual, names, step.iterations))
+        guess = solution.tears
         rows = [self._rows.new_row(v.name) for v in step.tears]
         for v, row, value in zip(step.tears, rows, guess, strict=True):
             self.values[v] = value

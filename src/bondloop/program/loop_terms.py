@@ -1,0 +1,136 @@
+"""What Newton's method needs to know of a loop besides its equations: laws of one tear, sizes of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.program.calculus import partials
+from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, variables
+
+if TYPE_CHECKING:
+    from bondloop.program.schedule import Assign, Loop
+
+__all__ = ["Curve", "at_zero", "bent_cause", "curves", "sizes", "with_floor"]
+
+FLOOR = 1e-8
+"""A law counts as no flatter than this part of its slope at zero, so that two diodes that block in series can
+still be told apart: they have no slope at all. Only the steps are changed by it, not the solution."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A law that is not linear, of a single tear.
+
+    Attributes
+    ----------
+    tear
+        The number of the tear.
+    law, slope
+        Its formula, and the derivative by the tear.
+    """
+
+    tear: int
+    law: Expr
+    slope: Expr
+
+
+def bent_cause(expr: Expr, inside: Mapping[Var, object]) -> Var | None:
+    """Return the only variable of a loop that an expression depends on, if it is not linear in it."""
+    causes = {v for v in variables(expr) if v in inside}
+    if len(causes) != 1:
+        return None
+    (cause,) = causes
+    slope = partials(expr).get(cause)
+    return cause if slope is not None and cause in variables(slope) else None
+
+
+def curves(loop: Loop) -> list[Curve]:
+    """Return the laws of single tears in a loop."""
+    numbers = {t: i for i, t in enumerate(loop.tears)}
+    inside = dict.fromkeys([*loop.tears, *(a.target for a in loop.body)])
+    laws = []
+    for expr in (*(a.expr for a in loop.body), *loop.definitions):
+        cause = bent_cause(expr, inside)
+        if cause is not None and cause in numbers:
+            laws.append(Curve(numbers[cause], expr, partials(expr)[cause]))
+    return laws
+
+
+def with_floor(slope: Expr, cause: Var) -> Expr:
+    """Return the slope of a law, no flatter than a small part of what it is at zero, where that exists."""
+    if not _defined_at_zero(slope, cause):
+        return slope
+    return slope + Const(FLOOR) * at_zero(slope, cause)
+
+
+def at_zero(expr: Expr, cause: Var) -> Expr:
+    """Return what an expression is where a variable is zero, as short as that makes it."""
+    if expr is cause:
+        return Const(0.0)
+    if not isinstance(expr, Op):
+        return expr
+    args = [at_zero(a, cause) for a in expr.args]
+    if expr.name == "add":
+        return sum(args[1:], start=args[0])
+    if expr.name == "neg":
+        return -args[0]
+    if expr.name == "mul":
+        return args[0] * args[1]
+    if expr.name == "div":
+        return args[0] / args[1]
+    if expr.name in FUNCTIONS:
+        return function(expr.name, *args)
+    return Op(expr.name, tuple(args))
+
+
+def _defined_at_zero(expr: Expr, cause: Var) -> bool:
+    """Whether nothing in an expression can fail because a variable is zero."""
+    if not isinstance(expr, Op):
+        return True
+    risky = {"div": expr.args[1:], "pow": expr.args, "sqrt": expr.args, "log": expr.args}.get(expr.name, ())
+    if any(cause in variables(a) for a in risky):
+        return False
+    return all(_defined_at_zero(a, cause) for a in expr.args)
+
+
+def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
+    """Return the sizes of the terms of each residual before they cancel: what its rounding is relative to.
+
+    The assignments come first: what is needed of the body, and sizes of its variables.
+    """
+    from bondloop.program.schedule import Assign
+
+    size_of: dict[Var, Expr] = {}
+    every = []
+    for a in loop.body:
+        target = Var(f"size of {a.target.name}")
+        every += [a, Assign(target, _size(a.expr, size_of))]
+        size_of[a.target] = target
+    totals = [_size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+    needed = {v for total in totals for v in variables(total)}
+    assigns: list[Assign] = []
+    for assign in reversed(every):
+        if assign.target in needed:
+            needed.update(variables(assign.expr))
+            assigns.append(assign)
+    return assigns[::-1], totals
+
+
+def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:
+    if isinstance(expr, Var):
+        known = size_of.get(expr)
+        return abs(expr) if known is None else known
+    if isinstance(expr, Op):
+        args: Sequence[Expr] = expr.args
+        if expr.name in ("add", "neg"):
+            terms = tuple(_size(a, size_of) for a in args)
+            return Op("add", terms) if len(terms) > 1 else terms[0]
+        if expr.name == "mul":
+            return _size(args[0], size_of) * _size(args[1], size_of)
+        if expr.name == "div":
+            return _size(args[0], size_of) / abs(args[1])
+        if expr.name == "exp":  # its relative error is the absolute one of what it takes
+            return expr * (Const(1.0) + _size(args[0], size_of))
+    return abs(expr)

@@ -1,0 +1,56 @@
+"""The functions of a loop as lines of Python, for the evaluator and for the twin of the C code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.loop_terms import curves, sizes
+
+if TYPE_CHECKING:
+    from bondloop.program.schedule import Loop
+
+__all__ = ["loop_functions", "matrix", "residuals"]
+
+
+def residuals(loop: Loop) -> list[Expr]:
+    """Return what each definition gives, less its tear."""
+    return [d - t for d, t in zip(loop.definitions, loop.tears, strict=True)]
+
+
+def matrix(loop: Loop) -> list[list[Expr]]:
+    """Return I - J, row by row."""
+    return [
+        [Const(1.0 if i == j else 0.0) - entry for j, entry in enumerate(row)]
+        for i, row in enumerate(loop.jacobian)
+    ]
+
+
+def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:
+    """Return lines that define ``functions_``, a `newton.LoopFunctions`.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    text, name
+        How expressions and variables are written.
+    """
+    tears = ", ".join(name(t) for t in loop.tears)
+    body = [f"    {name(a.target)} = {text(a.expr)}" for a in loop.body]
+    tangents = [f"    {name(a.target)} = {text(a.expr)}" for a in loop.tangents]
+    assigns, totals = sizes(loop)
+    rows = ", ".join(f"[{', '.join(text(e) for e in row)}]" for row in matrix(loop))
+    lines = [f"def residual_({tears}):", *body]
+    lines.append(f"    return [{', '.join(text(r) for r in residuals(loop))}]")
+    lines += [f"def matrix_({tears}):", *body, *tangents, f"    return [{rows}]"]
+    lines.append(f"def sizes_({tears}):")
+    lines += [f"    {name(a.target)} = {text(a.expr)}" for a in assigns]
+    lines.append(f"    return [{', '.join(text(s) for s in totals)}]")
+    laws = [
+        f"({c.tear}, lambda {t}: {text(c.law)}, lambda {t}: {text(c.slope)})"
+        for c in curves(loop)
+        for t in [name(loop.tears[c.tear])]
+    ]
+    return [*lines, f"functions_ = LoopFunctions(residual_, matrix_, sizes_, [{', '.join(laws)}])"]
