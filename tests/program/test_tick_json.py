@@ -129,7 +129,7 @@ def test_fields_come_back():
     assert delay.length == 3
     assert math.isnan(delay.initial)
     first, second = loaded.steps[:2]
-    assert (first.linear, first.iterations) == (tick.steps[0].linear, tick.steps[0].iterations) == (False, 40)
+    assert (first.linear, first.iterations) == (tick.steps[0].linear, tick.steps[0].iterations) == (False, 80)
     assert (second.linear, second.iterations) == (True, 1)
 
 

@@ -38,6 +38,7 @@ def python_run(tick: Tick) -> PythonRun:
     """Return the run loop of a tick as a Python function, with the meaning of ``NAME_run`` in C.
 
     >>> import numpy as np
+    >>> from bondloop.program.expr import Var
     >>> from bondloop.program.tick import Channel
     >>> x = Var("x")
     >>> tick = Tick(

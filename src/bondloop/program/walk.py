@@ -256,7 +256,7 @@ class Walk:
         functions = LoopFunctions(residual, rows_of, sizes_of, laws)
         # A linear loop is solved by one step, and known to be by a second one.
         solution = newton(functions, [0.0] * len(names), max(step.iterations, 2))
-        if not solution.converged and not step.linear:
+        if solution.singular or not (solution.converged or step.linear):
             raise SolveError(unsolved(solution, residual, names, step.iterations))
         guess = solution.tears
         rows = [self._rows.new_row(v.name) for v in step.tears]
