@@ -13,8 +13,10 @@ from bondloop.bondgraph.elements import (
     TF,
     C,
     CField,
+    Clutch,
     De,
     Df,
+    Diode,
     Function,
     I,
     ICField,
@@ -28,12 +30,14 @@ from bondloop.bondgraph.elements import (
     RField,
     Se,
     Sf,
+    Stop,
+    Switch,
 )
 from bondloop.bondgraph.model import Model
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, bond
 
 __all__ = [
-    "GY", "MC", "MGY", "MR", "MTF", "RS", "SS", "TF", "Bond", "C", "CField", "De", "Df", "Function", "I",
-    "ICField", "IField", "Input", "Integrator", "MSe", "MSf", "Model", "Multiport", "One", "Part", "Port",
-    "R", "RField", "Se", "Sf", "Zero", "bond",
+    "GY", "MC", "MGY", "MR", "MTF", "RS", "SS", "TF", "Bond", "C", "CField", "Clutch", "De", "Df", "Diode",
+    "Function", "I", "ICField", "IField", "Input", "Integrator", "MSe", "MSf", "Model", "Multiport", "One",
+    "Part", "Port", "R", "RField", "Se", "Sf", "Stop", "Switch", "Zero", "bond",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ assignments is as short as the graph.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,13 @@ from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
-from bondloop.bondgraph.lookup import variable_at
+from bondloop.bondgraph.lookup import Outputs, variable_at, wanted
 from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
-from bondloop.bondgraph.parts import Reading
 from bondloop.bondgraph.relation_ports import relation_ports
 from bondloop.bondgraph.resistor_law import resistor
+from bondloop.bondgraph.switching_ports import SwitchingPort, switching_port
 from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.expr import Const, Expr, Op, Var
@@ -42,7 +42,10 @@ __all__ = ["derive"]
 
 
 def derive(
-    model: Model, outputs: Sequence[str | Reading] | str | Reading | None, iterations: int | None
+    model: Model,
+    outputs: Outputs,
+    iterations: int | None,
+    modes: Mapping[str, int | str] | None = None,
 ) -> System:
     """Flatten, assign causality, and write down the equations."""
     # A large model makes hundreds of thousands of small objects, none of them garbage: letting the collector
@@ -51,6 +54,10 @@ def derive(
     gc.disable()
     try:
         flat = flatten(model)
+        if modes is not None or any(isinstance(part, el.Switching) for part in flat.first):
+            from bondloop.bondgraph.modes import derive_modes
+
+            return derive_modes(model, flat, modes, outputs, iterations)
         return Derivation(model, flat, assign(flat)).system(outputs, iterations)
     finally:
         if collecting:
@@ -84,6 +91,10 @@ class Derivation:
         self.choices: list[Choice] = []
         self.divisors: dict[str, Expr] = {}
         self.input_names: dict[str, str] = {}
+        self.input_rates: dict[Var, Var] = {}
+        self.held: dict[Var, float] = {}  # modes of elements that switch: constant as long as they last
+        self.switching_ports: dict[Part, SwitchingPort] = {}
+        self.unstarted: list[str] = []  # storages with an initial value that is not theirs in this mode
 
     @cached_property
     def nodes_by_path(self) -> dict[str, int]:
@@ -103,9 +114,11 @@ class Derivation:
 
     # ---------------------------------------------------------------- the whole
 
-    def system(
-        self, outputs: Sequence[str | Reading] | str | Reading | None, iterations: int | None
-    ) -> System:
+    def system(self, outputs: Outputs, iterations: int | None) -> System:
+        self.write()
+        return self.read(outputs, iterations)
+
+    def write(self) -> None:
         flat = self.flat
         self._bond_variables()
         for node, kind in enumerate(flat.kind):
@@ -126,31 +139,22 @@ class Derivation:
             if part.is_signal:
                 signal_value(self, part)
         self.bent[:0] = use_total_laws(self.choices, self.definitions, self.parameters)
-        dots = self.dots
-        input_rates: dict[Var, Var] = {}
         if self.rate_goals:
-            more, input_rates = add_rates(
-                self.rate_goals, self.definitions, self.states, self.inputs, self.parameters
+            constant = {**self.parameters, **self.held}
+            more, self.input_rates = add_rates(
+                self.rate_goals, self.definitions, self.states, self.inputs, constant
             )
-            dots = {**dots, **more}
+            self.dots = {**self.dots, **more}
+        self.tears = [*self.rate_goals.values(), *self.dots.values(), *self.bent, *self.tears]
         self._check_names()
-        wanted: dict[str, Expr] = {}
-        if isinstance(outputs, (str, Reading)):
-            outputs = [outputs]
-        if outputs is None:
-            wanted = {
-                flat.paths[p]: signal_value(self, p) for p in flat.signals if isinstance(p, (el.De, el.Df))
-            }
-            wanted.update(self.sensed)
-        else:
-            for path in outputs:
-                name = self._read_path(path) if isinstance(path, Reading) else path
-                wanted[name] = variable_at(self, name)
+
+    def read(self, outputs: Outputs, iterations: int | None) -> System:
+        flat = self.flat
         system = System(
             self.model._name or "model",
-            self.states, list(self.inputs), wanted, self.parameters, self.definitions,
-            tears=[*self.rate_goals.values(), *dots.values(), *self.bent, *self.tears],
-            initial=self.initial, dots=dots, input_rates=input_rates,
+            self.states, list(self.inputs), wanted(self, outputs), self.parameters, self.definitions,
+            tears=self.tears,
+            initial=self.initial, dots=self.dots, input_rates=self.input_rates,
             lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
@@ -185,13 +189,6 @@ class Derivation:
                 raise ModelError(f"the input '{var.name}' has the name of a variable of the model; rename it")
 
     # ---------------------------------------------------------------- variables
-
-    def _read_path(self, output: Reading) -> str:
-        """Return the path of what a reading reads."""
-        node = self.flat.first.get(output.part)
-        if node is None:
-            raise ModelError(f"{output} is not part of this model, so it is no output of it")
-        return f"{self.flat.path[node + (output.index or 0)]}.{output.word}"
 
     def content(self, path: str) -> Var:
         """Return what a storage holds, by its path: a state, or in derivative causality what is assigned."""
@@ -333,6 +330,9 @@ class Derivation:
 
     def _source(self, node: int) -> None:
         flat, part = self.flat, self.flat.part[node]
+        if isinstance(part, el.Switching):
+            switching_port(self, node)
+            return
         bond = flat.incident[node][0]
         target = self.effort[bond] if flat.kind[node] == SE else self.flow[bond]
         if isinstance(part, el.RS):
@@ -463,6 +463,9 @@ class Derivation:
     def _no_start(self, node: int) -> None:
         start = self.flat.part[node].start  # type: ignore[attr-defined]
         if start[self.flat.component[node]] if isinstance(start, list) else start:
+            if any(isinstance(part, el.Switching) for part in self.flat.first):  # in another mode, perhaps
+                self.unstarted.append(self.flat.path[node])
+                return
             raise ModelError(
                 f"{self.flat.path[node]} is in derivative causality: its content follows from other "
                 "storages, so it has no initial value of its own; set theirs instead"

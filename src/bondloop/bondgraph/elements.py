@@ -28,6 +28,7 @@ from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Element, Reading, reading
 from bondloop.bondgraph.potentials import ICField
 from bondloop.bondgraph.signal_parts import De, Df, Function, Input, Integrator
+from bondloop.bondgraph.switching_elements import Clutch, Diode, Stop, Switch, Switching
 from bondloop.bondgraph.two_ports import GY, MGY, MTF, TF
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import FINITE, NOT_ZERO, POSITIVE, Range
@@ -43,8 +44,10 @@ __all__ = [
     "TF",
     "C",
     "CField",
+    "Clutch",
     "De",
     "Df",
+    "Diode",
     "Element",
     "Field",
     "Function",
@@ -60,6 +63,9 @@ __all__ = [
     "RField",
     "Se",
     "Sf",
+    "Stop",
+    "Switch",
+    "Switching",
 ]  # fmt: skip
 
 

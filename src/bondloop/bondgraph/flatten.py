@@ -28,6 +28,7 @@ _KINDS: dict[type[Part], int] = {
     Zero: ZERO, One: ONE, el.TF: TF, el.MTF: TF, el.GY: GY, el.MGY: GY, el.Se: SE, el.MSe: SE, el.Sf: SF,
     el.MSf: SF, el.SS: SS, el.I: I, el.IField: I, el.C: C, el.MC: C, el.CField: C,
     el.RS: MATRIX, el.R: R, el.MR: R, el.RField: R, el.Multiport: R,
+    el.Switch: SF, el.Diode: SF, el.Stop: SE, el.Clutch: SF,  # as they stand at first
 }  # fmt: skip
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.bondgraph.elements import IField
+from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.fields import momentum_of
 from bondloop.bondgraph.flatten import GY, ONE, SE, TF, ZERO
 from bondloop.bondgraph.modulation import signal_value
-from bondloop.errors import InputError, unknown_name
+from bondloop.bondgraph.parts import Reading
+from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Const, Expr
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
 
-__all__ = ["variable_at"]
+__all__ = ["Outputs", "output_paths", "variable_at", "wanted"]
+
+Outputs = Sequence[str | Reading] | str | Reading | None
+"""What may be asked for as outputs: paths, or readings of storages; all detectors if None."""
 
 
 def variable_at(d: Derivation, path: str) -> Expr:
@@ -35,9 +40,32 @@ def variable_at(d: Derivation, path: str) -> Expr:
         return var
     node = d.nodes_by_path.get(owner)
     storage = None if node is None or word != "momentum" else d.flat.part[node]
-    if node is not None and isinstance(storage, IField) and storage.relations is None:
+    if node is not None and isinstance(storage, el.IField) and storage.relations is None:
         return momentum_of(d, node)
     raise InputError(unknown_name("variable", path, _known(d), where=d.model._name or "the model"))
+
+
+def wanted(d: Derivation, outputs: Outputs) -> dict[str, Expr]:
+    """Return outputs by name: those asked for, or all detectors and source-sensors."""
+    flat = d.flat
+    if outputs is None:
+        detectors = (p for p in flat.signals if isinstance(p, (el.De, el.Df)))
+        return {**{flat.paths[p]: signal_value(d, p) for p in detectors}, **d.sensed}
+    return {path: variable_at(d, path) for path in output_paths(d, outputs)}
+
+
+def output_paths(d: Derivation, outputs: Sequence[str | Reading] | str | Reading) -> list[str]:
+    """Return the paths of outputs: texts, or readings of storages."""
+    asked = [outputs] if isinstance(outputs, (str, Reading)) else outputs
+    return [_read_path(d, o) if isinstance(o, Reading) else o for o in asked]
+
+
+def _read_path(d: Derivation, output: Reading) -> str:
+    """Return the path of what a reading reads."""
+    node = d.flat.first.get(output.part)
+    if node is None:
+        raise ModelError(f"{output} is not part of this model, so it is no output of it")
+    return f"{d.flat.path[node + (output.index or 0)]}.{output.word}"
 
 
 def _of_bond(d: Derivation, owner: str, word: str) -> Expr | None:

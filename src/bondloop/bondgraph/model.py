@@ -316,7 +316,11 @@ class Model(Part):
     # ---------------------------------------------------------------- readings
 
     def compile(
-        self, outputs: Sequence[str | Reading] | str | Reading | None = None, *, iterations: int | None = None
+        self,
+        outputs: Sequence[str | Reading] | str | Reading | None = None,
+        *,
+        iterations: int | None = None,
+        modes: Mapping[str, int | str] | None = None,
     ) -> System:
         """Assign causality and derive the equations.
 
@@ -327,10 +331,13 @@ class Model(Part):
             (``m3.spring.displacement``); by default all detectors and source-sensors.
         iterations
             Newton steps of nonlinear algebraic loops.
+        modes
+            For a model with switches: the mode of each by path, ``{"diode": "on"}``. The result is then the
+            system in these modes alone. Without it, one that switches.
         """
         from bondloop.bondgraph.derive import derive
 
-        return derive(self, outputs, iterations)
+        return derive(self, outputs, iterations, modes)
 
     def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:
         """Cut into a numerical and a physical half at named bonds; see :func:`bondloop.bondgraph.cut.cut`.

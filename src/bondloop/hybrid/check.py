@@ -16,7 +16,7 @@ from bondloop.hybrid.judging_stability import stability
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
 from bondloop.hybrid.margins import Margins, Place, margins
-from bondloop.hybrid.regimes import Regime, regimes
+from bondloop.hybrid.regimes import Regime, other_modes, regimes
 from bondloop.hybrid.rehearsal import Rehearsal
 from bondloop.hybrid.remedy import Change, smallest_change
 from bondloop.hybrid.running_loop import RunningLoop, coupled
@@ -78,6 +78,8 @@ class Check:
         One step of the test as it will run, sampling, hold and latency included, linearised where it starts.
     regimes
         The same in each regime of a loop that is not linear, the least stable first.
+    unvisited
+        The same in those modes of parts that switch (stops, clutches) that the dry run did not visit.
     dry_run
         The rehearsal of the whole test; None where it could not be built.
     margins
@@ -103,6 +105,7 @@ class Check:
     assumptions: Assumptions | None = None
     step: OneStep | None = None
     regimes: tuple[Regime, ...] = ()
+    unvisited: tuple[Regime, ...] = ()
     dry_run: DryRun | None = None
     margins: Margins | None = None
     curves: Curves | None = None
@@ -278,7 +281,8 @@ def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float)
         ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, loop.knock(step)))
     if linear:
         return replace(so_far, dry_run=ran)
-    so_far = replace(so_far, regimes=regimes(loop, ran.points))
+    seen = regimes(loop, ran.points)
+    so_far = replace(so_far, regimes=seen, unvisited=other_modes(loop, seen))
     if ran.completed and ran.tripped is None:
         ran = _let_go(ran, so_far, test, loop, rehearsal)
     return replace(so_far, dry_run=ran)

@@ -87,6 +87,9 @@ def _step(check: Check) -> list[str]:
     if check.regimes:
         lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(check.regimes))}:")
         lines += [_regime(r) for r in check.regimes[:6]]
+    if check.unvisited:
+        lines.append("Modes that the dry run did not visit:")
+        lines += [_regime(r) for r in check.unvisited[:6]]
     return lines
 
 
@@ -219,7 +222,7 @@ def check_dict(check: Check) -> dict[str, Any]:
             "growth": r.step.growth,
             "frequency": r.step.frequency,
         }
-        for r in check.regimes
+        for r in (*check.regimes, *check.unvisited)
     ]
     if ran is not None:
         answer["dry_run"] = {

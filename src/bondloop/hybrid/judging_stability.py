@@ -98,7 +98,12 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
     against = _too_coarse(check, test, ran.free) or _not_to_rest(check, test, ran, ran.free) or _not_held(ran)
     if against is not None:
         return [against]
-    return [*_not_longer(ran), *_restless(ran.free), *_bounded(check, test, ran.free)]
+    return [
+        *_not_longer(ran),
+        *_restless(ran.free),
+        *_bounded(check, test, ran.free),
+        *_unvisited(check),
+    ]
 
 
 def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | None:
@@ -231,6 +236,19 @@ def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
         "excitation: a larger one may not be held"
     )
     return [Finding("care", text, "unstable in a part of its motion")]
+
+
+def _unvisited(check: Check) -> list[Finding]:
+    """Say where a loop is unstable in a mode that the dry run did not visit, if nowhere else."""
+    loose = [r for r in check.unvisited if not r.step.stable]
+    if not loose or not all(s.stable for s in check.steps):
+        return []
+    r = loose[0]
+    text = (
+        f"with {r.words}, which did not happen in the dry run, the loop is unstable: a mode at "
+        f"{r.step.frequency:.3g} Hz grows at {r.step.growth:.3g} 1/s as long as that lasts"
+    )
+    return [Finding("care", text, "unstable in a mode that the dry run did not visit")]
 
 
 def _bends(check: Check, kind: Bend) -> bool:

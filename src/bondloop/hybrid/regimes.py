@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
+from bondloop.hybrid.switched_modes import Modes, held, mode_words, modes_of, unvisited
 
 if TYPE_CHECKING:
     from bondloop.hybrid.running_loop import RunningLoop
     from bondloop.program.one_step import OneStep, Point
 
-__all__ = ["Regime", "regimes"]
+__all__ = ["Regime", "other_modes", "regimes"]
 
 FLAT = 1 / 3
 """A curve counts as flat where its slope is below this share of the steepest that the run has seen."""
@@ -52,12 +53,32 @@ class Regime:
 
 def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
     """Return the regimes at some points of a run, the least stable first."""
-    steps: list[tuple[Point, OneStep]] = []
+    by_modes: dict[Modes, list[tuple[Point, OneStep]]] = {}
     for point in points:
         try:
-            steps.append((point, loop.at(point)))
+            step = loop.at(point)
+            modes = modes_of(loop.test, step)
+            by_modes.setdefault(modes, []).append((point, held(loop, point, modes) if modes else step))
         except BondloopError:
             continue  # a slope that does not exist at just this instant
+    total = sum(len(steps) for steps in by_modes.values())
+    seen: list[Regime] = []
+    for modes, steps in by_modes.items():
+        seen += _within(mode_words(loop.test, modes, list(by_modes)), steps, total)
+    return tuple(sorted(seen, key=lambda r: -r.step.growth))
+
+
+def other_modes(loop: RunningLoop, known: Sequence[Regime]) -> tuple[Regime, ...]:
+    """Return the loop in the modes of parts that switch in which it was not seen, the least stable first."""
+    visited = [modes_of(loop.test, regime.step) for regime in known]
+    steps = unvisited(loop, visited)
+    everything = [*visited, *(modes for modes, _, _ in steps)]
+    others = [Regime(mode_words(loop.test, m, everything), step, point, 0.0) for m, point, step in steps]
+    return tuple(sorted(others, key=lambda r: -r.step.growth))
+
+
+def _within(modes: str, steps: Sequence[tuple[Point, OneStep]], total: int) -> list[Regime]:
+    """Return the regimes of some steps, all in the same modes."""
     steepest: dict[str, float] = {}
     for _, step in steps:
         for name, slope in step.steepness.items():
@@ -69,8 +90,9 @@ def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
     least_stable = []
     for words, members in grouped.items():
         point, step = max(members, key=lambda m: m[1].growth)
-        least_stable.append(Regime(words, step, point, len(members) / len(steps)))
-    return tuple(sorted(least_stable, key=lambda r: -r.step.growth))
+        told = " and ".join(w for w in (modes, words) if w)
+        least_stable.append(Regime(told, step, point, len(members) / total))
+    return least_stable
 
 
 def _element(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.resolve import resolve
 from bondloop.program.tick import Step, instantiate
 
 if TYPE_CHECKING:
@@ -67,12 +68,16 @@ class Integrator(ABC):
         return {"integrator": type(self).__name__}
 
     @staticmethod
-    def at_start(system: System, inputs: InputsAt, goals: list[Expr]) -> tuple[list[Step], dict[Var, Expr]]:
-        """Evaluate rates and goals at the beginning of the step."""
+    def at_start(
+        system: System, period: float, inputs: InputsAt, goals: list[Expr]
+    ) -> tuple[list[Step], dict[Var, Expr]]:
+        """Find the modes of a system that switches; evaluate rates and goals at the beginning of the step."""
         given: dict[Var, Expr] = {v: v for v in system.state_vars}
         given.update(inputs(0.0))
+        switched, now = resolve(system, inputs(0.0), period)
+        given.update(now)
         steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
-        return list(steps), table
+        return [*switched, *steps], table
 
 
 def linear_space(system: System, which: str) -> StateSpace:

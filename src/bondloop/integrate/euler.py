@@ -24,7 +24,7 @@ class ForwardEuler(Integrator):
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: states move along the rates at its beginning."""
         h = check_period(period)
-        first, table = self.at_start(system, inputs, goals)
+        first, table = self.at_start(system, period, inputs, goals)
         pairs = [
             (x, x + h * substitute(rate, table))
             for x, rate in zip(system.state_vars, system.rate_exprs, strict=True)

@@ -59,7 +59,7 @@ class Exact(Integrator):
         full = expm(block)
         phi, gamma0, gamma1 = full[:n, :n], full[:n, n : n + m], full[:n, n + m : n + 2 * m]
         gamma2 = 2 * full[:n, n + 2 * m :]
-        first, table = self.at_start(system, inputs, goals)
+        first, table = self.at_start(system, period, inputs, goals)
         now = [inputs(0.0)[u] for u in system.input_vars]
         sources: list[Expr] = [*system.state_vars, *now]
         if self.hold == "zero":

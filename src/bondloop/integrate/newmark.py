@@ -34,7 +34,7 @@ class NewmarkAverage(Integrator):
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: a matrix product, or a Newton iteration where the system is nonlinear."""
         h = check_period(period).value
-        first, table = self.at_start(system, inputs, goals)
+        first, table = self.at_start(system, period, inputs, goals)
         states = system.state_vars
         if system.is_linear and not system.input_rates:
             space = system.numeric()

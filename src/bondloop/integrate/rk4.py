@@ -25,7 +25,7 @@ class RK4(Integrator):
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: the rates at the beginning, twice in the middle, and at the end."""
         check_period(period)
-        first, table = self.at_start(system, inputs, goals)
+        first, table = self.at_start(system, period, inputs, goals)
         states, rate_exprs = system.state_vars, system.rate_exprs
         program = system.schedule(list(rate_exprs))
         slopes = [[substitute(r, table) for r in rate_exprs]]

@@ -43,6 +43,7 @@ def prefixed(system: System, prefix: str) -> System:
             raise InputError(f"unknown variable '{path}'; the names of this part begin with '{prefix}'")
         return put(system.expression(path[len(prefix) :]))
 
+    switching = [part.mapped(put, new, prefix) for part in system.switching]
     return System(
         prefix + system.name,
         {new(s): put(r) for s, r in zip(system.state_vars, system.rate_exprs, strict=True)},
@@ -59,6 +60,7 @@ def prefixed(system: System, prefix: str) -> System:
         dependent=[prefix + d for d in system.dependent],
         remarks=system.remarks,
         iterations=system.iterations,
+        switching=switching,
     )
 
 
@@ -148,4 +150,5 @@ def connect(
         dependent=[d for s in systems for d in s.dependent],
         remarks=[r for s in systems for r in s.remarks],
         iterations=max((s.iterations for s in systems), default=12),
+        switching=[part for s in systems for part in s.switching],
     )

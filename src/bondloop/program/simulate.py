@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.evaluator import Memory
     from bondloop.program.expr import Expr
+    from bondloop.program.simulate_switching import Event
     from bondloop.program.system import System
 
 __all__ = ["Trajectory", "simulate"]
@@ -25,6 +26,9 @@ class Trajectory:
 
     >>> # trajectory["m3.v.flow"] is an array over trajectory.time
     """
+
+    events: tuple[Event, ...] = ()
+    """What a system that switches did: changes of mode, and blows."""
 
     def __init__(
         self,
@@ -95,7 +99,9 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     times
         Instants at which to report; by default 1,000 evenly spaced.
     method, rtol, atol, max_step
-        Passed to ``solve_ivp``.
+        Passed to ``solve_ivp``. A system that switches is looked at eight times in every step, which is at
+        most ``max_step`` long; without one, a thousandth of the duration, or a hundredth where all inputs are
+        constant. Shorter pulses of an input may be missed.
     """
     from scipy.integrate import solve_ivp
 
@@ -126,12 +132,16 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
             # take a shorter one then; where none is short enough, this error is the reason.
             return [np.nan] * len(x)
 
-    instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
-    if instants.ndim != 1 or not len(instants) or np.any(np.diff(instants) <= 0):
-        raise InputError("times: expected instants in increasing order")
-    if instants[0] < start or instants[-1] > end:
-        raise InputError(f"times: {instants[0]} to {instants[-1]} s do not lie within {start} to {end} s")
+    instants = _instants(times, start, end)
     x0 = system.initial(initial)
+    if system.switching:
+        from bondloop.program.simulate_switching import simulate_switching
+
+        return simulate_switching(
+            system, signals, rate_signals, parameters, x0, instants, (float(start), float(end)),
+            {"method": method, "rtol": rtol, "atol": atol, "max_step": max_step},
+            steady=not any(callable(v) or isinstance(v, tuple) for v in given.values()),
+        )  # fmt: skip
     if not len(x0):
         states = np.zeros((len(instants), 0))
     else:
@@ -161,6 +171,16 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
     return Trajectory(system, instants, states, u, r, parameters)
+
+
+def _instants(times: ArrayLike | None, start: float, end: float) -> NDArray[np.float64]:
+    """Return when to report: as asked, or at 1,000 evenly spaced instants."""
+    instants = np.linspace(start, end, 1001) if times is None else np.asarray(times, dtype=float)
+    if instants.ndim != 1 or not len(instants) or np.any(np.diff(instants) <= 0):
+        raise InputError("times: expected instants in increasing order")
+    if instants[0] < start or instants[-1] > end:
+        raise InputError(f"times: {instants[0]} to {instants[-1]} s do not lie within {start} to {end} s")
+    return instants
 
 
 def _crossings(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bondloop.program.equations import Equations
     from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.simulate import Trajectory
+    from bondloop.program.switching import Switching
     from bondloop.program.symbolic import Symbolic
 
 __all__ = ["System"]
@@ -67,6 +68,8 @@ class System:
     divisors
         Moduli that the program divides by and that change with its states, by what they are called: where one
         passes zero, what is computed is not accurate.
+    switching
+        How it switches between modes, one entry for each part that does; the modes are among the states.
     """
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -88,6 +91,7 @@ class System:
         remarks: Sequence[str] = (),
         iterations: int = NEWTON_ITERATIONS,
         divisors: Mapping[str, Expr] | None = None,
+        switching: Sequence[Switching] = (),
     ) -> None:
         self.name = name
         self.state_vars = tuple(states)
@@ -105,6 +109,7 @@ class System:
         self.remarks = tuple(remarks)
         self.iterations = iterations
         self.divisors = dict(divisors or {})
+        self.switching = tuple(switching)
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
@@ -126,6 +131,7 @@ class System:
             "remarks": self.remarks,
             "iterations": self.iterations,
             "divisors": self.divisors,
+            "switching": self.switching,
         }
         return System(**{**own, **changes})
 
@@ -183,8 +189,8 @@ class System:
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether every assignment is linear in states and inputs."""
-        return all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
+        """Whether every assignment is linear in states and inputs; one that switches is not."""
+        return not self.switching and all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
 
     def _all_exprs(self) -> list[Expr]:
         return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
@@ -335,7 +341,7 @@ class System:
         inputs: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
     ) -> StateSpace:
-        """Sparse E, A, B, C, D at an operating point.
+        """Sparse E, A, B, C, D at an operating point; of a system that switches, in the mode it starts in.
 
         Parameters
         ----------
@@ -372,10 +378,21 @@ class System:
         return self._local(values).frequency_response(omega)
 
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
+        self._refuse_switching("poles and responses")
         return self.numeric(values) if self.is_linear else self.linearise(values=values)
+
+    def _refuse_switching(self, what: str) -> None:
+        """Refuse what is known of one mode only."""
+        if self.switching:
+            modes = ", ".join(f"'{r.path}': '{r.words[0]}'" for part in self.switching for r in part.rules)
+            raise InputError(
+                f"{self.name} switches, and {what} can be had of one mode only: "
+                f"compile the model with modes={{{modes}}} or others"
+            )
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
+        self._refuse_switching("a transfer function")
         return self.symbolic.transfer_function(output, input)
 
     def steady_state(
@@ -387,6 +404,7 @@ class System:
         """States at which nothing changes; see :func:`bondloop.program.steady.steady_state`."""
         from bondloop.program.steady import steady_state
 
+        self._refuse_switching("a steady state")
         return steady_state(self, inputs, values, initial)
 
     def inverse(self, output: str | Sequence[str], input: str | Sequence[str]) -> InverseSystem:  # noqa: A002
@@ -414,6 +432,7 @@ class System:
         """
         from bondloop.program.inverse_system import inverse_system
 
+        self._refuse_switching("an inverse")
         return inverse_system(self, output, input)
 
     def sensitivity(self, parameters: Sequence[str]) -> System:
@@ -424,6 +443,7 @@ class System:
         """
         from bondloop.program.sensitivity import sensitivity_system
 
+        self._refuse_switching("sensitivities")
         return sensitivity_system(self, parameters)
 
     def simulate(

@@ -1,0 +1,160 @@
+"""A model with elements that switch: its equations in one mode, or in all of them as one system."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph.all_modes import AllModes
+from bondloop.bondgraph.causality import assign
+from bondloop.bondgraph.derive import Derivation
+from bondloop.bondgraph.flatten import SE, SF, SS, Flat
+from bondloop.bondgraph.switching_elements import Switching as Element
+from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
+from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.mode_merge import folded
+from bondloop.program.schedule import Loop
+from bondloop.program.system import System
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.lookup import Outputs
+    from bondloop.bondgraph.model import Model
+    from bondloop.program.switching import Bits
+
+__all__ = ["derive_modes"]
+
+MOST = 10
+"""Elements that switch in one model; the modes are two to this power."""
+
+
+def _elements(flat: Flat) -> list[Element]:
+    return [part for part in flat.first if isinstance(part, Element)]
+
+
+def _in_mode(flat: Flat, bits: Bits) -> Flat:
+    """Return the graph with a source in place of every element that switches."""
+    kind = list(flat.kind)
+    for part, bit in zip(_elements(flat), bits, strict=True):
+        kind[flat.first[part]] = SE if bit else SF
+    return replace(flat, kind=kind)
+
+
+def derive_modes(
+    model: Model,
+    flat: Flat,
+    modes: Mapping[str, int | str] | None,
+    outputs: Outputs,
+    iterations: int | None,
+) -> System:
+    """Return the equations of a model that switches: in some modes, or in all of them as one system."""
+    if modes is not None:
+        return _mode_system(model, flat, modes, outputs, iterations)
+    return _switching_system(model, flat, outputs, iterations)
+
+
+def _mode_system(
+    model: Model,
+    flat: Flat,
+    modes: Mapping[str, int | str],
+    outputs: Outputs,
+    iterations: int | None,
+) -> System:
+    """Return the equations in one mode, as an ordinary system.
+
+    Parameters
+    ----------
+    model, flat
+        What to derive.
+    modes
+        The mode of every element that switches, by path.
+    outputs, iterations
+        As for `Model.compile`.
+    """
+    elements = _elements(flat)
+    paths = [flat.paths[part] for part in elements]
+    for path in modes:
+        if path not in paths:
+            raise InputError(unknown_name("element that switches", path, paths, where=model._name or ""))
+    missing = [
+        f"{p} ({', '.join(e.words.values())})" for p, e in zip(paths, elements, strict=True) if p not in modes
+    ]
+    if missing:
+        raise InputError(
+            f"modes: expected the mode of every element that switches; missing {'; '.join(missing)}"
+        )
+    numbers = [part.mode_number(modes[path]) for path, part in zip(paths, elements, strict=True)]
+    graph = _in_mode(flat, tuple(int(n != 0) for n in numbers))
+    d = Derivation(model, graph, assign(graph))
+    d.write()
+    values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
+    values.update({d.switching_ports[e].mode: Const(n) for e, n in zip(elements, numbers, strict=True)})
+    d.definitions = {v: folded(e, values) for v, e in d.definitions.items()}
+    return d.read(outputs, iterations)
+
+
+def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: int | None) -> System:
+    """Return the equations in all modes as one system that switches."""
+    elements = _elements(flat)
+    if len(elements) > MOST:
+        raise ModelError(
+            f"{model._name or 'the model'} has {len(elements)} elements that switch, so 2^{len(elements)} "
+            f"modes; at most {MOST} are possible: divide the model, or take laws (R, C) for some of them"
+        )
+    derivations: dict[Bits, Derivation] = {}
+    refused: dict[Bits, str] = {}
+    start = tuple(int(e.start_mode != 0) for e in elements)
+    # The mode in which it starts first: what source-sensors impose there, they impose in all.
+    for bits in sorted(itertools.product((0, 1), repeat=len(elements)), key=lambda b: _apart(b, start)):
+        graph = _in_mode(flat, bits)
+        try:
+            d = Derivation(model, graph, assign(graph))
+            d.write()
+            _check_loops(d)
+        except (CausalityError, SolveError) as error:
+            refused[bits] = str(error)
+        else:
+            if d.imposed or d.sought:
+                raise ModelError(
+                    f"{', '.join([*d.imposed, *(v.name for v in d.sought)])}: an inverse can be had of one "
+                    "mode only; compile the model with modes={...}"
+                )
+            if not derivations:
+                flat = _with_strokes(flat, d)
+            derivations[bits] = d
+    if not derivations:
+        raise CausalityError(
+            f"{model._name or 'the model'} has no causality in any mode; as it starts: {refused[start]}"
+        )
+    return AllModes(model, elements, derivations, refused).system(outputs, iterations)
+
+
+def _apart(a: Bits, b: Bits) -> int:
+    return sum(x != y for x, y in zip(a, b, strict=True))
+
+
+def _with_strokes(flat: Flat, d: Derivation) -> Flat:
+    """Return the graph with the strokes of source-sensors imposed: their inputs are those of every mode."""
+    stroke = list(flat.stroke)
+    for node, kind in enumerate(flat.kind):
+        if kind == SS:
+            bond = flat.incident[node][0]
+            stroke[bond] = "head" if d.causality.to_head[bond] > 0 else "tail"
+    return replace(flat, stroke=stroke)
+
+
+def _check_loops(d: Derivation) -> None:
+    """Refuse a mode whose linear loops have no unique solution: sources at odds through others."""
+    values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
+    system = System(
+        "mode", d.states, list(d.inputs), {}, d.parameters,
+        {v: folded(e, values) for v, e in d.definitions.items()},
+        tears=d.tears, dots=d.dots, input_rates=d.input_rates,
+    )  # fmt: skip
+    loops = [x for x in system.schedule(list(system.definitions)) if isinstance(x, Loop)]
+    if loops and system.is_linear and None not in d.parameters.values():
+        nothing = [[0.0] * len(group) for group in (d.states, d.inputs, d.input_rates)]
+        system.function([tear for loop in loops for tear in loop.tears])(
+            *nothing, list(d.parameters.values())
+        )

@@ -1,0 +1,188 @@
+"""Which mode is in force at an instant of a simulation: the passes of the tick, until nothing changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.errors import SolveError
+from bondloop.program.switching_functions import Key, ModeFunctions, RuleFunctions
+from bondloop.program.switching_rules import HIT, QUIET, REBOUNDING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bondloop.program.system import System
+
+__all__ = ["SLACK", "Settled", "Settling"]
+
+SLACK = 1e-12
+"""What counts as zero, as a share of the largest terms of an effort, flow or displacement so far."""
+
+
+@dataclass
+class Settled:
+    """What a search for the modes ends with."""
+
+    x: list[float]
+    struck: list[int]
+    """Elements that were hit."""
+
+
+class Settling:
+    """Finds the modes of a system at any instant, and the functions that hold in them.
+
+    Parameters
+    ----------
+    system
+        What switches.
+    signals, rate_signals
+        Its inputs, and rates of inputs, as functions of time.
+    parameters
+        Values of all its parameters.
+    window
+        Seconds within which events are one instant.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        signals: Sequence[Callable[[float], float]],
+        rate_signals: Sequence[Callable[[float], float]],
+        parameters: list[float],
+        window: float,
+    ) -> None:
+        self.system, self.parameters, self.window = system, parameters, window
+        self.signals, self.rate_signals = signals, rate_signals
+        self.failure: SolveError | None = None  # the last one of a step that was tried
+        self.modes, self.rules = ModeFunctions(system), RuleFunctions(system)
+        self.count = len(self.rules.rules)
+        contents = [v for part in system.switching for v in part.after]
+        places = {v: i for i, v in enumerate(system.state_vars)}
+        self.jumping = [(i, places[v]) for i, v in enumerate(contents) if v in places]
+        self.carried = [contents.index(v) for v in self.modes.carried]
+        self.contents = len(contents)
+        self.slacks = [[0.0, 0.0, 0.0] for _ in range(self.count)]  # of effort, flow and first term
+        self.most_passes = 16 + 4 * min(2**self.count, 256)
+
+    def inputs(self, t: float) -> tuple[list[float], list[float]]:
+        """Return inputs and rates of inputs at a time."""
+        return [s(t) for s in self.signals], [s(t) for s in self.rate_signals]
+
+    def rates(self, modes: Key) -> Callable[[float, NDArray[np.float64]], list[float]]:
+        """Return the rates of the states in some modes, for a solver."""
+        f = self.modes.function(modes, self.system.rate_exprs, "rates")
+
+        def rates(t: float, x: NDArray[np.float64]) -> list[float]:
+            try:
+                return f(x.tolist(), *self.inputs(t), self.parameters)
+            except SolveError as error:
+                # A step that is tried may lead where no solution can be written: the solver takes a shorter
+                # one then; where none is short enough, this error is the reason.
+                self.failure = SolveError(f"{self.system.name} at t = {t:.6g} s: {error}")
+                return [math.nan] * len(x)
+
+        return rates
+
+    def ports(self, t: float, x: list[float]) -> tuple[list[float], list[float], list[list[float]]]:
+        """Return efforts, flows and terms of the elements that switch."""
+        n = self.count
+        f = self.modes.function(self.modes.of(x), self.modes.port_goals, "ports")
+        values = f(x, *self.inputs(t), self.parameters)
+        terms, at = [], 2 * n
+        for rule in self.rules.rules:
+            terms.append(values[at : at + len(rule.terms)])
+            at += len(rule.terms)
+        return values[:n], values[n : 2 * n], terms
+
+    def looks(
+        self,
+        x: list[float],
+        ports: tuple[list[float], list[float], list[list[float]]],
+        impulses: Sequence[float],
+        stages: Sequence[float],
+        before: Sequence[float],
+    ) -> list[list[float]]:
+        """Return what each rule sees, as `RuleFunctions` takes it."""
+        n = self.count
+        modes, slacks = self.modes.of(x), self.slacks
+        efforts, flows, terms = ports
+        columns = zip(modes, efforts, flows, impulses[:n], impulses[n:], stages, before, strict=True)
+        return [[*seen, *slacks[i], *terms[i]] for i, seen in enumerate(columns)]
+
+    def worst(self, t: float, x: list[float]) -> float:
+        """Return how wrong the worst mode is as the motion goes on."""
+        none = [0.0] * self.count
+        return max(self.rules.margins(self.window, self.looks(x, self.ports(t, x), 2 * none, none, none)))
+
+    def learn(self, t: float, x: list[float]) -> None:
+        """Take note of how large efforts, flows and displacements are, before they cancel."""
+        sizes = self.modes.sizes(self.modes.of(x))(x, *self.inputs(t), self.parameters)
+        for i, slacks in enumerate(self.slacks):
+            for j, size in enumerate(sizes[3 * i : 3 * i + 3]):
+                slacks[j] = max(slacks[j], SLACK * size)
+
+    def present(self, t: float, x: list[float]) -> list[float]:
+        """Return states whose dependent contents follow from the others, as they do in the present modes.
+
+        What integration has left between the two would otherwise count as an impulse.
+        """
+        values = self._contents(t, x)
+        x = list(x)
+        for i, place in self.jumping:
+            x[place] = values[i]
+        return x
+
+    def _contents(self, t: float, x: list[float]) -> list[float]:
+        f = self.modes.function(self.modes.of(x), self.modes.present_goals, "present")
+        return f(x, *self.inputs(t), self.parameters)
+
+    def settle(self, t: float, x: list[float]) -> Settled:
+        """Find the modes in force, and make the jumps that lead there."""
+        base, now = list(x), list(x)
+        values = self._contents(t, x)
+        carried = [values[i] for i in self.carried]
+        stages, before, rebounds = ([0.0] * self.count for _ in range(3))
+        struck: set[int] = set()
+        stop_places = [i for i, r in enumerate(self.rules.rules) if r.rebound is not None]
+        for number in range(self.most_passes):
+            modes = self.modes.of(now)
+            jump = self.modes.function(modes, self.modes.jump_goals, "jump")
+            sent_back = [rebounds[i] for i in stop_places]
+            values = jump(base, *self.inputs(t), self.parameters, sent_back, carried)
+            for i, place in self.jumping:
+                now[place] = values[i]
+            if number:  # at first by the slacks with which the event was located
+                self.learn(t, now)
+            looks = self.looks(now, self.ports(t, now), values[self.contents :], stages, before)
+            wrong = [float(m > 0) for m in self.rules.margins(self.window, looks)]
+            busy = any(QUIET < s < HIT for s in stages)
+            if not any(wrong) and not busy:
+                return Settled(now, sorted(struck))
+            if number >= self.most_passes // 2 and any(wrong):
+                wrong = [float(i == wrong.index(1.0)) for i in range(self.count)]
+            if REBOUNDING in stages:
+                base, carried = list(now), [values[i] for i in self.carried]
+            new, stages, before, rebounds = self.rules.outcomes(self.window, looks, wrong)
+            struck |= {i for i, s in enumerate(stages) if s > QUIET}
+            for place, mode in zip(self.modes.places, new, strict=True):
+                now[place] = base[place] = mode
+        raise SolveError(self._unsettled(t, now))
+
+    def _unsettled(self, t: float, x: list[float]) -> str:
+        modes = self.modes.of(x)
+        words, reasons, first = [], [], 0
+        for part in self.system.switching:
+            own = modes[first : first + len(part.rules)]
+            words.append(part.told(own))
+            reasons += list(part.refused.values())[:1]
+            first += len(part.rules)
+        why = f"; a mode that has no causality: {reasons[0]}" if reasons else ""
+        return (
+            f"{self.system.name}: no consistent mode was found at t = {t:.9g} s "
+            f"(last tried: {', '.join(words)}){why}; look for sources that are joined "
+            "with neither a resistor nor a storage between them"
+        )

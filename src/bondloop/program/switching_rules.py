@@ -1,0 +1,215 @@
+"""When an element that switches changes its mode: one rule a kind, for simulation and tick alike.
+
+A rule reads its element's effort and flow and says by a *margin* whether the mode can stay: above zero it
+must change. Both count with their impulses, spread over the window within which events are one instant, so
+that one number tells what is finite and what is not. Slacks, a little above rounding, keep a mode that is
+right on the edge.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
+
+from bondloop.program.expr import Const, Expr, Op, Var, function, select
+
+__all__ = ["ClutchRule", "DiodeRule", "Look", "Outcome", "Rule", "StopRule", "SwitchRule"]
+
+ZERO, ONE = Const(0.0), Const(1.0)
+
+QUIET, TRIED, REBOUNDING, HIT = 0, 1, 2, 3
+"""Stages of a blow on a stop within one instant: none; stopped, to see the impulse; sent back; over."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a rule sees in one pass.
+
+    Attributes
+    ----------
+    mode
+        The element's.
+    effort, flow
+        Into the element, without impulses.
+    effort_impulse, flow_impulse
+        Those of the change that led to the present modes.
+    terms
+        What the rule reads besides, see `Rule.terms`.
+    stage, before
+        Of a blow: how far it is, and the flow before it.
+    window
+        Seconds within which events are one instant.
+    effort_slack, flow_slack, term_slack
+        What counts as zero.
+    """
+
+    mode: Expr
+    effort: Expr
+    flow: Expr
+    effort_impulse: Expr
+    flow_impulse: Expr
+    terms: tuple[Expr, ...]
+    stage: Expr
+    before: Expr
+    window: Expr
+    effort_slack: Expr = ZERO
+    flow_slack: Expr = ZERO
+    term_slack: Expr = ZERO
+
+    @property
+    def on(self) -> Expr:
+        """Whether the effort is imposed."""
+        return Op("ne", (self.mode, ZERO))
+
+    @property
+    def whole_effort(self) -> Expr:
+        """The effort, with its impulse over the window."""
+        return self.effort + self.effort_impulse / self.window
+
+    @property
+    def whole_flow(self) -> Expr:
+        """The flow, with its impulse over the window."""
+        return self.flow + self.flow_impulse / self.window
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rule makes of a look: the mode that it wants next, and how a blow goes on."""
+
+    mode: Expr
+    stage: Expr = ZERO
+    before: Expr = ZERO
+    rebound: Expr = ZERO
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """The rule of one element.
+
+    Attributes
+    ----------
+    path
+        Of the element.
+    words
+        Its modes in words, by number.
+    mode
+        Variable of its mode, a state.
+    effort, flow
+        In the present modes, counted into the element.
+    effort_impulse, flow_impulse
+        Those that a change into the present modes brings.
+    terms
+        What else the rule reads.
+    rebound
+        Variable of the flow after a blow; None where there are no blows.
+    """
+
+    path: str
+    words: Mapping[int, str]
+    mode: Var
+    effort: Expr
+    flow: Expr
+    effort_impulse: Expr
+    flow_impulse: Expr
+    terms: tuple[Expr, ...] = ()
+    rebound: Var | None = None
+
+    commanded: ClassVar[bool] = False
+    """Whether something outside decides, so that the mode is not to be changed for the sake of the others."""
+
+    @abstractmethod
+    def margin(self, look: Look) -> Expr:
+        """Return by how much the mode is wrong: above zero it must change."""
+
+    def following(self, look: Look) -> Expr:
+        """Return the mode after a change."""
+        return select(look.on, ZERO, ONE)
+
+    def outcome(self, look: Look, changes: Expr) -> Outcome:
+        """Return what follows from a look, where it is known whether the mode changes."""
+        return Outcome(select(changes, self.following(look), look.mode))
+
+    def mapped(self, put: Callable[[Expr], Expr], new: Callable[[Var], Var], prefix: str) -> Self:
+        """Return the rule over other variables."""
+        changes: dict[str, object] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in ("mode", "rebound"):
+                changes[f.name] = value if value is None else new(value)
+            elif f.name == "path":
+                changes[f.name] = prefix + value
+            elif f.name == "terms":
+                changes[f.name] = tuple(put(e) for e in value)
+            elif isinstance(value, Expr):
+                changes[f.name] = put(value)
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+class SwitchRule(Rule):
+    """Closed while a signal is above a threshold. Terms: the signal, the threshold."""
+
+    commanded: ClassVar[bool] = True
+
+    def margin(self, look: Look) -> Expr:
+        """Return how far the signal is on the other side."""
+        signal, threshold = look.terms
+        return select(look.on, threshold - signal, signal - threshold)
+
+
+class DiodeRule(Rule):
+    """On while the flow is not negative, off while the effort is not positive."""
+
+    def margin(self, look: Look) -> Expr:
+        """Return the flow backwards, or the effort forwards."""
+        return select(look.on, -look.whole_flow - look.flow_slack, look.whole_effort - look.effort_slack)
+
+
+class StopRule(Rule):
+    """Free until the gap is used up, then closed while it is pressed. Terms: displacement, gap, restitution.
+
+    A blow is tried without rebound first: that gives the impulse J and the effort e that presses afterwards.
+    A rebound with a share r of J would last 2 r J / e; where that is longer than the window, the flow is sent
+    back.
+    """
+
+    def margin(self, look: Look) -> Expr:
+        """Return how far it is beyond the gap and still moving on, or how hard it is pulled."""
+        displacement, gap, _ = look.terms
+        beyond = function("fmin", displacement - gap - look.term_slack, look.flow - look.flow_slack)
+        return select(look.on, beyond, -look.whole_effort - look.effort_slack)
+
+    def outcome(self, look: Look, changes: Expr) -> Outcome:
+        """Stop it, see the impulse, send it back if that would be seen, and let go."""
+        _, _, restitution = look.terms
+        tried, rebounding = (Op("eq", (look.stage, Const(s))) for s in (TRIED, REBOUNDING))
+        lasting = 2 * restitution * look.effort_impulse > look.effort * look.window
+        hits = Op("and", (Op("and", (changes, look.on)), Op("eq", (look.stage, Const(QUIET)))))
+        stage = select(
+            tried,
+            select(lasting, Const(REBOUNDING), Const(HIT)),
+            select(rebounding, Const(HIT), select(hits, Const(TRIED), look.stage)),
+        )
+        plain = select(changes, self.following(look), look.mode)
+        sent_back = Op("and", (tried, lasting))
+        return Outcome(
+            mode=select(rebounding, ONE, select(tried, ZERO, plain)),
+            stage=stage,
+            before=select(hits, look.flow, look.before),
+            rebound=select(sent_back, -(restitution * look.before), ZERO),
+        )
+
+
+class ClutchRule(Rule):
+    """Sticks up to a capacity, slides with it. Terms: the capacity."""
+
+    def margin(self, look: Look) -> Expr:
+        """Return the slip against the sense of sliding, or what is asked beyond the capacity."""
+        (capacity,) = look.terms
+        beyond = function("fabs", look.whole_effort) - capacity - look.effort_slack
+        return select(look.on, -(look.mode * look.flow) - look.flow_slack, beyond)
+
+    def following(self, look: Look) -> Expr:
+        """Stick; or slide in the sense of the effort."""
+        return select(look.on, ZERO, function("sign", look.whole_effort))

@@ -1,0 +1,93 @@
+"""Models with elements that switch, for tests of events."""
+
+import itertools
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from bondloop.bondgraph import C, Clutch, Diode, I, Model, One, Port, R, Se, Stop, Switch, Zero
+
+DRAWN = settings(
+    deadline=None,
+    max_examples=6,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+
+
+def some(low, high):
+    return st.floats(low, high, allow_nan=False)
+
+
+def ball(mass, gravity, height, restitution):
+    m = Model("ball")
+    m.v, m.mass, m.floor = One(), I(mass=mass), Stop(gap=height, restitution=restitution)
+    m.weight = Se(effort=mass * gravity)
+    m.weight >> m.v >> [m.mass, m.floor]
+    return m
+
+
+def balls_on_a_line(masses, positions, velocities, restitution):
+    m = Model("line")
+    m.v, m.f = [One() for _ in masses], [Zero() for _ in masses[1:]]
+    m.mass = [I(mass=a, initial=a * v) for a, v in zip(masses, velocities, strict=True)]
+    m.gap = [Stop(gap=b - a, restitution=restitution) for a, b in itertools.pairwise(positions)]
+    for v, mass in zip(m.v, m.mass, strict=True):
+        v >> mass
+    for i, (f, gap) in enumerate(zip(m.f, m.gap, strict=True)):
+        m.v[i] >> f >> m.v[i + 1]
+        f >> gap
+    return m
+
+
+def clutch(inertias, speeds, capacity, torques=(0.0, 0.0)):
+    m = Model("clutch")
+    m.w, m.between, m.clutch = [One(), One()], Zero(), Clutch(capacity=capacity)
+    m.drive, m.load = Se(effort=torques[0]), Se(effort=torques[1])
+    m.shaft = [I(inertia=j, initial=j * w) for j, w in zip(inertias, speeds, strict=True)]
+    m.drive >> m.w[0] >> m.between >> m.w[1]
+    m.load >> m.w[1]
+    m.w[0] >> m.shaft[0]
+    m.w[1] >> m.shaft[1]
+    m.between >> m.clutch
+    return m
+
+
+def buck(voltage, inductance, capacitance, resistance):
+    m = Model("buck")
+    m.supply, m.bridge, m.node, m.coil, m.out = One(), One(), Zero(), One(), Zero()
+    m.key, m.diode, m.source = Switch("gate"), Diode(), Se(effort=voltage)
+    m.source >> m.supply >> m.node >> m.coil >> m.out
+    m.supply >> m.key
+    m.bridge >> m.node
+    m.bridge >> m.diode
+    m.coil >> I(inductance=inductance)
+    m.out >> [C(capacitance=capacitance), R(resistance=resistance)]
+    return m
+
+
+def bridge(*load):
+    m = Model("bridge")
+    m.a, m.b, m.plus, m.ground, m.line, m.load = Zero(), Zero(), Zero(), Zero(), One(), One()
+    m.b >> m.line >> m.a
+    Se("v") >> m.line >> R(resistance=0.5)
+    Se(effort=0) >> m.ground
+    ends = [(m.a, m.plus), (m.b, m.plus), (m.ground, m.a), (m.ground, m.b)]
+    m.diode, m.arm = [Diode() for _ in ends], [One() for _ in ends]
+    for (tail, head), arm, diode in zip(ends, m.arm, m.diode, strict=True):
+        tail >> arm >> head
+        arm >> diode
+    m.out = Zero()
+    m.plus >> m.load >> m.ground
+    m.load >> m.out
+    m.out >> list(load)
+    return m
+
+
+class Buffer(Model):
+    """A stop behind a port."""
+
+    def __init__(self, gap):
+        self.port, self.v, self.stop = Port(), One(), Stop(gap=gap)
+        self.port >> self.v >> self.stop
