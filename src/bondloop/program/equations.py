@@ -11,6 +11,8 @@ from bondloop.program.schedule import Loop
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
+    from bondloop.program.expansion import Expansion
+    from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
 __all__ = ["Equations", "equations", "latex_name"]
@@ -86,12 +88,14 @@ def _escape(text: str) -> str:
 
 
 def equations(system: System, form: str) -> Equations:
-    """Return a system's equations in state or causal form."""
+    """Return a system's equations in state, descriptor or causal form."""
     if form == "causal":
         return _causal(system)
     if form == "state":
         return _state(system)
-    raise InputError(f"unknown form {form!r} of equations; expected 'state' or 'causal'")
+    if form == "descriptor":
+        return _descriptor(system)
+    raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
 
 
 def _latex(expression: Any, names: dict[Any, str]) -> str:
@@ -101,28 +105,69 @@ def _latex(expression: Any, names: dict[Any, str]) -> str:
 
 
 def _state(system: System) -> Equations:
-    symbolic = system.symbolic
-    left = [*(f"d/dt {name}" for name in system.states), *system.outputs]
-    if system.is_linear and not system.input_rates:
-        x = [symbolic.symbol(v) for v in (*system.state_vars, *system.input_vars)]
-        right = []
-        for goal in ("rates", "outputs"):
-            joined = symbolic.jacobian(goal, "states").row_join(symbolic.jacobian(goal, "inputs"))
-            for i in range(joined.shape[0]):
-                terms = (joined[i, j] * v for j, v in enumerate(x) if joined[i, j] != 0)
-                right.append(sum(terms, start=symbolic.zero))
-    else:
-        right = [*symbolic.rates, *symbolic.outputs]
-    for statement in system.statements:
-        if isinstance(statement, Loop) and not statement.linear:
-            left += ["0"] * len(statement.tears)
-            right += [
-                symbolic.expand(d) - symbolic.symbol(t)
-                for t, d in zip(statement.tears, statement.definitions, strict=True)
-            ]
+    expansion = system.symbolic.expansion
+    if any(_bent_rates(system, loop) for loop in expansion.kept):
+        return _descriptor(system)
+    rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
+    return _table(system, [*(f"d/dt {name}" for name in system.states), *system.outputs], rights, expansion)
+
+
+def _bent_rates(system: System, loop: Loop) -> bool:
+    """Whether a loop that stays has rates of states among its unknowns, or what they need."""
+    dots = set(system.dots.values())
+    return any(v in dots for v in (*loop.tears, *(a.target for a in loop.body)))
+
+
+def _descriptor(system: System) -> Equations:
+    """E(x) dx/dt = f(x, u): the rates are not solved for."""
+    import sympy as sp
+
+    form = system.symbolic.descriptor
+    rates = [sp.Symbol(f"d/dt {name}") for name in system.states]
+    E = form.E
+    lefts: list[Any] = []
+    for i, rate in enumerate(rates):
+        row = [(j, E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0]
+        lefts.append(rate.name if row == [(i, 1)] else sp.Add(*(_short(e) * rates[j] for j, e in row)))
+    rights = [_short(e) for e in form.f]
+    outputs = _expanded(system, form.expansion, list(system.output_exprs.values()))
+    return _table(system, [*lefts, *system.outputs], [*rights, *outputs], form.expansion)
+
+
+def _short(expression: Any) -> Any:
+    """Return an expression or what is left of it when written out and taken together, if that is shorter."""
+    import sympy as sp
+
+    return min((expression, sp.factor_terms(sp.expand(expression))), key=sp.count_ops)
+
+
+def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[Any]:
+    """Right sides; of a linear system as sums of coefficients times states, inputs and unknowns."""
+    import sympy as sp
+
+    if not system.is_linear:
+        return [expansion.expand(e) for e in goals]
+    columns = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.dots.values()]
+    columns += [t for t in expansion.unknowns if t not in columns]
+    return [
+        sp.Add(*(
+            (sp.cancel(slope) if expansion.solved else slope) * expansion.symbol(v)
+            for v, slope in row.items()
+        ))
+        for row in expansion.rows(goals, columns)
+    ]
+
+
+def _table(system: System, lefts: list[Any], rights: list[Any], expansion: Expansion) -> Equations:
+    """Put the equations of the unknowns that stay below the others."""
+    tears = {t for loop in expansion.kept for t in loop.tears}
+    unknowns = expansion.unknowns
+    for v, right in zip(unknowns, _expanded(system, expansion, list(unknowns.values())), strict=True):
+        lefts.append("0" if v in tears else v.name)
+        rights.append(right - expansion.symbol(v) if v in tears else right)
     return Equations(
-        tuple((a, str(b)) for a, b in zip(left, right, strict=True)),
-        tuple(zip(left, right, strict=True)),
+        tuple((str(a), str(b)) for a, b in zip(lefts, rights, strict=True)),
+        tuple(zip(lefts, rights, strict=True)),
         tuple(system.notes),
     )
 

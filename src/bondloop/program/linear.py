@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
+from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Expr, Op, Var, evaluate
 from bondloop.program.schedule import tear
@@ -162,23 +163,9 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     for i, v in enumerate(names):
         body.add(i, definitions[v])
     ends = _Rows(columns, values, at_point)
-    # A state's rate that appears in the program by name is an unknown of E dx/dt: its definition is the row.
-    rates, weights = [], []
-    for state, expr in zip(system.state_vars, system.rate_exprs, strict=True):
-        row = definitions[system.dots[state]] if state in system.dots else expr
-        weight = 1.0
-        if (
-            state in system.dots
-            and isinstance(row, Op)
-            and row.name == "div"
-            and row.args[1] in system.parameters_by_var
-        ):
-            # An inertia field's row, rate = (effort - mass @ other rates) / mass: E takes the masses.
-            row, mass = row.args
-            weight = evaluate(mass, values)
-        rates.append(row)
-        weights.append(weight)
-    goals = [*rates, *system.output_exprs.values()]
+    rows = rate_rows(system)
+    weights = [1.0 if mass is None else evaluate(mass, values) for _, mass in rows]
+    goals = [*(row for row, _ in rows), *system.output_exprs.values()]
     for i, expr in enumerate(goals):
         ends.add(i, expr)
     full = body.matrix(n_w)

@@ -1,0 +1,121 @@
+"""Descriptor form: E(x) dx/dt = f(x, u, du/dt), the symbolic twin of the sparse E, A, B, C, D.
+
+Where storages depend on each other, a state's rate needs the rates of others. Solved for, these equations
+grow with the determinant of E; left as they are, they are Newton's law as one would write it down.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bondloop.program.expansion import Expansion
+from bondloop.program.expr import Expr, Op, Var, variables
+from bondloop.program.schedule import schedule
+from bondloop.program.sympy_bridge import Symbols
+
+if TYPE_CHECKING:
+    from bondloop.program.system import System
+
+__all__ = ["Descriptor", "rate_rows"]
+
+
+def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
+    """Return for every state an expression of its rate and, or None, what the rate is multiplied by.
+
+    A rate that appears in the program by name is an unknown: its definition is the row. That of an inertia
+    field reads rate = (effort - mass @ other rates) / mass, and E takes the masses.
+    """
+    rows: list[tuple[Expr, Expr | None]] = []
+    for state, expr in zip(system.state_vars, system.rate_exprs, strict=True):
+        row = system.definitions[system.dots[state]] if state in system.dots else expr
+        if (
+            state in system.dots
+            and isinstance(row, Op)
+            and row.name == "div"
+            and row.args[1] in system.parameters_by_var
+        ):
+            rows.append((row.args[0], row.args[1]))
+        else:
+            rows.append((row, None))
+    return rows
+
+
+class Descriptor:
+    """E(x) dx/dt = f(x, u, du/dt) in SymPy; ``dots`` are the rates that E is multiplied by.
+
+    Attributes
+    ----------
+    expansion
+        The program written out, with the rates of states as given variables.
+    unknowns
+        The states, then the unknowns of loops that stay.
+    """
+
+    def __init__(self, system: System, symbol: Symbols) -> None:
+        self.system, self.symbol = system, symbol
+        self.dots = dict(system.dots)
+        named = set(self.dots.values())
+        definitions = {v: e for v, e in system.definitions.items() if v not in named}
+        self._rows = rate_rows(system)
+        self._outputs = list(system.output_exprs.values())
+        # A rate by name that is not an unknown of E: the state's own rate is computed from states alone.
+        goals = [*(row for row, _ in self._rows), *self._outputs]
+        roots = [v for goal in goals for v in variables(goal)]
+        statements = schedule(definitions, roots, system.tears, system.iterations)
+        self.expansion = Expansion(statements, symbol)
+        self.unknowns = (*system.state_vars, *self.expansion.unknowns)
+
+    @cached_property
+    def _slopes(self) -> list[dict[Var, Any]]:
+        return self.expansion.rows([row for row, _ in self._rows], list(self.dots.values()))
+
+    @property
+    def E(self) -> Any:
+        """The matrix that multiplies the rates, as SymPy."""
+        import sympy as sp
+
+        number = {self.dots[v]: j for j, v in enumerate(self.system.state_vars) if v in self.dots}
+        entries: dict[tuple[int, int], Any] = {}
+        for i, (_, weight) in enumerate(self._rows):
+            entries[i, i] = sp.Integer(1) if weight is None else self.expansion.expand(weight)
+        for i, row in enumerate(self._slopes):
+            for dot, slope in row.items():
+                place = (i, number[dot])
+                entries[place] = entries.get(place, 0) - slope
+        n = len(self._rows)
+        return sp.Matrix(sp.SparseMatrix(n, n, entries))
+
+    @property
+    def f(self) -> list[Any]:
+        """The right side, in terms of states, inputs and their rates, and the unknowns that stay."""
+        zero = {self.symbol(dot): 0 for dot in self.dots.values()}
+        return [self.expansion.expand(row).subs(zero) for row, _ in self._rows]
+
+    def pencil(self, s: Any, output: int, entry: int) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
+        """Return what a linear system is in the Laplace variable: P x = q u and y = c x + d u.
+
+        ``x`` are the unknowns; ``entry`` is the number of the input. Rates are s times what changes.
+        """
+        system, loops = self.system, self.expansion
+        u = system.input_vars[entry]
+        rate = system.input_rates.get(u)
+        place: dict[Var, tuple[int, Any]] = {v: (k, 1) for k, v in enumerate(self.unknowns)}
+        place.update({dot: (place[v][0], s) for v, dot in self.dots.items()})
+        columns = [*place, u, *([] if rate is None else [rate])]
+        goals = [*(row for row, _ in self._rows), *loops.unknowns.values(), self._outputs[output]]
+        n = len(self.unknowns)
+        P: list[list[Any]] = [[0] * n for _ in range(n + 1)]
+        q: list[Any] = [0] * (n + 1)
+        for i, row in enumerate(loops.rows(goals, columns)):
+            for v, slope in row.items():
+                if v in place:
+                    k, factor = place[v]
+                    P[i][k] -= factor * slope
+                else:
+                    q[i] += slope if v is u else s * slope
+        for i, (_, weight) in enumerate(self._rows):
+            P[i][i] += s if weight is None else s * loops.expand(weight)
+        for i in range(len(self._rows), n):
+            P[i][i] += 1
+        return P[:n], q[:n], [-c for c in P[n]], q[n]
