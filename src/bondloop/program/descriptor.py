@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.program.expansion import Expansion
 from bondloop.program.expr import Expr, Op, Var, variables
-from bondloop.program.schedule import schedule
+from bondloop.program.schedule import Loop, schedule
 from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
 
-__all__ = ["Descriptor", "rate_rows"]
+__all__ = ["Descriptor", "has_rates", "moves", "rate_rows"]
 
 
 def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
@@ -41,8 +41,30 @@ def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
     return rows
 
 
+def has_rates(system: System, loop: Loop) -> bool:
+    """Whether rates of states are among the unknowns of a loop, or on the way round it."""
+    dots = set(system.dots.values())
+    return any(v in dots for v in (*loop.tears, *(a.target for a in loop.body)))
+
+
+def moves(system: System, loop: Loop) -> bool:
+    """Whether the coefficients of a loop change with the states: a lever that turns."""
+    fixed = {*system.parameters_by_var, *(a.target for a in loop.tangents)}
+    slopes = [*(a.expr for a in loop.tangents), *(e for row in loop.jacobian for e in row)]
+    return any(v not in fixed for e in slopes for v in variables(e))
+
+
 class Descriptor:
     """E(x) dx/dt = f(x, u, du/dt) in SymPy; ``dots`` are the rates that E is multiplied by.
+
+    Parameters
+    ----------
+    system
+        The system.
+    symbol
+        SymPy symbols of its variables.
+    open_loops
+        Whether the unknowns of every algebraic loop stay.
 
     Attributes
     ----------
@@ -52,45 +74,51 @@ class Descriptor:
         The states, then the unknowns of loops that stay.
     """
 
-    def __init__(self, system: System, symbol: Symbols) -> None:
+    def __init__(self, system: System, symbol: Symbols, open_loops: bool = False) -> None:
         self.system, self.symbol = system, symbol
         self.dots = dict(system.dots)
         named = set(self.dots.values())
         definitions = {v: e for v, e in system.definitions.items() if v not in named}
         self._rows = rate_rows(system)
         self._outputs = list(system.output_exprs.values())
-        # A rate by name that is not an unknown of E: the state's own rate is computed from states alone.
         goals = [*(row for row, _ in self._rows), *self._outputs]
         roots = [v for goal in goals for v in variables(goal)]
         statements = schedule(definitions, roots, system.tears, system.iterations)
-        self.expansion = Expansion(statements, symbol)
+        self.expansion = Expansion(statements, symbol, keeps=lambda _: open_loops)
         self.unknowns = (*system.state_vars, *self.expansion.unknowns)
-
-    @cached_property
-    def _slopes(self) -> list[dict[Var, Any]]:
-        return self.expansion.rows([row for row, _ in self._rows], list(self.dots.values()))
 
     @property
     def E(self) -> Any:
         """The matrix that multiplies the rates, as SymPy."""
         import sympy as sp
 
-        number = {self.dots[v]: j for j, v in enumerate(self.system.state_vars) if v in self.dots}
-        entries: dict[tuple[int, int], Any] = {}
-        for i, (_, weight) in enumerate(self._rows):
-            entries[i, i] = sp.Integer(1) if weight is None else self.expansion.expand(weight)
-        for i, row in enumerate(self._slopes):
-            for dot, slope in row.items():
-                place = (i, number[dot])
-                entries[place] = entries.get(place, 0) - slope
-        n = len(self._rows)
-        return sp.Matrix(sp.SparseMatrix(n, n, entries))
+        return sp.Matrix(self._form[0])
 
     @property
     def f(self) -> list[Any]:
         """The right side, in terms of states, inputs and their rates, and the unknowns that stay."""
-        zero = {self.symbol(dot): 0 for dot in self.dots.values()}
-        return [self.expansion.expand(row).subs(zero) for row, _ in self._rows]
+        return list(self._form[1])
+
+    @cached_property
+    def _form(self) -> tuple[Any, list[Any]]:
+        import sympy as sp
+
+        goals = [row for row, _ in self._rows]
+        number = {self.dots[v]: j for j, v in enumerate(self.system.state_vars) if v in self.dots}
+        zero = {self.symbol(dot): 0 for dot in number}
+        f = [self.expansion.expand(row).subs(zero) for row in goals]
+        E: dict[tuple[int, int], Any] = {}
+        slopes = self.expansion.rows(goals, list(number))
+        for i, (row, (_, weight)) in enumerate(zip(slopes, self._rows, strict=True)):
+            E[i, i] = sp.Integer(1) if weight is None else self.expansion.expand(weight)
+            for dot, slope in row.items():
+                place = (i, number[dot])
+                E[place] = E.get(place, 0) - slope
+        # A rate that needs no other is known: where another row needs it, it goes over to the right side.
+        bound = {i for i, row in enumerate(slopes) if row} | {i for (i, j), e in E.items() if i == j and e != 1}
+        for i, j in [place for place in E if place[0] != place[1] and place[1] not in bound]:
+            f[i] -= E.pop((i, j)) * f[j]
+        return sp.SparseMatrix(len(f), len(f), E), f
 
     def pencil(self, s: Any, output: int, entry: int) -> tuple[list[list[Any]], list[Any], list[Any], Any]:
         """Return what a linear system is in the Laplace variable: P x = q u and y = c x + d u.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
+from bondloop.program.descriptor import has_rates
 from bondloop.program.schedule import Loop
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
@@ -23,6 +24,9 @@ _LETTERS = {
     "damping": "c", "resistance": "R", "conductance": "G", "modulus": "n", "ratio": "r",
 }  # fmt: skip
 """Letters that stand for the last word of a path in LaTeX."""
+
+SHORT = 4
+"""Most operations in an entry of E that is written where it stands."""
 
 
 @dataclass(frozen=True)
@@ -106,39 +110,32 @@ def _latex(expression: Any, names: dict[Any, str]) -> str:
 
 def _state(system: System) -> Equations:
     expansion = system.symbolic.expansion
-    if any(_bent_rates(system, loop) for loop in expansion.kept):
+    if any(has_rates(system, loop) for loop in expansion.kept):
         return _descriptor(system)
     rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
     return _table(system, [*(f"d/dt {name}" for name in system.states), *system.outputs], rights, expansion)
 
 
-def _bent_rates(system: System, loop: Loop) -> bool:
-    """Whether a loop that stays has rates of states among its unknowns, or what they need."""
-    dots = set(system.dots.values())
-    return any(v in dots for v in (*loop.tears, *(a.target for a in loop.body)))
-
-
 def _descriptor(system: System) -> Equations:
-    """E(x) dx/dt = f(x, u): the rates are not solved for."""
+    """E(x) dx/dt = f(x, u): the rates are not solved for; long entries of E get a line of their own."""
     import sympy as sp
 
     form = system.symbolic.descriptor
     rates = [sp.Symbol(f"d/dt {name}") for name in system.states]
-    E = form.E
     lefts: list[Any] = []
+    entries: dict[Any, Any] = {}
+    E = form.E
     for i, rate in enumerate(rates):
-        row = [(j, E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0]
-        lefts.append(rate.name if row == [(i, 1)] else sp.Add(*(_short(e) * rates[j] for j, e in row)))
-    rights = [_short(e) for e in form.f]
+        row = {j: sp.factor_terms(E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0}
+        for j, entry in row.items():
+            if sp.count_ops(entry) > SHORT:
+                row[j] = sp.Symbol(f"E[{i},{j}]")
+                entries[row[j]] = entry
+        lefts.append(rate.name if row == {i: 1} else sp.Add(*(e * rates[j] for j, e in row.items())))
     outputs = _expanded(system, form.expansion, list(system.output_exprs.values()))
-    return _table(system, [*lefts, *system.outputs], [*rights, *outputs], form.expansion)
-
-
-def _short(expression: Any) -> Any:
-    """Return an expression or what is left of it when written out and taken together, if that is shorter."""
-    import sympy as sp
-
-    return min((expression, sp.factor_terms(sp.expand(expression))), key=sp.count_ops)
+    lefts += [*system.outputs, *(symbol.name for symbol in entries)]
+    rights = [*(sp.factor_terms(e) for e in form.f), *outputs, *entries.values()]
+    return _table(system, lefts, rights, form.expansion)
 
 
 def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[Any]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, SolveError
-from bondloop.program.descriptor import Descriptor
+from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
 from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Loop
@@ -33,8 +33,11 @@ class Symbolic:
 
     @cached_property
     def expansion(self) -> Expansion:
-        """The program written out."""
-        return Expansion(self.system.statements, self.symbol)
+        """The program written out; rates whose matrix E moves with the states stay as unknowns."""
+        system = self.system
+        return Expansion(
+            system.statements, self.symbol, keeps=lambda loop: has_rates(system, loop) and moves(system, loop)
+        )
 
     @cached_property
     def descriptor(self) -> Descriptor:
@@ -102,11 +105,15 @@ class Symbolic:
         i = named_index("output", output, self.system.outputs)
         j = named_index("input", input, self.system.inputs)
         s = sp.Symbol("s")
-        pencil, right, out, through = self.descriptor.pencil(s, i, j)
-        if not right:
-            return sp.cancel(through)
-        x, denominator = solve_fraction(pencil, right, self.descriptor.unknowns)
-        value = sp.cancel(sum((c * v for c, v in zip(out, x, strict=True)), sp.Integer(0)) / denominator + through)
+        # One linear system for states and unknowns of loops together: solved in turn, loops would be divided
+        # by their determinants, and the states by expressions of these.
+        form = Descriptor(self.system, self.symbol, open_loops=True)
+        pencil, right, weights, through = form.pencil(s, i, j)
+        value = sp.sympify(through)
+        if right:
+            x, denominator = solve_fraction(pencil, right, form.unknowns)
+            value += sp.Add(*(c * v for c, v in zip(weights, x, strict=True))) / denominator
+        value = sp.cancel(value)
         top, bottom = sp.fraction(sp.together(value))
         if sp.degree(top, s) <= sp.degree(bottom, s):
             return value
