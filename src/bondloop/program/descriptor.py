@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from bondloop.program.expansion import Expansion
 from bondloop.program.expr import Expr, Op, Var, variables
 from bondloop.program.schedule import Loop, schedule
-from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
+    from bondloop.program.sympy_bridge import Symbols
     from bondloop.program.system import System
 
 __all__ = ["Descriptor", "has_rates", "moves", "rate_rows"]
@@ -115,7 +115,9 @@ class Descriptor:
                 place = (i, number[dot])
                 E[place] = E.get(place, 0) - slope
         # A rate that needs no other is known: where another row needs it, it goes over to the right side.
-        bound = {i for i, row in enumerate(slopes) if row} | {i for (i, j), e in E.items() if i == j and e != 1}
+        bound = {i for i, row in enumerate(slopes) if row} | {
+            i for (i, j), e in E.items() if i == j and e != 1
+        }
         for i, j in [place for place in E if place[0] != place[1] and place[1] not in bound]:
             f[i] -= E.pop((i, j)) * f[j]
         return sp.SparseMatrix(len(f), len(f), E), f

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
 from bondloop.program.descriptor import has_rates
+from bondloop.program.latex_names import latex_names
 from bondloop.program.schedule import Loop
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
@@ -16,17 +17,14 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
-__all__ = ["Equations", "equations", "latex_name"]
+__all__ = ["Equations", "equations"]
 
-_LETTERS = {
-    "momentum": "p", "displacement": "q", "effort": "e", "flow": "f", "mass": "m", "inertia": "J",
-    "inductance": "L", "inertance": "I", "stiffness": "k", "compliance": "C", "capacitance": "C",
-    "damping": "c", "resistance": "R", "conductance": "G", "modulus": "n", "ratio": "r",
-}  # fmt: skip
-"""Letters that stand for the last word of a path in LaTeX."""
-
-SHORT = 4
+SHORT = 8
 """Most operations in an entry of E that is written where it stands."""
+
+
+Left = str | tuple[tuple[Any, str], ...]
+"""The left side of an equation: a name, or coefficients with the names that they multiply."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,15 @@ class Equations:
     ----------
     rows : tuple of (str, str)
         Left and right side of each equation, as text.
-    sides : tuple of (str, sympy.Expr)
-        The same with the right sides as SymPy expressions.
+    sides : tuple of (str or tuple, sympy.Expr)
+        The same with the right sides as SymPy expressions; a left side is a name, or a sum of SymPy
+        coefficients times names.
     notes : tuple of str
         Remarks on causality.
     """
 
     rows: tuple[tuple[str, str], ...]
-    sides: tuple[tuple[str, Any], ...]
+    sides: tuple[tuple[Left, Any], ...]
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -54,41 +53,48 @@ class Equations:
 
     def latex(self) -> str:
         """Return a LaTeX ``align*`` environment."""
-        lines = []
-        for left, right in self.sides:
-            names = {s: latex_name(s.name) for s in getattr(right, "free_symbols", ())}
-            lines.append(f"  {latex_name(left)} &= {_latex(right, names)}")
+        import sympy as sp
+
+        terms = [term for left, _ in self.sides if not isinstance(left, str) for term in left]
+        symbols = {
+            s
+            for e in (*(right for _, right in self.sides), *(factor for factor, _ in terms))
+            for s in getattr(e, "free_symbols", ())
+        }
+        paths = {s.name for s in symbols} | {name for _, name in terms}
+        paths |= {left for left, _ in self.sides if isinstance(left, str)}
+        names = latex_names(sorted(paths - {"0"})) | {"0": "0"}
+        by_symbol = {s: names[s.name] for s in symbols}
+
+        def text(side: Any) -> str:
+            return str(sp.latex(side, symbol_names=by_symbol))
+
+        def left_text(left: Left) -> str:
+            return _sum(left, text, " ", (r"\left(", r"\right)"), names.__getitem__)
+
+        lines = [f"  {left_text(left)} &= {text(right)}" for left, right in self.sides]
         body = " \\\\\n".join(lines)
         return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
-def latex_name(path: str) -> str:
-    r"""LaTeX of a path name: a letter for the quantity, the rest as subscript.
-
-    >>> latex_name("m1.I.mass")
-    'm_{\\mathrm{m1.I}}'
-    >>> latex_name("d/dt m1.I.momentum")
-    '\\dot{p}_{\\mathrm{m1.I}}'
-    """
-    if path.startswith("d/dt "):
-        inner = latex_name(path[5:])
-        head, brace, rest = inner.partition("_{")
-        return f"\\dot{{{head}}}{brace}{rest}"
-    match = re.fullmatch(r"d\((.+)\)/d\((.+)\)", path)
-    if match:
-        return f"\\frac{{\\partial {latex_name(match[1])}}}{{\\partial {latex_name(match[2])}}}"
-    owner, _, last = path.rpartition(".")
-    if last in _LETTERS and owner:
-        return f"{_LETTERS[last]}_{{\\mathrm{{{_escape(owner)}}}}}"
-    if len(last) == 1 and owner:
-        return f"{last}_{{\\mathrm{{{_escape(owner)}}}}}"
-    if re.fullmatch(r"[A-Za-z]\d*", path):
-        return path if len(path) == 1 else f"{path[0]}_{{{path[1:]}}}"
-    return f"\\mathrm{{{_escape(path)}}}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("_", "\\_")
+def _sum(
+    left: Left,
+    text: Callable[[Any], str],
+    times: str = "*",
+    brackets: tuple[str, str] = ("(", ")"),
+    name: Callable[[str], str] = str,
+) -> str:
+    """Write a left side: coefficients before the names that they multiply."""
+    if isinstance(left, str):
+        return name(left)
+    total = ""
+    for factor, variable in left:
+        minus = bool(factor.could_extract_minus_sign() and not factor.is_Add)
+        size = -factor if minus else factor
+        shown = f"{brackets[0]}{text(size)}{brackets[1]}" if size.is_Add else text(size)
+        term = name(variable) if size == 1 else f"{shown}{times}{name(variable)}"
+        total += (" - " if minus else " + ") + term
+    return total.removeprefix(" + ") if total.startswith(" + ") else "-" + total.removeprefix(" - ")
 
 
 def equations(system: System, form: str) -> Equations:
@@ -100,12 +106,6 @@ def equations(system: System, form: str) -> Equations:
     if form == "descriptor":
         return _descriptor(system)
     raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
-
-
-def _latex(expression: Any, names: dict[Any, str]) -> str:
-    import sympy as sp
-
-    return str(sp.latex(expression, symbol_names=names))
 
 
 def _state(system: System) -> Equations:
@@ -121,19 +121,19 @@ def _descriptor(system: System) -> Equations:
     import sympy as sp
 
     form = system.symbolic.descriptor
-    rates = [sp.Symbol(f"d/dt {name}") for name in system.states]
-    lefts: list[Any] = []
-    entries: dict[Any, Any] = {}
+    rates = [f"d/dt {name}" for name in system.states]
+    lefts: list[Left] = []
+    entries: dict[str, Any] = {}
     E = form.E
     for i, rate in enumerate(rates):
         row = {j: sp.factor_terms(E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0}
         for j, entry in row.items():
             if sp.count_ops(entry) > SHORT:
+                entries[f"E[{i},{j}]"] = entry
                 row[j] = sp.Symbol(f"E[{i},{j}]")
-                entries[row[j]] = entry
-        lefts.append(rate.name if row == {i: 1} else sp.Add(*(e * rates[j] for j, e in row.items())))
+        lefts.append(rate if row == {i: 1} else tuple((e, rates[j]) for j, e in row.items()))
     outputs = _expanded(system, form.expansion, list(system.output_exprs.values()))
-    lefts += [*system.outputs, *(symbol.name for symbol in entries)]
+    lefts += [*system.outputs, *entries]
     rights = [*(sp.factor_terms(e) for e in form.f), *outputs, *entries.values()]
     return _table(system, lefts, rights, form.expansion)
 
@@ -147,15 +147,17 @@ def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[A
     columns = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.dots.values()]
     columns += [t for t in expansion.unknowns if t not in columns]
     return [
-        sp.Add(*(
-            (sp.cancel(slope) if expansion.solved else slope) * expansion.symbol(v)
-            for v, slope in row.items()
-        ))
+        sp.Add(
+            *(
+                (sp.cancel(slope) if expansion.solved else slope) * expansion.symbol(v)
+                for v, slope in row.items()
+            )
+        )
         for row in expansion.rows(goals, columns)
     ]
 
 
-def _table(system: System, lefts: list[Any], rights: list[Any], expansion: Expansion) -> Equations:
+def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
     """Put the equations of the unknowns that stay below the others."""
     tears = {t for loop in expansion.kept for t in loop.tears}
     unknowns = expansion.unknowns
@@ -163,7 +165,7 @@ def _table(system: System, lefts: list[Any], rights: list[Any], expansion: Expan
         lefts.append("0" if v in tears else v.name)
         rights.append(right - expansion.symbol(v) if v in tears else right)
     return Equations(
-        tuple((str(a), str(b)) for a, b in zip(lefts, rights, strict=True)),
+        tuple((_sum(a, str), str(b)) for a, b in zip(lefts, rights, strict=True)),
         tuple(zip(lefts, rights, strict=True)),
         tuple(system.notes),
     )

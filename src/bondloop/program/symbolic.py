@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, SolveError
 from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
-from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Loop
 from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
 
 __all__ = ["Symbolic"]

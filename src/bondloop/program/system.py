@@ -283,8 +283,10 @@ class System:
         Parameters
         ----------
         form
-            ``"state"``: rates and outputs in terms of states and inputs; ``"causal"``: the program, one
-            assignment a line, in the order of computation.
+            ``"state"``: rates and outputs in terms of states and inputs; loops of more than a few unknowns
+            stay as equations, and where rates depend on each other through the states the form is the
+            next. ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
+            one assignment a line, in the order of computation.
         """
         from bondloop.program.equations import equations
 
@@ -375,7 +377,11 @@ class System:
         return self.numeric(values) if self.is_linear else self.linearise(values=values)
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
-        """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
+        """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``.
+
+        One that is improper (an output that needs an input's rate) is its polynomial part plus the strictly
+        proper rest.
+        """
         return self.symbolic.transfer_function(output, input)
 
     def steady_state(
