@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.coefficient_units import initial_units, units_of
 from bondloop.bondgraph.field_elements import CField, Field, IField, RField
 from bondloop.bondgraph.laws import (

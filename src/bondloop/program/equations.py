@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
 from bondloop.program.descriptor import has_rates
 from bondloop.program.latex_names import latex_names
-from bondloop.program.schedule import Loop
+from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
+from bondloop.program.schedule import Assign, Loop
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
     from bondloop.program.expansion import Expansion
-    from bondloop.program.expr import Expr
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
 
 __all__ = ["Equations", "equations"]
@@ -112,8 +114,11 @@ def _state(system: System) -> Equations:
     expansion = system.symbolic.expansion
     if any(has_rates(system, loop) for loop in expansion.kept):
         return _descriptor(system)
+    lefts: list[Left] = [*(f"d/dt {name}" for name in system.states), *system.outputs]
     rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
-    return _table(system, [*(f"d/dt {name}" for name in system.states), *system.outputs], rights, expansion)
+    # A rate that a product of matrices gives has its line there.
+    lines = [(a, b) for a, b in zip(lefts, rights, strict=True) if a != str(b)]
+    return _table(system, [a for a, _ in lines], [b for _, b in lines], expansion)
 
 
 def _descriptor(system: System) -> Equations:
@@ -160,7 +165,10 @@ def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[A
 def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
     """Put the equations of the unknowns that stay below the others."""
     tears = {t for loop in expansion.kept for t in loop.tears}
-    unknowns = expansion.unknowns
+    for left, right in _matrix_lines(expansion.unknowns):
+        lefts.append(left)
+        rights.append(right)
+    unknowns = {v: e for v, e in expansion.unknowns.items() if not isinstance(e, MatrixRow)}
     for v, right in zip(unknowns, _expanded(system, expansion, list(unknowns.values())), strict=True):
         lefts.append("0" if v in tears else v.name)
         rights.append(right - expansion.symbol(v) if v in tears else right)
@@ -171,19 +179,62 @@ def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expa
     )
 
 
+def _matrix_lines(unknowns: Mapping[Var, Expr]) -> list[tuple[Left, Any]]:
+    """One line for each product of a matrix; what was solved for stands before it, with the matrix."""
+    import sympy as sp
+
+    def symbol(name: str) -> Any:
+        return sp.Symbol(name, commutative=False)
+
+    lines: list[tuple[Left, Any]] = []
+    for step in gathered(Assign(v, e) for v, e in unknowns.items()):
+        if isinstance(step, tuple):
+            rows, product = step
+            target = vector_name([r.target.name for r in rows])
+            args = [str(a) for a in product.args]
+            matrix = product.matrix
+            if isinstance(matrix, SolvedMatrix):
+                n = matrix.left.shape[0]
+                rest = symbol(matrix.name) * symbol(vector_name(args[n:])) if args[n:] else 0
+                lines.append((((symbol(matrix.name), target),), symbol(vector_name(args[:n])) - rest))
+            else:
+                lines.append((target, symbol(matrix.name) * symbol(vector_name(args))))
+    return lines
+
+
+def vector_name(names: Sequence[str]) -> str:
+    """Return one name for several that differ in a number only, else the first and the last of them.
+
+    >>> vector_name(["beam[0].flow", "beam[1].flow"]), vector_name(["a", "b", "c"])
+    ('beam[:].flow', '(a ... c)')
+    """
+    plain = {re.sub(r"\[\d+\]", "[:]", name) for name in names}
+    return plain.pop() if len(plain) == 1 else f"({names[0]} ... {names[-1]})"
+
+
 def _causal(system: System) -> Equations:
     symbol = Symbols()
     rows: list[tuple[str, Any]] = []
-    for statement in system.statements:
+    lines: dict[int, tuple[Left, Any]] = {}
+    for statement in gathered(system.statements):
         if isinstance(statement, Loop):
             rows += [(a.target.name, a.expr) for a in statement.body]
             rows += [(t.name, d) for t, d in zip(statement.tears, statement.definitions, strict=True)]
+        elif isinstance(statement, tuple):
+            (lines[len(rows)],) = _matrix_lines({a.target: a.expr for a in statement[0]})
+            rows.append(("", statement[1]))
         else:
             rows.append((statement.target.name, statement.expr))
-    rows += [(f"d/dt {n}", e) for n, e in zip(system.states, system.rate_exprs, strict=True)]
+    rates = zip(system.states, system.rate_exprs, strict=True)
+    rows += [(f"d/dt {n}", e) for n, e in rates if str(e) != f"d/dt {n}"]
     rows += [(n, e) for n, e in system.output_exprs.items() if str(e) != n]
     return Equations(
-        tuple((left, str(expr)) for left, expr in rows),
-        tuple((left, to_sympy(expr, symbol)) for left, expr in rows),
+        tuple(
+            (_sum(lines[i][0], str), str(lines[i][1])) if i in lines else (left, str(expr))
+            for i, (left, expr) in enumerate(rows)
+        ),
+        tuple(
+            lines[i] if i in lines else (left, to_sympy(expr, symbol)) for i, (left, expr) in enumerate(rows)
+        ),
         tuple(system.notes),
     )

@@ -3,7 +3,8 @@
 Assignments are put into each other. A loop of a few unknowns that is linear is solved; of a larger one the
 solution grows tenfold with every unknown (it is a ratio of determinants), and one that is not linear has
 none, so there the unknowns stay, and the loop's own equations go with them. In a large loop whatever is used
-more than once stays too: then all equations together are no longer than the program.
+more than once stays too: then all equations together are no longer than the program. Products of matrices
+stay as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
-from bondloop.program.schedule import Loop, Statement
+from bondloop.program.matrix_rows import MatrixRow
+from bondloop.program.schedule import Assign, Loop, Statement
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ class Expansion:
         self.solved = False
         self._expanded: dict[Var, Any] = {}
         for statement in self.statements:
-            if not isinstance(statement, Loop):
-                self._expanded[statement.target] = self.expand(statement.expr)
+            if isinstance(statement, Assign):
+                self._expand(statement, stays=False)
             elif not statement.linear or len(statement.tears) > FEW or (keeps and keeps(statement)):
                 self._keep(statement)
             else:
@@ -90,16 +92,30 @@ class Expansion:
                 uses.update(variables(expr))
         return uses
 
+    @cached_property
+    def _multiplied(self) -> set[Var]:
+        """What matrices are multiplied by: a line that says ``matrix * vector`` needs its elements."""
+        vectors = {
+            s.expr.args for s in self.statements if isinstance(s, Assign) and isinstance(s.expr, MatrixRow)
+        }
+        return {v for vector in vectors for a in vector for v in variables(a)}
+
+    def _expand(self, assign: Assign, stays: bool) -> None:
+        """Write out an assignment, or let its variable stay, as those of products of matrices do."""
+        if stays or isinstance(assign.expr, MatrixRow) or assign.target in self._multiplied:
+            self._expanded[assign.target] = self.symbol(assign.target)
+            self.unknowns[assign.target] = assign.expr
+        else:
+            self._expanded[assign.target] = self.expand(assign.expr)
+
     def _keep(self, loop: Loop) -> None:
         self.kept.append(loop)
         for t in loop.tears:
             self._expanded[t] = self.symbol(t)
         large = len(loop.tears) > FEW
         for assign in loop.body:
-            shared = large and self._uses[assign.target] > 1 and not _is_alias(assign.expr)
-            self._expanded[assign.target] = self.symbol(assign.target) if shared else self.expand(assign.expr)
-            if shared:
-                self.unknowns[assign.target] = assign.expr
+            shared = self._uses[assign.target] > 1 and not _is_alias(assign.expr)
+            self._expand(assign, stays=large and shared)
         self.unknowns.update(zip(loop.tears, loop.definitions, strict=True))
 
     def _solve(self, loop: Loop) -> None:
@@ -133,7 +149,7 @@ class Expansion:
         for statement in self.statements:
             if isinstance(statement, Loop):
                 self._loop_rows(statement, memo, solved=statement.tears[0] not in memo)
-            else:
+            elif statement.target not in memo:
                 row = self._row(statement.expr, memo)
                 if row:
                     memo[statement.target] = row

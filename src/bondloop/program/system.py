@@ -477,7 +477,7 @@ def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
         return expr.value == 0.0
     assert isinstance(expr, Op)
     name, args = expr.name, expr.args
-    if name in ("add", "neg"):
+    if name in ("add", "neg", "row"):
         return all(is_linear(a, parameters) for a in args)
     if name == "mul":
         a, b = args
