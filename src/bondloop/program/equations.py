@@ -117,7 +117,8 @@ def _state(system: System) -> Equations:
     lefts: list[Left] = [*(f"d/dt {name}" for name in system.states), *system.outputs]
     rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
     # A rate that a product of matrices gives has its line there.
-    lines = [(a, b) for a, b in zip(lefts, rights, strict=True) if a != str(b)]
+    given = {f"d/dt {name}" for name in system.states}
+    lines = [(a, b) for a, b in zip(lefts, rights, strict=True) if a not in given or a != str(b)]
     return _table(system, [a for a, _ in lines], [b for _, b in lines], expansion)
 
 

@@ -33,8 +33,8 @@ def system_from_matrices(
 ) -> System:
     """Return a system from dense or sparse matrices.
 
-    Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than `ENTRIES` stay
-    as they are, products of matrices.
+    Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than `ENTRIES`
+    stay as they are, products of matrices.
     """
     from scipy import sparse
 
