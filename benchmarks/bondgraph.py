@@ -200,7 +200,7 @@ def ladder(n: int) -> Model:
         left >> model.one[i] >> model.zero[i] >> R(resistance=sympy.Symbol(f"g{i}"))
         model.one[i] >> R(resistance=sympy.Symbol(f"r{i}"))
         left = model.zero[i]
-    left >> C(capacitance=1.0)
+    left >> C(capacitance=sympy.Symbol("c"))
     return model
 
 
