@@ -10,7 +10,9 @@ from scipy import linalg, sparse
 from bondloop.bondgraph import C, CField, I, IField, Model, One, R, RField, Se, Sf, field_products
 from bondloop.hybrid import Simulation
 from bondloop.integrate import RK4
-from bondloop.program.matrix_rows import MatrixRow
+from bondloop.program.expr import Var
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.program.merging import merged
 from bondloop.program.signals import Sine
 from bondloop.program.tick import Product
 
@@ -163,3 +165,33 @@ def test_a_singular_field_that_takes_efforts_is_closed_from_outside(monkeypatch)
     expected = np.linalg.inv(np.diag([1.0, 2.0, 3.0]) + np.ones((3, 3)))
     for system in both(monkeypatch, build):
         assert system.numeric().D.toarray() == pytest.approx(expected, rel=1e-12)
+
+
+def test_different_rows_are_not_merged():
+    x = (Var("x"), Var("y"))
+    one, two = (ConstantMatrix(np.full((2, 2), v), "M") for v in (1.0, 2.0))
+    targets = [Var(name) for name in "abcd"]
+    rows = [MatrixRow(one, 0, x), MatrixRow(one, 1, x), MatrixRow(two, 0, x), MatrixRow(one, 0, x)]
+    kept, same = merged(dict(zip(targets, rows, strict=True)), set())
+    assert list(kept) == targets[:3]
+    assert same == {targets[3]: targets[0]}
+
+
+def test_the_inverse_of_a_large_field_against_its_frequency_response():
+    n, rng = 12, np.random.default_rng(5)
+    M, K, R_ = definite(rng, n), definite(rng, n), definite(rng, n)
+    model = Model("frame")
+    model.v, model.force = One(size=n), Se("F")
+    model.v >> [IField(M), CField(K), RField(R_)]
+    model.force >> model.v[0]
+    system = model.compile(outputs=["v[0].flow"])
+    assert any(isinstance(e, MatrixRow) for e in system.definitions.values())
+    inverse = system.inverse("v[0].flow", "F")
+    w = np.array([0.3, 1.1, 5.0])
+    Z = [1j * x * M + R_ + K / (1j * x) for x in w]  # impedance, assembled by hand
+    expected = np.array([1 / np.linalg.inv(z)[0, 0] for z in Z])
+    response = inverse.frequency_response(w)[:, inverse.outputs.index("F"), :]
+    assert set(inverse.inputs) <= {"v[0].flow", "d/dt v[0].flow"}
+    powers = [(1j * w) ** int(name.startswith("d/dt ")) for name in inverse.inputs]  # a rate is s times it
+    total = sum(response[:, j] * power for j, power in enumerate(powers))
+    assert total == pytest.approx(expected, rel=1e-8)

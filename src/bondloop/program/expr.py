@@ -14,7 +14,7 @@ k*x + x**3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bondloop.program.philox import normal, uniform
@@ -186,6 +186,11 @@ class Op(Expr):
     def __init__(self, name: str, args: tuple[Expr, ...]) -> None:
         self.name = name
         self.args = args
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells it from other operations on the same operands."""
+        return self.name
 
     def with_args(self, args: tuple[Expr, ...]) -> Op:
         """Return the same operation on other operands."""

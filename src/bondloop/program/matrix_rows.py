@@ -9,7 +9,7 @@ take a row for the sum that it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +95,11 @@ class MatrixRow(Op):
     def __init__(self, matrix: ConstantMatrix, index: int, args: tuple[Expr, ...]) -> None:
         super().__init__("row", args)
         self.matrix, self.index = matrix, index
+
+    @property
+    def identity(self) -> Hashable:
+        """Which row of which matrix."""
+        return ("row", id(self.matrix), self.index)
 
     def with_args(self, args: tuple[Expr, ...]) -> Op:
         """Return the row of the same matrix times something else."""
