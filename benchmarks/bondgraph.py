@@ -12,10 +12,12 @@ import math
 import os
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 import scipy.sparse.csgraph
 import scipy.sparse.linalg  # noqa: F401 - imported here so that no import is timed
 import sympy
@@ -23,7 +25,7 @@ from sympy.core.cache import clear_cache
 
 import bondloop.bondgraph.derive
 import bondloop.program.linear  # noqa: F401
-from bondloop.bondgraph import C, Model, Sf
+from bondloop.bondgraph import C, CField, I, IField, Model, One, R, Se, Sf, Zero
 from bondloop.papers.gawthrop_three_mass import Mass
 
 
@@ -149,6 +151,111 @@ def cubic() -> None:
         print(f"| {name} | {statistics.median(column):.3f} |")
 
 
+def grid(n: int) -> Model:
+    """Return n by n masses, each joined to its neighbours by springs, a force on the first."""
+    model = Model("grid")
+    model.v = [One() for _ in range(n * n)]
+    model.force = Se("F")
+    model.force >> model.v[0]
+    for i in range(n):
+        for j in range(n):
+            here = model.v[i * n + j]
+            here >> I(mass=1.0)
+            for other in ([i * n + j + 1] if j + 1 < n else []) + ([(i + 1) * n + j] if i + 1 < n else []):
+                between = Zero()
+                here >> between >> model.v[other]
+                between >> C(stiffness=100.0)
+    return model
+
+
+def grids() -> None:
+    """Grids of masses and springs, from objects to matrices and to a Python function."""
+    print("\n### A grid of n by n masses and springs\n")
+    print("| n | states | build objects (s) | compile (s) | numeric (s) | order (s) | function (s) |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
+    totals = {}
+    for n in (30, 100):
+        build, model = cpu(lambda n=n: grid(n))
+        compiling, system = cpu(lambda model=model: model.compile(outputs=["v[0].flow"]))
+        numeric, _ = cpu(system.numeric)
+        order, _ = cpu(lambda system=system: system.statements)
+        function, _ = cpu(lambda system=system: system.rates)
+        totals[n] = compiling + numeric + order + function
+        print(
+            f"| {n} | {len(system.states):,} | {build:.3f} | {compiling:.3f} | {numeric:.3f} | {order:.3f} "
+            f"| {function:.3f} |",
+            flush=True,
+        )
+    exponent = math.log(totals[100] / totals[30]) / math.log(len(grid(100).v) / len(grid(30).v))
+    print(f"\nGrowth from {30 * 30:,} to {100 * 100:,} masses: n^{exponent:.2f}.")
+
+
+def ladder(n: int) -> Model:
+    """Return n loops of two resistors each, in letters, with a capacitor at the end."""
+    model = Model("ladder")
+    model.source = Se("u")
+    model.one, model.zero = [One() for _ in range(n)], [Zero() for _ in range(n)]
+    left: Any = model.source
+    for i in range(n):
+        left >> model.one[i] >> model.zero[i] >> R(resistance=sympy.Symbol(f"g{i}"))
+        model.one[i] >> R(resistance=sympy.Symbol(f"r{i}"))
+        left = model.zero[i]
+    left >> C(capacitance=sympy.Symbol("c"))
+    return model
+
+
+def loops() -> None:
+    """Symbolic equations through loops of many unknowns; solved, they would be ratios of determinants."""
+    print("\n### Equations of a ladder of n loops, in letters\n")
+    print("| n | equations (s) | characters | solved (s) | ratio |")
+    print("|---:|---:|---:|---:|---:|")
+    for n in (3, 4, 5, 20, 100):
+        system = ladder(n).compile(outputs=["one[0].flow"])
+        seconds, text = cpu(lambda system=system: str(system.equations()))
+        solved = ratio = "-"
+        if n < 6:
+            whole, _ = cpu(lambda n=n: _matrices(ladder(n).compile(outputs=["one[0].flow"])))
+            solved, ratio = f"{whole:.3f}", f"{whole / seconds:,.0f}"
+        print(f"| {n} | {seconds:.3f} | {len(text):,} | {solved} | {ratio} |", flush=True)
+
+
+def _matrices(system: Any) -> Any:
+    return system.A, system.B, system.C, system.D
+
+
+def fields() -> None:
+    """Fields of many ports: as products, and one parameter an entry where that is still possible."""
+    from bondloop.bondgraph import field_products
+
+    print("\n### Two dense fields of n ports, mass and stiffness\n")
+    print("| n | data (MB) | as | compile (s) | objects (MB) | numeric (s) | function (s) | one call (ms) |")
+    print("|---:|---:|---|---:|---:|---:|---:|---:|")
+    for n, few in ((60, 60), (60, 8), (500, 8)):
+        field_products.FEW_PORTS = few
+        A = np.random.default_rng(0).normal(size=(n, n))
+        model = Model("field")
+        model.v, model.force = One(size=n), Se("F")
+        model.v >> [IField(A @ A.T + n * np.eye(n)), CField(A @ A.T)]
+        model.force >> model.v[0]
+        compiling, system = cpu(model.compile)
+        tracemalloc.start()
+        again = model.compile()
+        size = tracemalloc.get_traced_memory()[0] / 1e6
+        tracemalloc.stop()
+        numeric, _ = cpu(system.numeric)
+        function, rates = cpu(lambda system=system: system.rates)
+        x, p = [0.1] * (2 * n), list(again.values().values())
+        rates(x, [1.0], [], p)
+        call = median(lambda: rates(x, [1.0], [], p))  # noqa: B023 - called here and now
+        how = "entries" if n <= few else "products"
+        print(
+            f"| {n} | {16e-6 * n * n:.2f} | {how} | {compiling:.3f} | {size:.1f} | {numeric:.3f} "
+            f"| {function:.3f} | {1000 * call:.2f} |",
+            flush=True,
+        )
+    field_products.FEW_PORTS = 8
+
+
 def _equations(model: Model) -> Any:
     system = model.compile()
     str(system.equations())
@@ -163,7 +270,10 @@ def main() -> None:
     print(f"CPU seconds on {os.cpu_count()} cores, medians of several runs (BondGraphTools: one run).")
     str(chain(2, letters=True).compile().equations())  # SymPy's printers load on first use
     large()
+    grids()
     cubic()
+    loops()
+    fields()
     symbolic(peers)
 
 

@@ -92,7 +92,7 @@ def test_a_nonlinear_loop_is_listed_as_an_equation_to_solve():
 
 
 def test_unknown_form_of_equations():
-    with pytest.raises(InputError, match=r"'state' or 'causal'"):
+    with pytest.raises(InputError, match=r"'state', 'descriptor' or 'causal'"):
         oscillator().compile().equations("matrix")
 
 

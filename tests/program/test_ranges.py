@@ -140,5 +140,7 @@ def test_a_symbol_obeys_every_element_that_uses_it():
 
 @pytest.mark.parametrize("text", ["1e400", "1e300 Mm^9", "1 km^999"])
 def test_a_text_too_large_for_a_number_is_refused(text):
-    with pytest.raises(InputError, match=r"I\(mass\): expected a finite number; '.*' is too large"):
-        I(mass=text)
+    with pytest.raises(InputError, match=r"TF\(modulus\): expected a finite number; '.*' is too large"):
+        TF(modulus=text)
+    with pytest.raises(InputError, match=r"I\(mass\): expected a finite number; '1e308 t' is too large"):
+        I(mass="1e308 t")

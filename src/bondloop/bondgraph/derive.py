@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.bicausal import turned_round
 from bondloop.bondgraph.causality import Causality, assign
+from bondloop.bondgraph.field_products import field_as_product
 from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
@@ -85,6 +86,7 @@ class Derivation:
         self.signal_values: dict[Part, Expr] = {}
         self.entries: dict[Part, list[list[tuple[int, Expr]]]] = {}
         self.quantities: dict[str, Expr] = {}  # what elements of one's own let be read by name
+        self.products: dict[Part, bool] = {}  # which fields were written down as products, all ports at once
         self.tears: list[Var] = []
         self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
@@ -423,7 +425,8 @@ class Derivation:
     def _inertia(self, node: int) -> None:
         part = self.flat.part[node]
         if isinstance(part, el.Field):
-            inertia_port(self, node)
+            if not field_as_product(self, node, "flow"):
+                inertia_port(self, node)
             return
         bond = self.flat.incident[node][0]
         law, inverse = self._law(node)
@@ -444,7 +447,8 @@ class Derivation:
     def _compliance(self, node: int) -> None:
         part = self.flat.part[node]
         if isinstance(part, el.Field):
-            effort_port(self, node, "displacement")
+            if not field_as_product(self, node, "displacement"):
+                effort_port(self, node, "displacement")
             return
         bond = self.flat.incident[node][0]
         law, inverse = self._law(node)

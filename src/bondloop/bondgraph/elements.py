@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bondloop.bondgraph.coefficient_units import units_of
+from bondloop.bondgraph.coefficient_units import initial_units, units_of
 from bondloop.bondgraph.field_elements import CField, Field, IField, RField
 from bondloop.bondgraph.laws import (
     Law,
@@ -115,7 +115,7 @@ class _OnePort(Element):
                     if size is not None:
                         self.size = checked_size(size, kind)
                     if not isinstance(initial, float) or initial != 0.0:
-                        self._set_initial(initial, kind)
+                        self._set_initial(initial, kind, coefficients)
                     return
                 if isinstance(value, (list, tuple, np.ndarray)) and name in self.coefficients:
                     values = [
@@ -129,13 +129,13 @@ class _OnePort(Element):
                     if size != len(values):
                         raise InputError(f"{kind}({name}): {len(values)} values for size {size}")
                     self.size = checked_size(size, kind)
-                    self._set_initial(initial, kind)
+                    self._set_initial(initial, kind, coefficients)
                     return
             self.coefficient = checked_coefficient(kind, coefficients, self.coefficients, self.positive)
         else:
             self.law = Law(law, inverse, coefficients, kind, ranges)
         self.size = checked_size(size, kind)
-        self._set_initial(initial, kind)
+        self._set_initial(initial, kind, coefficients)
 
     def range_of(self, name: str) -> Range | None:
         """Return which numbers a parameter may be: as given, within what the kind of element allows."""
@@ -145,16 +145,17 @@ class _OnePort(Element):
         given = self.ranges.get(name)
         return own if given is None else given if own is None else own & given
 
-    def _set_initial(self, initial: Any, kind: str) -> None:
+    def _set_initial(self, initial: Any, kind: str, coefficients: Mapping[str, Any]) -> None:
+        units = initial_units(self.state_word, {} if self.law else coefficients)
         if isinstance(initial, (list, tuple, np.ndarray)):
-            self.start = [check_plain(v, f"{kind}(initial)") for v in initial]
+            self.start = [check_plain(v, f"{kind}(initial)", units=units) for v in initial]
             if len(self.start) != (self.size or 1):
                 raise InputError(
                     f"{kind}(initial): {len(self.start)} values for size {self.size or 1}; "
                     "give size=..., or one value for each component"
                 )
         else:
-            self.start = check_plain(initial, f"{kind}(initial)")
+            self.start = check_plain(initial, f"{kind}(initial)", units=units)
         if self.start != 0.0 and not self.state_word:
             raise InputError(f"{kind} stores nothing, so it has no initial value")
 
@@ -302,7 +303,11 @@ class _Source(Element):
             raise InputError(
                 f"{kind}: expected an input's name as text; found {name!r} (a value is {self.word}=...)"
             )
-        self.value = check_number(value[self.word], f"{kind}({self.word})") if value else None
+        self.value = (
+            check_number(value[self.word], f"{kind}({self.word})", units=units_of(self.word))
+            if value
+            else None
+        )
         self.size = checked_size(size, kind)
 
 

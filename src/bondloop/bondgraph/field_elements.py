@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Reading, reading
@@ -67,7 +68,9 @@ class Field(Multiport):
         if isinstance(initial, Mapping):
             raise InputError(f"{kind}(initial): expected {self.size} values, in the order of the ports")
         self.start = (
-            [0.0] * self.size if initial is None else [check_number(v, f"{kind}(initial)") for v in initial]
+            [0.0] * self.size
+            if initial is None
+            else [check_number(v, f"{kind}(initial)", units=units_of(self.state_word)) for v in initial]
         )
         if len(self.start) != self.size:
             raise InputError(f"{kind}(initial): expected {self.size} values; found {len(self.start)}")

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
 
-__all__ = ["effort_port", "inertia_port", "momentum_of"]
+__all__ = ["effort_port", "flow_states", "inertia_port", "momentum_of"]
 
 
 def inertia_port(d: Derivation, node: int) -> None:
@@ -18,7 +19,7 @@ def inertia_port(d: Derivation, node: int) -> None:
     flat, part, i = d.flat, d.flat.part[node], d.flat.component[node]
     assert isinstance(part, el.Field)
     bond, first = flat.incident[node][0], flat.first[part]
-    _flow_states(d, part)
+    flow_states(d, part)
 
     def rate_of(k: int) -> Var:
         state = d.common[first + k]
@@ -50,7 +51,7 @@ def inertia_port(d: Derivation, node: int) -> None:
     d._start(node, own)
 
 
-def _flow_states(d: Derivation, part: el.Field) -> list[Var]:
+def flow_states(d: Derivation, part: el.Field) -> list[Var]:
     """Return the flows of an inertia field, with the variables of their rates made when first asked for."""
     flat, first = d.flat, d.flat.first[part]
     states = []
@@ -71,7 +72,12 @@ def momentum_of(d: Derivation, node: int) -> Expr:
     """Return the momentum at a port of an inertia field, whose states are flows: its row of mass @ flow."""
     part = d.flat.part[node]
     assert isinstance(part, el.Field)
-    flows = _flow_states(d, part)
+    from bondloop.bondgraph.field_products import is_large
+
+    flows = flow_states(d, part)
+    if is_large(part):
+        name = f"{d.flat.paths[part]}.{part.word}"
+        return MatrixRow(ConstantMatrix(part.matrix, name), d.flat.component[node], tuple(flows))
     total: Expr = Const(0.0)
     for j, m in _entries(d, part)[d.flat.component[node]]:
         total = total + m * flows[j]

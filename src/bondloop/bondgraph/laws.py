@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.inverse import inverse_of
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
@@ -25,19 +26,20 @@ __all__ = [
 ]
 
 
-def check_number(value: Any, what: str, within: Range | None = None) -> Any:
+def check_number(value: Any, what: str, within: Range | None = None, *, units: Sequence[str] = ()) -> Any:
     """Return a coefficient as a float, or unchanged if it is a SymPy expression; units become SI.
 
-    A number must be finite and lie within the range, if there is one.
+    A number must be finite and lie within the range, if there is one; a text must measure the same as one of
+    the units, if there are any.
     """
-    result = _plain_number(value, what)
+    result = _plain_number(value, what, units)
     return (within or FINITE).check(result, what) if isinstance(result, float) else result
 
 
-def _plain_number(value: Any, what: str) -> Any:
+def _plain_number(value: Any, what: str, units: Sequence[str]) -> Any:
     if isinstance(value, str):
         try:
-            return quantity(value)
+            return quantity(value, *units)
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
     if hasattr(value, "free_symbols"):
@@ -52,9 +54,9 @@ def _plain_number(value: Any, what: str) -> Any:
         ) from None
 
 
-def check_plain(value: Any, what: str) -> float:
+def check_plain(value: Any, what: str, *, units: Sequence[str] = ()) -> float:
     """Return a number that may not be a symbol, such as an initial value."""
-    number = check_number(value, what)
+    number = check_number(value, what, units=units)
     if not isinstance(number, float):
         raise InputError(f"{what}: expected a number, not the symbolic {number}; set it when simulating")
     return number
@@ -89,7 +91,7 @@ def checked_coefficient(
         found = ", ".join(given) or "none"
         raise InputError(f"{kind} takes exactly one of {', '.join(known)}, or a law; found {found}")
     ((name, value),) = given.items()
-    value = check_number(value, f"{kind}({name})")
+    value = check_number(value, f"{kind}({name})", units=units_of(name))
     if isinstance(value, float):
         if positive and value <= 0:
             raise InputError(f"{kind}({name}={value:g}): a {name} must be positive; check its sign and unit")

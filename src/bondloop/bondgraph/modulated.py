@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.formulas import checked_parameters
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.parts import Element, Reading, reading
@@ -123,7 +124,7 @@ class MC(Element):
             raise InputError(f"MC: expected a law as a function; found {law!r}")
         self.modulation = law
         self.parameters, self.ranges = checked_parameters("MC", law, parameters, ranges)
-        self.start = check_number(initial, "MC(initial)")
+        self.start = check_number(initial, "MC(initial)", units=units_of("displacement"))
 
     @property
     def displacement(self) -> Reading:

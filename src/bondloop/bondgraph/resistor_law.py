@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.field_products import field_as_product
 from bondloop.bondgraph.fields import effort_port
 from bondloop.bondgraph.loop_laws import Choice
 from bondloop.program.expr import Expr, Var
@@ -20,7 +21,8 @@ def resistor(d: Derivation, node: int) -> None:
     """Write down the effort by the flow, or the flow by the effort."""
     part = d.flat.part[node]
     if isinstance(part, el.Field):
-        effort_port(d, node, "")
+        if not field_as_product(d, node, ""):
+            effort_port(d, node, "")
         return
     bond = d.flat.incident[node][0]
     law, inverse = d._law(node)

@@ -64,6 +64,8 @@ class Text:
             text = self.number(expr.value)
             return text, _NEG if text.startswith("-") else _ATOM
         assert isinstance(expr, Op)
+        if expr.name == "row":
+            return self._write(expr.written_out())
         if expr.name == "add":
             return self._sum(expr)
         if expr.name == "neg":

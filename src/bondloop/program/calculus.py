@@ -81,6 +81,9 @@ def partials(expr: Expr) -> dict[Var, Expr]:
     if isinstance(expr, Const):
         return {}
     assert isinstance(expr, Op)
+    expr = expr.written_out()
+    if not isinstance(expr, Op):
+        return partials(expr)
     result: dict[Var, Expr] = {}
     for arg, outer in zip(expr.args, _rules(expr), strict=True):
         if outer is _ZERO or (isinstance(outer, Const) and outer.value == 0.0):
@@ -109,6 +112,9 @@ def tangent(expr: Expr, seeds: dict[Var, Expr]) -> Expr:
 
     ``seeds`` holds the tangent of every variable that has one; the others are constant.
     """
+    if isinstance(expr, Op) and expr.name == "row":  # the rate of a product is the product with the rates
+        args = tuple(tangent(a, seeds) for a in expr.args)
+        return expr.with_args(args) if any(a is not _ZERO for a in args) else _ZERO
     total: Expr = _ZERO
     for var, d in partials(expr).items():
         if var in seeds:

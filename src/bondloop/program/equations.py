@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
-from bondloop.program.schedule import Loop
+from bondloop.program.descriptor import has_rates
+from bondloop.program.latex_names import latex_names
+from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
+from bondloop.program.schedule import Assign, Loop
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
+    from bondloop.program.expansion import Expansion
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
 
-__all__ = ["Equations", "equations", "latex_name"]
+__all__ = ["Equations", "equations"]
 
-_LETTERS = {
-    "momentum": "p", "displacement": "q", "effort": "e", "flow": "f", "mass": "m", "inertia": "J",
-    "inductance": "L", "inertance": "I", "stiffness": "k", "compliance": "C", "capacitance": "C",
-    "damping": "c", "resistance": "R", "conductance": "G", "modulus": "n", "ratio": "r",
-}  # fmt: skip
-"""Letters that stand for the last word of a path in LaTeX."""
+SHORT = 8
+"""Most operations in an entry of E that is written where it stands."""
+
+
+Left = str | tuple[tuple[Any, str], ...]
+"""The left side of an equation: a name, or coefficients with the names that they multiply."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +37,15 @@ class Equations:
     ----------
     rows : tuple of (str, str)
         Left and right side of each equation, as text.
-    sides : tuple of (str, sympy.Expr)
-        The same with the right sides as SymPy expressions.
+    sides : tuple of (str or tuple, sympy.Expr)
+        The same with the right sides as SymPy expressions; a left side is a name, or a sum of SymPy
+        coefficients times names.
     notes : tuple of str
         Remarks on causality.
     """
 
     rows: tuple[tuple[str, str], ...]
-    sides: tuple[tuple[str, Any], ...]
+    sides: tuple[tuple[Left, Any], ...]
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -48,98 +55,187 @@ class Equations:
 
     def latex(self) -> str:
         """Return a LaTeX ``align*`` environment."""
-        lines = []
-        for left, right in self.sides:
-            names = {s: latex_name(s.name) for s in getattr(right, "free_symbols", ())}
-            lines.append(f"  {latex_name(left)} &= {_latex(right, names)}")
+        import sympy as sp
+
+        terms = [term for left, _ in self.sides if not isinstance(left, str) for term in left]
+        symbols = {
+            s
+            for e in (*(right for _, right in self.sides), *(factor for factor, _ in terms))
+            for s in getattr(e, "free_symbols", ())
+        }
+        paths = {s.name for s in symbols} | {name for _, name in terms}
+        paths |= {left for left, _ in self.sides if isinstance(left, str)}
+        names = latex_names(sorted(paths - {"0"})) | {"0": "0"}
+        by_symbol = {s: names[s.name] for s in symbols}
+
+        def text(side: Any) -> str:
+            return str(sp.latex(side, symbol_names=by_symbol))
+
+        def left_text(left: Left) -> str:
+            return _sum(left, text, " ", (r"\left(", r"\right)"), names.__getitem__)
+
+        lines = [f"  {left_text(left)} &= {text(right)}" for left, right in self.sides]
         body = " \\\\\n".join(lines)
         return f"\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
-def latex_name(path: str) -> str:
-    r"""LaTeX of a path name: a letter for the quantity, the rest as subscript.
-
-    >>> latex_name("m1.I.mass")
-    'm_{\\mathrm{m1.I}}'
-    >>> latex_name("d/dt m1.I.momentum")
-    '\\dot{p}_{\\mathrm{m1.I}}'
-    """
-    if path.startswith("d/dt "):
-        inner = latex_name(path[5:])
-        head, brace, rest = inner.partition("_{")
-        return f"\\dot{{{head}}}{brace}{rest}"
-    match = re.fullmatch(r"d\((.+)\)/d\((.+)\)", path)
-    if match:
-        return f"\\frac{{\\partial {latex_name(match[1])}}}{{\\partial {latex_name(match[2])}}}"
-    owner, _, last = path.rpartition(".")
-    if last in _LETTERS and owner:
-        return f"{_LETTERS[last]}_{{\\mathrm{{{_escape(owner)}}}}}"
-    if len(last) == 1 and owner:
-        return f"{last}_{{\\mathrm{{{_escape(owner)}}}}}"
-    if re.fullmatch(r"[A-Za-z]\d*", path):
-        return path if len(path) == 1 else f"{path[0]}_{{{path[1:]}}}"
-    return f"\\mathrm{{{_escape(path)}}}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("_", "\\_")
+def _sum(
+    left: Left,
+    text: Callable[[Any], str],
+    times: str = "*",
+    brackets: tuple[str, str] = ("(", ")"),
+    name: Callable[[str], str] = str,
+) -> str:
+    """Write a left side: coefficients before the names that they multiply."""
+    if isinstance(left, str):
+        return name(left)
+    total = ""
+    for factor, variable in left:
+        minus = bool(factor.could_extract_minus_sign() and not factor.is_Add)
+        size = -factor if minus else factor
+        shown = f"{brackets[0]}{text(size)}{brackets[1]}" if size.is_Add else text(size)
+        term = name(variable) if size == 1 else f"{shown}{times}{name(variable)}"
+        total += (" - " if minus else " + ") + term
+    return total.removeprefix(" + ") if total.startswith(" + ") else "-" + total.removeprefix(" - ")
 
 
 def equations(system: System, form: str) -> Equations:
-    """Return a system's equations in state or causal form."""
+    """Return a system's equations in state, descriptor or causal form."""
     if form == "causal":
         return _causal(system)
     if form == "state":
         return _state(system)
-    raise InputError(f"unknown form {form!r} of equations; expected 'state' or 'causal'")
-
-
-def _latex(expression: Any, names: dict[Any, str]) -> str:
-    import sympy as sp
-
-    return str(sp.latex(expression, symbol_names=names))
+    if form == "descriptor":
+        return _descriptor(system)
+    raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
 
 
 def _state(system: System) -> Equations:
-    symbolic = system.symbolic
-    left = [*(f"d/dt {name}" for name in system.states), *system.outputs]
-    if system.is_linear and not system.input_rates:
-        x = [symbolic.symbol(v) for v in (*system.state_vars, *system.input_vars)]
-        right = []
-        for goal in ("rates", "outputs"):
-            joined = symbolic.jacobian(goal, "states").row_join(symbolic.jacobian(goal, "inputs"))
-            for i in range(joined.shape[0]):
-                terms = (joined[i, j] * v for j, v in enumerate(x) if joined[i, j] != 0)
-                right.append(sum(terms, start=symbolic.zero))
-    else:
-        right = [*symbolic.rates, *symbolic.outputs]
-    for statement in system.statements:
-        if isinstance(statement, Loop) and not statement.linear:
-            left += ["0"] * len(statement.tears)
-            right += [
-                symbolic.expand(d) - symbolic.symbol(t)
-                for t, d in zip(statement.tears, statement.definitions, strict=True)
-            ]
+    expansion = system.symbolic.expansion
+    if any(has_rates(system, loop) for loop in expansion.kept):
+        return _descriptor(system)
+    lefts: list[Left] = [*(f"d/dt {name}" for name in system.states), *system.outputs]
+    rights = _expanded(system, expansion, [*system.rate_exprs, *system.output_exprs.values()])
+    # A rate that a product of matrices gives has its line there.
+    given = {f"d/dt {name}" for name in system.states}
+    lines = [(a, b) for a, b in zip(lefts, rights, strict=True) if a not in given or a != str(b)]
+    return _table(system, [a for a, _ in lines], [b for _, b in lines], expansion)
+
+
+def _descriptor(system: System) -> Equations:
+    """E(x) dx/dt = f(x, u): the rates are not solved for; long entries of E get a line of their own."""
+    import sympy as sp
+
+    form = system.symbolic.descriptor
+    rates = [f"d/dt {name}" for name in system.states]
+    lefts: list[Left] = []
+    entries: dict[str, Any] = {}
+    E = form.E
+    for i, rate in enumerate(rates):
+        row = {j: sp.factor_terms(E[i, j]) for j in range(E.shape[1]) if E[i, j] != 0}
+        for j, entry in row.items():
+            if sp.count_ops(entry) > SHORT:
+                entries[f"E[{i},{j}]"] = entry
+                row[j] = sp.Symbol(f"E[{i},{j}]")
+        lefts.append(rate if row == {i: 1} else tuple((e, rates[j]) for j, e in row.items()))
+    outputs = _expanded(system, form.expansion, list(system.output_exprs.values()))
+    lefts += [*system.outputs, *entries]
+    rights = [*(sp.factor_terms(e) for e in form.f), *outputs, *entries.values()]
+    return _table(system, lefts, rights, form.expansion)
+
+
+def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[Any]:
+    """Right sides; of a linear system as sums of coefficients times states, inputs and unknowns."""
+    import sympy as sp
+
+    if not system.is_linear:
+        return [expansion.expand(e) for e in goals]
+    columns = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.dots.values()]
+    columns += [t for t in expansion.unknowns if t not in columns]
+    return [
+        sp.Add(
+            *(
+                (sp.cancel(slope) if expansion.solved else slope) * expansion.symbol(v)
+                for v, slope in row.items()
+            )
+        )
+        for row in expansion.rows(goals, columns)
+    ]
+
+
+def _table(system: System, lefts: list[Left], rights: list[Any], expansion: Expansion) -> Equations:
+    """Put the equations of the unknowns that stay below the others."""
+    tears = {t for loop in expansion.kept for t in loop.tears}
+    for left, right in _matrix_lines(expansion.unknowns):
+        lefts.append(left)
+        rights.append(right)
+    unknowns = {v: e for v, e in expansion.unknowns.items() if not isinstance(e, MatrixRow)}
+    for v, right in zip(unknowns, _expanded(system, expansion, list(unknowns.values())), strict=True):
+        lefts.append("0" if v in tears else v.name)
+        rights.append(right - expansion.symbol(v) if v in tears else right)
     return Equations(
-        tuple((a, str(b)) for a, b in zip(left, right, strict=True)),
-        tuple(zip(left, right, strict=True)),
+        tuple((_sum(a, str), str(b)) for a, b in zip(lefts, rights, strict=True)),
+        tuple(zip(lefts, rights, strict=True)),
         tuple(system.notes),
     )
+
+
+def _matrix_lines(unknowns: Mapping[Var, Expr]) -> list[tuple[Left, Any]]:
+    """One line for each product of a matrix; what was solved for stands before it, with the matrix."""
+    import sympy as sp
+
+    def symbol(name: str) -> Any:
+        return sp.Symbol(name, commutative=False)
+
+    lines: list[tuple[Left, Any]] = []
+    for step in gathered(Assign(v, e) for v, e in unknowns.items()):
+        if isinstance(step, tuple):
+            rows, product = step
+            target = vector_name([r.target.name for r in rows])
+            args = [str(a) for a in product.args]
+            matrix = product.matrix
+            if isinstance(matrix, SolvedMatrix):
+                n = matrix.left.shape[0]
+                rest = symbol(matrix.name) * symbol(vector_name(args[n:])) if args[n:] else 0
+                lines.append((((symbol(matrix.name), target),), symbol(vector_name(args[:n])) - rest))
+            else:
+                lines.append((target, symbol(matrix.name) * symbol(vector_name(args))))
+    return lines
+
+
+def vector_name(names: Sequence[str]) -> str:
+    """Return one name for several that differ in a number only, else the first and the last of them.
+
+    >>> vector_name(["beam[0].flow", "beam[1].flow"]), vector_name(["a", "b", "c"])
+    ('beam[:].flow', '(a ... c)')
+    """
+    plain = {re.sub(r"\[\d+\]", "[:]", name) for name in names}
+    return plain.pop() if len(plain) == 1 else f"({names[0]} ... {names[-1]})"
 
 
 def _causal(system: System) -> Equations:
     symbol = Symbols()
     rows: list[tuple[str, Any]] = []
-    for statement in system.statements:
+    lines: dict[int, tuple[Left, Any]] = {}
+    for statement in gathered(system.statements):
         if isinstance(statement, Loop):
             rows += [(a.target.name, a.expr) for a in statement.body]
             rows += [(t.name, d) for t, d in zip(statement.tears, statement.definitions, strict=True)]
+        elif isinstance(statement, tuple):
+            (lines[len(rows)],) = _matrix_lines({a.target: a.expr for a in statement[0]})
+            rows.append(("", statement[1]))
         else:
             rows.append((statement.target.name, statement.expr))
-    rows += [(f"d/dt {n}", e) for n, e in zip(system.states, system.rate_exprs, strict=True)]
+    rates = zip(system.states, system.rate_exprs, strict=True)
+    rows += [(f"d/dt {n}", e) for n, e in rates if str(e) != f"d/dt {n}"]
     rows += [(n, e) for n, e in system.output_exprs.items() if str(e) != n]
     return Equations(
-        tuple((left, str(expr)) for left, expr in rows),
-        tuple((left, to_sympy(expr, symbol)) for left, expr in rows),
+        tuple(
+            (_sum(lines[i][0], str), str(lines[i][1])) if i in lines else (left, str(expr))
+            for i, (left, expr) in enumerate(rows)
+        ),
+        tuple(
+            lines[i] if i in lines else (left, to_sympy(expr, symbol)) for i, (left, expr) in enumerate(rows)
+        ),
         tuple(system.notes),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import FUNCTIONS, Expr, Var, evaluate
+from bondloop.program.matrix_rows import gathered
 from bondloop.program.newton import LoopFunctions, Solution, newton, worst
 from bondloop.program.newton_text import loop_functions, matrix, residuals
 from bondloop.program.pycode import to_python
@@ -54,11 +55,19 @@ def evaluator(
     for i, group in enumerate(arguments):
         if group:
             lines.append(f"    ({', '.join(name(v) for v in group)},) = a{i}")
-    for number, statement in enumerate(statements):
+    products: dict[str, object] = {}
+    for number, statement in enumerate(gathered(statements)):
         if isinstance(statement, Assign):
             lines.append(f"    {name(statement.target)} = {to_python(statement.expr, name)}")
-        else:
+        elif isinstance(statement, Loop):
             lines += _loop_lines(statement, name, number)
+        else:
+            rows, product = statement
+            times = f"_times{len(products)}"
+            products[times] = product.matrix.times
+            vector = ", ".join(to_python(a, name) for a in product.args)
+            lines.append(f"    _p = {times}(({vector},))")
+            lines += [f"    {name(r.target)} = _p[{r.expr.index}]" for r in rows]  # type: ignore[attr-defined]
     lines.append(f"    return [{', '.join(to_python(r, name) for r in results)}]")
     scope: dict[str, object] = {
         **FUNCTIONS,
@@ -66,6 +75,7 @@ def evaluator(
         "_solve": _solve,
         "_newton": _newton,
         "LoopFunctions": LoopFunctions,
+        **products,
     }
     exec(compile("\n".join(lines), "<bondloop program>", "exec"), scope)  # noqa: S102 - our own text
     function: Callable[..., list[float]] = scope["program"]  # type: ignore[assignment]

@@ -14,7 +14,7 @@ k*x + x**3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from bondloop.program.philox import normal, uniform
@@ -177,7 +177,8 @@ class Op(Expr):
     """An operation by name on operands.
 
     Names: ``add`` (any number of operands, summed left to right), ``neg``, ``mul``, ``div``, ``pow``, the
-    functions of :data:`FUNCTIONS`, the comparisons ``lt le gt ge eq ne``, ``and or not`` and ``select``.
+    functions of :data:`FUNCTIONS`, the comparisons ``lt le gt ge eq ne``, ``and or not``, ``select``, and
+    ``row``: a :class:`~bondloop.program.matrix_rows.MatrixRow`.
     """
 
     __slots__ = ("args", "name")
@@ -185,6 +186,19 @@ class Op(Expr):
     def __init__(self, name: str, args: tuple[Expr, ...]) -> None:
         self.name = name
         self.args = args
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells it from other operations on the same operands."""
+        return self.name
+
+    def with_args(self, args: tuple[Expr, ...]) -> Op:
+        """Return the same operation on other operands."""
+        return Op(self.name, args)
+
+    def written_out(self) -> Expr:
+        """Return the operation in terms of the others; a row of a matrix is a sum."""
+        return self
 
 
 def as_expr(value: Expr | Number) -> Expr:
@@ -301,7 +315,7 @@ def substitute(expr: Expr, replacements: dict[Var, Expr]) -> Expr:
     if isinstance(expr, Var):
         return replacements.get(expr, expr)
     if isinstance(expr, Op):
-        return Op(expr.name, tuple(substitute(a, replacements) for a in expr.args))
+        return expr.with_args(tuple(substitute(a, replacements) for a in expr.args))
     return expr
 
 
@@ -317,6 +331,8 @@ def evaluate(expr: Expr, values: dict[Var, float]) -> float:
     if isinstance(expr, Const):
         return expr.value
     assert isinstance(expr, Op)
+    if expr.name == "row":
+        return evaluate(expr.written_out(), values)
     if expr.name == "select":
         return evaluate(expr.args[1 if evaluate(expr.args[0], values) else 2], values)
     return float(apply(expr.name, [evaluate(a, values) for a in expr.args]))

@@ -8,10 +8,14 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
+
+ENTRIES = 64
+"""Most entries of matrices that become parameters of their own."""
 
 __all__ = ["system_from_control", "system_from_matrices", "system_from_state_space"]
 
@@ -27,7 +31,11 @@ def system_from_matrices(
     outputs: list[str] | None = None,
     name: str = "system",
 ) -> System:
-    """Return a system from dense or sparse matrices; every non-zero entry becomes a parameter ``A[i,j]``."""
+    """Return a system from dense or sparse matrices.
+
+    Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than `ENTRIES`
+    stay as they are, products of matrices.
+    """
     from scipy import sparse
 
     from bondloop.program.system import System
@@ -57,8 +65,27 @@ def system_from_matrices(
             result.append(total)
         return result
 
+    if A.nnz + B.nnz + C.nnz + D.nnz > ENTRIES:
+        return _of_products(name, ((A, B), (C, D)), x, u, y)
     rates, outs = rows(A, "A", B, "B"), rows(C, "C", D, "D")
     return System(name, dict(zip(x, rates, strict=True)), u, dict(zip(y, outs, strict=True)), parameters, {})
+
+
+def _of_products(name: str, blocks: Any, x: list[Var], u: list[Var], y: list[str]) -> System:
+    """Return the system whose rates and outputs are the rows of two products."""
+    from scipy import sparse
+
+    from bondloop.program.system import System
+
+    rates = [Var(f"{v.name}.rate") for v in x]
+    outputs = [Var(f"{path}.value") for path in y]
+    definitions: dict[Var, Expr] = {}
+    for letters, targets, pair in (("A, B", rates, blocks[0]), ("C, D", outputs, blocks[1])):
+        matrix = ConstantMatrix(sparse.csr_array(sparse.hstack(pair)), f"[{letters}]")
+        definitions.update({v: MatrixRow(matrix, i, (*x, *u)) for i, v in enumerate(targets)})
+    return System(
+        name, dict(zip(x, rates, strict=True)), u, dict(zip(y, outputs, strict=True)), {}, definitions
+    )
 
 
 def system_from_state_space(space: StateSpace, name: str = "system") -> System:

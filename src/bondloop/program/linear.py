@@ -15,8 +15,10 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
+from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Expr, Op, Var, evaluate
+from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.schedule import tear
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
@@ -39,13 +41,32 @@ class _Rows:
         self.i: list[int] = []
         self.j: list[int] = []
         self.v: list[float] = []
+        self.vectors: dict[tuple[Expr, ...], Any] = {}
+        self.blocks: list[tuple[Any, Any, Any]] = []
 
     def add(self, row: int, expr: Expr) -> None:
         """Add the row of one expression."""
+        if type(expr) is MatrixRow and self._product(row, expr):
+            return
         start = len(self.v)
         if not self._linear(row, expr, 1.0):
             del self.i[start:], self.j[start:], self.v[start:]
             self._general(row, expr)
+
+    def _product(self, row: int, expr: MatrixRow) -> bool:
+        """Add the entries of a row of a matrix at once; False where it multiplies more than variables."""
+        vector = self.vectors.get(expr.args)
+        if vector is None:
+            minus = [isinstance(a, Op) and a.name == "neg" for a in expr.args]
+            plain = [a.args[0] if m else a for a, m in zip(expr.args, minus, strict=True)]  # type: ignore[attr-defined]
+            found = [self.columns.get(a, -1) if isinstance(a, Var) else -1 for a in plain]
+            vector = self.vectors[expr.args] = (np.array(found), np.where(minus, -1.0, 1.0))
+        columns, values = expr.matrix.row(expr.index)
+        places, signs = (part[columns] for part in vector)
+        if (places < 0).any():
+            return False
+        self.blocks.append((np.full(len(places), row), places, signs * values))
+        return True
 
     def _linear(self, row: int, expr: Expr, factor: float) -> bool:  # noqa: PLR0911, PLR0912 - the hot path
         """Add the entries of a sum of variables times constants; False where it is anything else."""
@@ -125,14 +146,9 @@ class _Rows:
         from scipy import sparse
 
         shape = (rows, len(self.columns))
-        m = sparse.coo_array(
-            (
-                np.array(self.v, dtype=float),
-                (np.array(self.i, dtype=np.int64), np.array(self.j, dtype=np.int64)),
-            ),
-            shape=shape,
-        )
-        return m.tocsr()
+        whole = [(np.array(self.i, np.int64), np.array(self.j, np.int64), np.array(self.v, float))]
+        i, j, v = (np.concatenate(part) for part in zip(*whole, *self.blocks, strict=True))
+        return sparse.coo_array((v, (i, j)), shape=shape).tocsr()
 
 
 def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> StateSpace:
@@ -162,23 +178,9 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     for i, v in enumerate(names):
         body.add(i, definitions[v])
     ends = _Rows(columns, values, at_point)
-    # A state's rate that appears in the program by name is an unknown of E dx/dt: its definition is the row.
-    rates, weights = [], []
-    for state, expr in zip(system.state_vars, system.rate_exprs, strict=True):
-        row = definitions[system.dots[state]] if state in system.dots else expr
-        weight = 1.0
-        if (
-            state in system.dots
-            and isinstance(row, Op)
-            and row.name == "div"
-            and row.args[1] in system.parameters_by_var
-        ):
-            # An inertia field's row, rate = (effort - mass @ other rates) / mass: E takes the masses.
-            row, mass = row.args
-            weight = evaluate(mass, values)
-        rates.append(row)
-        weights.append(weight)
-    goals = [*rates, *system.output_exprs.values()]
+    rows = rate_rows(system)
+    weights = [1.0 if mass is None else evaluate(mass, values) for _, mass in rows]
+    goals = [*(row for row, _ in rows), *system.output_exprs.values()]
     for i, expr in enumerate(goals):
         ends.add(i, expr)
     full = body.matrix(n_w)

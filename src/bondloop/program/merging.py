@@ -43,5 +43,5 @@ def merged(definitions: Mapping[Var, Expr], kept: Container[Var]) -> tuple[dict[
 def _key(expr: Expr) -> Hashable:
     """Return what two expressions have in common exactly if they are the same."""
     if isinstance(expr, Op):
-        return (expr.name, *map(_key, expr.args))
+        return (expr.identity, *map(_key, expr.args))
     return expr.value if isinstance(expr, Const) else expr

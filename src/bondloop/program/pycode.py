@@ -42,6 +42,8 @@ def _write(
     if isinstance(expr, Const):
         return number(expr.value), 10 if expr.value >= 0 else 6
     assert isinstance(expr, Op)
+    if expr.name == "row":
+        return _write(expr.written_out(), name, number, call)
     op = expr.name
     parts = [_write(a, name, number, call) for a in expr.args]
 

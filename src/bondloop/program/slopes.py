@@ -61,6 +61,7 @@ class Slopes:
             "mul": self._times,
             "div": self._over,
             "select": self._select,
+            "row": lambda expr: self.of(expr.written_out()),
         }
 
     def begin(self, statement: str) -> None:

@@ -117,30 +117,42 @@ class StateSpace:
         """Return the equivalent system with E = I and without input rates.
 
         With ``z = x - E^-1 F u`` the input's rate disappears from the state equation. An output that needs an
-        input's rate has no proper transfer function and is refused.
+        input's rate has no proper state space and is refused.
+        """
+        if self.is_explicit:
+            return self
+        result = self._resolved()
+        if result.H.nnz:
+            row, column = (int(k[0]) for k in result.H.nonzero())
+            raise SolveError(
+                f"output '{self.outputs[row]}' depends on the rate of input '{self.inputs[column]}' "
+                "(a storage is driven directly by a source), so it has no proper state space; "
+                "choose another output, or put a compliance between source and storage"
+            )
+        return result
+
+    def _resolved(self) -> StateSpace:
+        """Return the equivalent system with E = I and F = 0; an output may still need an input's rate.
+
+        So ``D + s H`` is the polynomial part of the transfer functions and ``C (s I - A)^-1 B`` their
+        strictly proper rest.
         """
         from scipy import sparse
 
         if self.is_explicit:
             return self
         A, B, F = (self._solve_E(M) for M in (self.A, self.B, self.F))
-        D = self.D + self.C @ F
-        B = B + A @ F
         H = sparse.csr_array(self.H)
         H.eliminate_zeros()
-        if H.nnz:
-            row, column = (int(k[0]) for k in H.nonzero())
-            raise SolveError(
-                f"output '{self.outputs[row]}' depends on the rate of input '{self.inputs[column]}' "
-                "(a storage is driven directly by a source), so it has no proper state space; "
-                "choose another output, or put a compliance between source and storage"
-            )
-        zero = sparse.csr_array(self.F.shape)
-        n = self.A.shape[0]
         return replace(
-            self, E=sparse.eye_array(n, format="csr"), A=sparse.csr_array(A), B=sparse.csr_array(B),
-            D=sparse.csr_array(D), F=zero, H=sparse.csr_array(self.H.shape),
-        )  # fmt: skip
+            self,
+            E=sparse.eye_array(self.A.shape[0], format="csr"),
+            A=sparse.csr_array(A),
+            B=sparse.csr_array(B + A @ F),
+            D=sparse.csr_array(self.D + self.C @ F),
+            F=sparse.csr_array(self.F.shape),
+            H=H,
+        )
 
     def poles(self) -> NDArray[np.complex128]:
         """Poles in rad/s, sorted by magnitude.
@@ -156,7 +168,7 @@ class StateSpace:
                 f"poles of {n} states would need a dense matrix; "
                 "reduce the model or use scipy.sparse.linalg.eigs"
             )
-        values = np.linalg.eigvals(self.explicit().A.toarray()) if n else np.zeros(0, complex)
+        values = np.linalg.eigvals(self._resolved().A.toarray()) if n else np.zeros(0, complex)
         return np.asarray(values[np.lexsort((values.imag, np.abs(values)))], dtype=complex)
 
     def frequency_response(self, omega: ArrayLike) -> NDArray[np.complex128]:
@@ -201,22 +213,27 @@ class StateSpace:
         """Transmission zeros of a channel (or of the whole square system), in rad/s, sorted by magnitude."""
         from bondloop.program.zeros import transmission_zeros
 
-        system = self.explicit()
+        system = self._resolved()
         rows = list(range(len(self.outputs))) if output is None else [_index("output", output, self.outputs)]
         cols = list(range(len(self.inputs))) if input is None else [_index("input", input, self.inputs)]
         if len(rows) != len(cols):
             raise InputError("zeros need as many outputs as inputs; name one output and one input")
-        A, B, C, D = (M.toarray() for M in (system.A, system.B, system.C, system.D))
-        return transmission_zeros(A, B[:, cols], C[rows], D[np.ix_(rows, cols)])
+        A, B, C, D, H = (M.toarray() for M in (system.A, system.B, system.C, system.D, system.H))
+        channel = np.ix_(rows, cols)
+        return transmission_zeros(A, B[:, cols], C[rows], D[channel], H[channel])
 
     def transfer_function(
         self,
         output: str,
         input: str,  # noqa: A002
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Numerator and denominator polynomials, highest power first, from zeros, poles and gain."""
-        explicit = self.explicit()
-        zeros = self.zeros(output, input)
+        """Numerator and denominator polynomials, highest power first, from zeros, poles and gain.
+
+        Where the output needs the input's rate, the numerator is longer than the denominator;
+        ``np.polydiv(numerator, denominator)`` gives the polynomial part and the rest.
+        """
+        explicit = self._resolved()
+        zeros = explicit.zeros(output, input)
         poles = explicit.poles()
         i, j = _index("output", output, self.outputs), _index("input", input, self.inputs)
         # The gain is fixed by one point away from poles and zeros.

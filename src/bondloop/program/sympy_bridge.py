@@ -48,6 +48,8 @@ def to_sympy(expr: Expr, symbol: Callable[[Var], Any]) -> Any:  # noqa: PLR0911 
     if isinstance(expr, Const):
         return sp.Integer(int(expr.value)) if expr.value == int(expr.value) else sp.Float(expr.value)
     assert isinstance(expr, Op)
+    if expr.name == "row":
+        return to_sympy(expr.written_out(), symbol)
     a = [to_sympy(arg, symbol) for arg in expr.args]
     name = expr.name
     if name == "add":

@@ -289,8 +289,10 @@ class System:
         Parameters
         ----------
         form
-            ``"state"``: rates and outputs in terms of states and inputs; ``"causal"``: the program, one
-            assignment a line, in the order of computation.
+            ``"state"``: rates and outputs in terms of states and inputs; loops of more than a few unknowns
+            stay as equations, and where rates depend on each other through the states the form is the
+            next. ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
+            one assignment a line, in the order of computation.
         """
         from bondloop.program.equations import equations
 
@@ -391,7 +393,11 @@ class System:
             )
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
-        """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``."""
+        """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``.
+
+        One that is improper (an output that needs an input's rate) is its polynomial part plus the strictly
+        proper rest.
+        """
         self._refuse_switching("a transfer function")
         return self.symbolic.transfer_function(output, input)
 
@@ -491,7 +497,7 @@ def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
         return expr.value == 0.0
     assert isinstance(expr, Op)
     name, args = expr.name, expr.args
-    if name in ("add", "neg"):
+    if name in ("add", "neg", "row"):
         return all(is_linear(a, parameters) for a in args)
     if name == "mul":
         a, b = args

@@ -14,6 +14,7 @@ from typing import Any
 
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Expr, Op, Var, substitute, variables
+from bondloop.program.matrix_rows import gathered
 from bondloop.program.schedule import Assign, Loop
 
 __all__ = [
@@ -252,7 +253,7 @@ def _check_product(step: Product) -> None:
 
 def instantiate(
     steps: Sequence[Assign | Loop], given: Mapping[Var, Expr], suffix: str
-) -> tuple[list[Assign | Loop], dict[Var, Expr]]:
+) -> tuple[list[Assign | Loop | Product], dict[Var, Expr]]:
     """Copy a program with other names: a stage of an integrator.
 
     Parameters
@@ -279,11 +280,18 @@ def instantiate(
     def put(e: Expr) -> Expr:
         return substitute(e, table)
 
-    result: list[Assign | Loop] = []
-    for step in steps:
+    result: list[Assign | Loop | Product] = []
+    for step in gathered(steps):
         if isinstance(step, Assign):
             expr = put(step.expr)
             result.append(Assign(fresh(step.target), expr))
+            continue
+        if isinstance(step, tuple):
+            rows, product = step
+            sources = tuple(put(a) for a in product.args)
+            chosen = [r.expr.index for r in rows]  # type: ignore[attr-defined]
+            targets = tuple(fresh(r.target) for r in rows)
+            result.append(Product(targets, product.matrix.values[chosen], sources))
             continue
         tears = tuple(fresh(t) for t in step.tears)
         body = []

@@ -185,6 +185,8 @@ class _Writer:
         if isinstance(expr, Const):
             return _write_number(expr.value, where)
         assert isinstance(expr, Op)
+        if expr.name == "row":
+            return self._expression(expr.written_out(), where, depth)
         _check_operation(expr.name, len(expr.args), where, depth)
         return [expr.name, *[self._expression(a, where, depth + 1) for a in expr.args]]
 

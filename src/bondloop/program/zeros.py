@@ -13,8 +13,10 @@ RANK = 1e-11
 """Singular values below this fraction of the system's largest entry count as zero."""
 
 
-def transmission_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np.complex128]:
-    """Finite zeros of a square system, sorted by magnitude.
+def transmission_zeros(
+    A: Matrix, B: Matrix, C: Matrix, D: Matrix, H: Matrix | None = None
+) -> NDArray[np.complex128]:
+    """Finite zeros of a square system, sorted by magnitude; ``H`` is what the inputs' rates give.
 
     The pencil [[A - s I, B], [C, D]] is reduced by orthogonal transformations until the feed-through is
     invertible; what is left has the finite zeros as eigenvalues (Emami-Naeini and Van Dooren 1982,
@@ -22,6 +24,8 @@ def transmission_zeros(A: Matrix, B: Matrix, C: Matrix, D: Matrix) -> NDArray[np
     """
     from scipy.linalg import matrix_balance
 
+    if H is not None and H.any():
+        A, B, C, D = _with_rates(A, B, C, D, H)
     if A.shape[0]:
         balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
         A = np.asarray(balanced, dtype=float)
@@ -68,3 +72,18 @@ def _reduce(A: Matrix, B: Matrix, C: Matrix, D: Matrix, tolerance: float) -> tup
         D = np.vstack([D, B[nu:]])
         # The states seen directly are forced: the part of A and B that drives them becomes an output ...
         A, B = A[:nu, :nu], B[:nu]
+
+
+def _with_rates(A: Matrix, B: Matrix, C: Matrix, D: Matrix, H: Matrix) -> tuple[Matrix, ...]:
+    """Return a system with the same zeros whose outputs need no input rates.
+
+    Where an output is zero, ``C x + D u + H du/dt = 0`` gives the rates of as many combinations of inputs as
+    ``H`` has rank: they become states, and these outputs are used up.
+    """
+    U, s, V = np.linalg.svd(H)
+    rank = int((s > RANK * s[0]).sum())
+    B, C, D = B @ V.T, U.T @ C, U.T @ D @ V.T
+    top = -1 / s[:rank, None]
+    A = np.block([[A, B[:, :rank]], [top * C[:rank], top * D[:rank, :rank]]])
+    B = np.vstack([B[:, rank:], top * D[:rank, rank:]])
+    return A, B, np.hstack([C[rank:], D[rank:, :rank]]), D[rank:, rank:]

@@ -1,0 +1,59 @@
+"""Coefficients, sources and initial values in units of another kind are refused."""
+
+import numpy as np
+import pytest
+
+from bondloop.bondgraph import C, CField, I, R, Se, Sf
+from bondloop.bondgraph.coefficient_units import _UNITS
+from bondloop.errors import InputError
+from bondloop.units import _dimension
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: I(mass="5 mm"), r"I\(mass\): expected a quantity in kg, or another unit .*found '5 mm'"),
+        (lambda: C(stiffness="3 kg"), r"C\(stiffness\): expected a quantity in N/m or N m/rad .*'3 kg'"),
+        (lambda: R(damping=["3 N s/m", "2 Ohm"]), r"R\(damping\): .*found '2 Ohm'"),
+        (
+            lambda: C(stiffness="3 kN/m", initial="3 deg"),
+            r"C\(initial\): expected a quantity in m, .*'3 deg'",
+        ),
+        (lambda: C(capacitance="3 uF", initial="3 mm"), r"C\(initial\): expected a quantity in C, "),
+        (lambda: I(mass=3.0, initial="3 m/s"), r"I\(initial\): expected a quantity in kg m/s"),
+        (lambda: C(law=lambda q: q**3, initial="3 kg"), r"C\(initial\): .*found '3 kg'"),
+        (lambda: Se(effort="3 kg"), r"Se\(effort\): .*found '3 kg'"),
+        (lambda: Sf(flow="3 N"), r"Sf\(flow\): .*found '3 N'"),
+        (lambda: CField([[1.0]], initial=["3 K"]), r"CField\(initial\): .*found '3 K'"),
+    ],
+)
+def test_wrong_kinds_are_refused(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_right_kinds_are_taken():
+    assert I(mass="2 t", initial="3 N s").start == 3.0
+    assert C(stiffness="3 kN m/rad", initial="180 deg").start == pytest.approx(3.141592653589793)
+    assert C(law=lambda q, k: k * q**3, k="3 N/m^3", initial="3 mm").start == 0.003
+    assert C(stiffness="3", initial="3").coefficient[1] == 3.0  # no unit: SI
+
+
+_LAWS = {
+    # Powers of effort, flow and second in each: momentum = effort * s, mass = momentum / flow, and so on.
+    "effort": (1, 0, 0), "flow": (0, 1, 0), "momentum": (1, 0, 1), "displacement": (0, 1, 1),
+    **dict.fromkeys(("mass", "inertia", "inductance", "inertance"), (1, -1, 1)),
+    "stiffness": (1, -1, -1), **dict.fromkeys(("compliance", "capacitance"), (-1, 1, 1)),
+    **dict.fromkeys(("damping", "resistance"), (1, -1, 0)), "conductance": (-1, 1, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", sorted(_UNITS))
+def test_units_follow_from_those_of_effort_and_flow(word):
+    second = np.array(_dimension("s", "s"))
+    for domain, unit in _UNITS[word].items():
+        effort, flow = (np.array(_dimension(_UNITS[w][domain], "")) for w in ("effort", "flow"))
+        a, b, c = _LAWS[word]
+        assert tuple(a * effort + b * flow + c * second) == _dimension(unit, unit)
+        if domain != "heat":  # temperature times heat flow is no power: a pseudo bond graph
+            assert tuple(effort + flow) == _dimension("W", "W")
