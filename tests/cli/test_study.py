@@ -107,12 +107,12 @@ def test_run_draws_the_paper_s_figures(bondloop, tmp_path):
 def test_check_tells_stability(bondloop):
     passed = bondloop("check", "bayer-substep")
     assert passed.exit_code == 0
-    assert "Verdict: Run it." in passed.stdout
+    assert "Verdict: Run it with care: 14 % off the reference." in passed.stdout
     failed = bondloop("check", "bayer-substep", "--set", "sub_steps=2", "--json")
     assert failed.exit_code == 1
     found = json.loads(failed.stdout)
     assert (found["test"], found["passed"]) == ("bayer-substep", False)
-    assert found["frequency"] == pytest.approx(43.5, abs=0.1)
+    assert found["step"]["frequency"] == pytest.approx(43.5, abs=0.1)
 
 
 def test_an_axis_obeys_the_range_of_the_constructor(bondloop, tmp_path):

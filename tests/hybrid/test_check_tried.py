@@ -16,7 +16,7 @@ from bondloop import rigs
 from bondloop.bondgraph import C, I, R
 from bondloop.control import Direct, VirtualJunction
 from bondloop.hybrid import HybridTest, margins
-from bondloop.hybrid.check import check, length
+from bondloop.hybrid.check import check
 from bondloop.hybrid.structure_findings import reference_errors
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
 from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
@@ -99,7 +99,7 @@ def test_a_loop_whose_margins_are_unknown_is_run_with_care():
 )
 def test_nothing_of_the_excitation_is_left_out(signal, seconds):
     test = small({"k": C(stiffness=500.0)}, excitation={"v_wall": signal})
-    assert length(test) == pytest.approx(seconds)
+    assert test.length == pytest.approx(seconds)
     late = [w for w in check(test, 5.0, suggest=False).warnings if "news" in w]
     assert bool(late) == (signal.last_event > 5.0)
 

@@ -41,7 +41,7 @@ def test_the_bond_graph_is_the_combined_system():
 def test_cut_at_mass_2_the_bond_graph_gives_the_same_test():
     test = paper.test(reference=False)
     physical = paper.model().cut("m2.right >> m3.left")[1]
-    other = test._again(rig=ShakingTable(Specimen.from_model(physical)), reference=False)
+    other = test.replaced(rig=ShakingTable(Specimen.from_model(physical)), reference=False)
     force = test.run(1)["force"]
     assert np.abs(other.run(1)["force"] - force).max() < 1e-10 * np.abs(force).max()
     assert not isinstance(test, HybridTest)
