@@ -130,7 +130,7 @@ def power_error(tableau: Tableau, y: Any) -> float:
     powers = [
         s * e[b] * f[b]
         for kind, ports in zip(tableau.graph.nodes, tableau.ports, strict=True)
-        if type(kind).__name__ not in ("Junction", "Transformer", "Gyrator", "Modulated")
+        if not kind.conserves
         for b, s in ports
     ]
     total = np.abs(e * f).sum()

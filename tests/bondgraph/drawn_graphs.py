@@ -102,7 +102,7 @@ class Graph:
             setattr(model, f"p{i}", part)
         for bond in self.bonds:
             tail, head = (
-                parts[n][p] if self.nodes[n].is_field else parts[n]
+                self.nodes[n].terminal(parts[n], p)
                 for n, p in ((bond.tail, bond.tail_port), (bond.head, bond.head_port))
             )
             tail >> head
@@ -262,7 +262,11 @@ class Draw:
             (2, lambda: kinds.StorageField(definite(rng, size), inertial=True)),
             (2, lambda: kinds.StorageField(definite(rng, size), inertial=False)),
             (2, lambda: kinds.ResistorField(self.lossy(size))),
+            (1, lambda: kinds.MatrixTransformer(self.mixing(rng.randint(1, size), size))),
         ]
+        if self.has("nonlinear"):
+            three = number(rng), number(rng), number(rng)
+            table.append((4, lambda: kinds.Potential(three, stored=rng.random() < 0.6)))
         return self.pick(table)
 
     def pick(self, table: list[tuple[int, Callable[[], Kind]]]) -> Kind:
@@ -288,10 +292,13 @@ class Draw:
         turn = turn - turn.T
         return (turn if self.rng.random() < 0.15 else turn + np.array(definite(self.rng, size))).tolist()
 
+    def mixing(self, rows: int, columns: int) -> list[list[float]]:
+        return [[round(self.rng.uniform(-2, 2), 1) for _ in range(columns)] for _ in range(rows)]
+
     # Structure.
 
-    def attach(self, junction: int, end: tuple[int, int] | int) -> None:
-        if self.rng.random() < 0.7:
+    def attach(self, junction: int, end: tuple[int, int] | int, way: int = 0) -> None:
+        if way > 0 or (way == 0 and self.rng.random() < 0.7):
             self.graph.bond(junction, end)
         else:
             self.graph.bond(end, junction)
@@ -345,11 +352,12 @@ def graph(rng: Random, family: str) -> Graph:
     rings = rng.randint(1, 3) if draw.has("mesh") else 1 if rng.random() < 0.2 else 0
     for _ in range(rings if count > 1 else 0):
         draw.join(*rng.sample(range(count), 2))
-    for _ in range(rng.randint(1, 2) if draw.has("fields") else 0):
+    fields = rng.randint(1, 2) if draw.has("fields") else rng.randint(0, 1) if family == "nonlinear" else 0
+    for _ in range(fields):
         kind = draw.field()
         node = g.add(kind)
         for port in range(kind.ports):
-            draw.attach(rng.randrange(count), (node, port))
+            draw.attach(rng.randrange(count), (node, port), kind.way(port))
     for junction in range(count):
         kind = g.nodes[junction]
         for _ in range(rng.randint(0 if kind.ports else 1, 3)):

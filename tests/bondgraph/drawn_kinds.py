@@ -4,8 +4,8 @@ The two are written apart: nothing here reads what bondloop makes of a part. A n
 
 ``ports``, ``contents``
     how many bonds it takes, and what bondloop calls each quantity it stores (``".momentum"``);
-``part()``
-    the part as bondloop has it;
+``part()``, ``terminal(part, port)``, ``address(port)``
+    the part as bondloop has it, what a bond is drawn to, and how a port's variables are named: ``".in"``;
 ``equations(at)``
     as many equations as ports and contents together, each an expression that is zero.
 
@@ -60,12 +60,24 @@ class Kind:
     ports = 1
     contents: tuple[str, ...] = ()
     is_input = False
-    is_field = False
     signals = 0
     storage = False
+    conserves = False
 
     def part(self) -> Any:
         raise NotImplementedError
+
+    def terminal(self, part: Any, port: int) -> Any:
+        """Return what a bond is drawn to."""
+        return part if self.ports == 1 or self.conserves else part[port]
+
+    def address(self, port: int) -> str:
+        """Return how bondloop names the variables of a port, after the part."""
+        return "" if self.ports == 1 else f"[{port}]"
+
+    def way(self, port: int) -> int:
+        """Return 1 where a bond must point to the part, -1 from it, 0 either way."""
+        return 0 * port
 
     def equations(self, at: Any) -> list[Any]:
         raise NotImplementedError
@@ -101,6 +113,7 @@ class Functions:
 class Junction(Kind):
     zero: bool
     ports: int = 0
+    conserves = True
 
     def part(self) -> Any:
         return Zero() if self.zero else One()
@@ -232,8 +245,15 @@ class BentResistor(Kind):
 # ---------------------------------------------------------------------------------------- two-ports
 
 
+class TwoPort(Kind):
+    conserves = True
+
+    def address(self, port: int) -> str:
+        return (".in", ".out")[port]
+
+
 @dataclass
-class Transformer(Kind):
+class Transformer(TwoPort):
     """The bond that points to it is its first port; the flow of the second goes out of it."""
 
     modulus: float
@@ -247,7 +267,7 @@ class Transformer(Kind):
 
 
 @dataclass
-class Gyrator(Kind):
+class Gyrator(TwoPort):
     ratio: float
     ports: int = 2
 
@@ -259,7 +279,7 @@ class Gyrator(Kind):
 
 
 @dataclass
-class Modulated(Kind):
+class Modulated(TwoPort):
     """A transformer or gyrator whose coefficient is a formula of a signal."""
 
     law: Formula
@@ -333,7 +353,6 @@ class StorageField(Kind):
     inertial: bool
     ports: int = field(init=False)
     storage = True
-    is_field = True
 
     def __post_init__(self) -> None:
         self.ports = len(self.matrix)
@@ -364,7 +383,6 @@ class StorageField(Kind):
 class ResistorField(Kind):
     matrix: Any
     ports: int = field(init=False)
-    is_field = True
 
     def __post_init__(self) -> None:
         self.ports = len(self.matrix)
@@ -374,3 +392,69 @@ class ResistorField(Kind):
 
     def equations(self, at: Any) -> list[Any]:
         return [e - t for e, t in zip(at.e, _product(self.matrix, at.f), strict=True)]
+
+
+@dataclass
+class Potential(Kind):
+    """A nonlinear two-port of storage or loss: a cause^2/2 + b cause^2/2 + c (difference)^4/4."""
+
+    numbers: tuple[float, float, float]
+    stored: bool
+    ports: int = 2
+
+    def __post_init__(self) -> None:
+        self.storage = self.stored
+        self.contents = (".x.displacement", ".y.displacement") if self.stored else ()
+
+    def formula(self, x: Any, y: Any) -> Any:
+        a, b, c = self.numbers
+        return a * x**2 / 2 + b * y**2 / 2 + c * (x - y) ** 4 / 4
+
+    def part(self) -> Any:
+        return CField(energy=self.formula) if self.stored else RField(dissipation=self.formula)
+
+    def address(self, port: int) -> str:
+        return (".x", ".y")[port]
+
+    def equations(self, at: Any) -> list[Any]:
+        a, b, c = self.numbers
+        x, y = at.z if self.stored else at.f
+        both = c * (x - y) ** 3
+        laws = [at.e[0] - a * x - both, at.e[1] - b * y + both]
+        return [*laws, at.dz[0] - at.f[0], at.dz[1] - at.f[1]] if self.stored else laws
+
+    def energy(self, z: Any) -> float:
+        return self.formula(*z)
+
+
+@dataclass
+class MatrixTransformer(Kind):
+    """Flows out are the matrix times flows in; the first ports are those that bonds point to."""
+
+    matrix: Any
+    ports: int = field(init=False)
+    conserves = True
+
+    def __post_init__(self) -> None:
+        self.rows, self.columns = np.shape(self.matrix)
+        self.ports = self.rows + self.columns
+
+    def part(self) -> Any:
+        return TF(self.matrix)
+
+    def terminal(self, part: Any, port: int) -> Any:
+        return part[port if port < self.columns else port - self.columns]
+
+    def address(self, port: int) -> str:
+        return f".in[{port}]" if port < self.columns else f".out[{port - self.columns}]"
+
+    def way(self, port: int) -> int:
+        return 1 if port < self.columns else -1
+
+    def equations(self, at: Any) -> list[Any]:
+        n = self.columns
+        flows, efforts = _product(self.matrix, at.f[:n]), _product(np.transpose(self.matrix), at.e[n:])
+        return [
+            *(f + t for f, t in zip(at.f[n:], flows, strict=True)),
+            *(e - t for e, t in zip(at.e[:n], efforts, strict=True)),
+        ]

@@ -96,7 +96,7 @@ class Motion:
                 z = run.evaluate([system.expression(f"p{i}{word}") for word in kind.contents])
                 before, after = kind.energy(z[0]), kind.energy(z[-1])
                 change, size = change + after - before, size + abs(before) + abs(after)
-            elif type(kind).__name__ not in ("Junction", "Transformer", "Gyrator", "Modulated"):
+            elif not kind.conserves:
                 for b, sign in t.ports[i]:
                     e, f = run.evaluate([system.expression(t.names[k]) for k in (b, t.bonds + b)]).T
                     power += sign * e * f

@@ -66,15 +66,12 @@ class Tableau:
     def _name(self, bond: int, word: str) -> str:
         """Return what bondloop calls an effort or flow: by an element beside the bond, else by a junction."""
         b = self.graph.bonds[bond]
-        for node, port, side in ((b.head, b.head_port, "in"), (b.tail, b.tail_port, "out")):
+        for node, port in ((b.head, b.head_port), (b.tail, b.tail_port)):
             kind = self.graph.nodes[node]
-            if isinstance(kind, Junction):
-                if kind.zero == (word == "effort"):
-                    return f"p{node}.{word}"
-                continue
-            if kind.is_field:
-                return f"p{node}[{port}].{word}"
-            return f"p{node}.{side}.{word}" if kind.ports == 2 else f"p{node}.{word}"
+            if not isinstance(kind, Junction):
+                return f"p{node}{kind.address(port)}.{word}"
+            if kind.zero == (word == "effort"):
+                return f"p{node}.{word}"
         return ""
 
     # ---------------------------------------------------------------- equations
