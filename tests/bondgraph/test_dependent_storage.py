@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.bondgraph import GY, TF, C, Df, I, Model, One, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import GY, MC, TF, C, Df, I, Input, Model, MSe, One, R, Se, Sf, Zero, bond
 from bondloop.errors import ModelError, SolveError
 
 
@@ -212,3 +212,55 @@ def test_an_imposed_stroke_makes_the_other_storage_the_state():
     model.F >> model.v >> model.first
     bond(model.v, model.second, stroke="head")
     assert model.compile().states == ("second.momentum",)
+
+
+def test_a_modulated_spring_in_derivative_causality():
+    # V = k (q - s), so q = V/k + s and the flow is V'/k + s'.
+    model = Model("driven")
+    model.V, model.v, model.s = Se("V"), One(), Input("s")
+    model.spring = MC(lambda q, s: 4.0 * (q - s))
+    model.V >> model.v >> model.spring
+    model.s >> model.spring
+    system = model.compile(outputs=["v.flow", "spring.displacement"])
+    values, rates = {"V": 3.0, "s": 0.5}, {"V": 0.7, "s": 0.2}
+    u, du = [values[name] for name in system.inputs], [rates[u.name] for u in system.input_rates]
+    ours = system.function(list(system.output_exprs.values()))([], u, du, [])
+    assert ours == pytest.approx([0.7 / 4 + 0.2, 3.0 / 4 + 0.5])
+
+
+def test_a_modulated_spring_that_turns_back_has_no_inverse():
+    model = Model("driven")
+    model.V, model.v, model.s = Se("V"), One(), Input("s")
+    model.spring = MC(lambda q, s: q**3 - s * q)
+    model.V >> model.v >> model.spring
+    model.s >> model.spring
+    with pytest.raises(ModelError, match=r"spring \(MC\) is forced into derivative causality.*no inverse"):
+        model.compile()
+
+
+def test_a_storage_that_follows_its_own_rate_is_a_state():
+    # F = k (q - b q'): the effort is imposed, and the spring reads its own flow. q' = (q - F/k) / b.
+    model = Model("own")
+    model.F, model.v, model.speed = Se("F"), One(), Df()
+    model.spring = MC(lambda q, f: 4.0 * (q - 0.5 * f))
+    model.F >> model.v >> model.spring
+    model.v >> model.speed >> model.spring
+    system = model.compile()
+    assert system.states == ("spring.displacement",)
+    assert system.dependent == ()
+    assert system.rates([3.0], [2.0], [], list(system.values().values())) == pytest.approx(
+        [(3 - 2 / 4) / 0.5]
+    )
+    assert system.numeric().poles() == pytest.approx([2.0])
+
+
+def test_a_second_rate_of_an_input_is_asked_for_by_no_one():
+    # q1 = V / k is imposed, a source gives 2 q1' to a second spring: its flow would be V'' 2 / k^2.
+    model = Model("twice")
+    model.V, model.v, model.w, model.speed, model.push = Se("V"), One(), One(), Df(), MSe(lambda f: 2 * f)
+    model.V >> model.v >> C(stiffness=3.0)
+    model.v >> model.speed >> model.push >> model.w >> C(stiffness=3.0)
+    with pytest.raises(
+        SolveError, match=r"^C2\.displacement follow from the rates of other.*index above one"
+    ):
+        model.compile()

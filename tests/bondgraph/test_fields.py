@@ -320,3 +320,16 @@ def test_a_ring_of_adapting_two_ports_ends():
     model.a >> model.b >> model.a
     with pytest.raises(SolveError, match=r"[ab]\.in\.(effort|flow).*singular"):
         model.compile(outputs=["a.in.flow"]).numeric()
+
+
+def test_ports_of_an_inertia_field_that_move_together():
+    # Flows v, -v, -v: the mass is a^T M a with a = (1, -1, -1), here 6 - 2 - 2 + 2 = 4. Row by row 2 - 1 - 1
+    # cancels, so the rates must be solved for together.
+    model = Model("together")
+    model.F, model.v = Se("F"), One()
+    model.M = IField([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+    model.F >> model.v >> model.M[0]
+    for i in (1, 2):
+        model.M[i] >> model.v
+    space = model.compile(outputs=["v.flow"]).numeric()
+    assert space.frequency_response([1.0])[0, 0, 0] == pytest.approx(1 / 4j, rel=1e-13)

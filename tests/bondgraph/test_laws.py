@@ -208,3 +208,18 @@ def test_hydraulic_orifice_in_both_causalities():
     # dq/dt = -K sqrt(q): sqrt(q) falls linearly, from 3 to 3 - K t / 2.
     run = model.compile().simulate(2)
     assert run["C.displacement"][-1] == pytest.approx((3 - 2.0) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "law", [lambda x: x + sp.tanh(x), lambda x: 0.3 * x + sp.sinh(x), lambda x: x + x / sp.sqrt(1 + x**2)]
+)
+@pytest.mark.parametrize("effort", [-3.0, 0.0, 0.01, 8.0])
+def test_a_law_that_rises_has_an_inverse_without_a_formula(law, effort):
+    assert law(sp.Float(flow_of(R(law=law), effort))) == pytest.approx(effort, rel=1e-9, abs=1e-12)
+    # The other way round: the law gives the flow, the causality asks for the effort.
+    model = Model("imposed")
+    model.J = Sf("J")
+    model.J >> R(inverse=law)
+    system = model.compile(outputs=["R.effort"])
+    (found,) = system.function(list(system.output_exprs.values()))([], [effort], [], [])
+    assert law(sp.Float(found)) == pytest.approx(effort, rel=1e-9, abs=1e-12)

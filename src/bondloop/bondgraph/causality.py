@@ -12,6 +12,7 @@ to hold it. So what is refused has no causality at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,10 +52,15 @@ class Causality:
     arbitrary: list[int]
     ranks: dict[Part, PortRanks]
 
+    def strokes_at(self, flat: Flat, node: int) -> bool:
+        """Whether a one-port takes the effort of its bond, and gives the flow."""
+        bond = flat.incident[node][0]
+        return (self.to_head[bond] > 0) == (flat.head[bond] == node)
 
-def assign(flat: Flat) -> Causality:
-    """Assign causality to every bond, or explain the conflict."""
-    assignment = _Assignment(flat)
+
+def assign(flat: Flat, followers: Sequence[int] = ()) -> Causality:
+    """Assign causality to every bond, or explain the conflict; ``followers`` prefer derivative causality."""
+    assignment = _Assignment(flat, followers)
     try:
         return assignment.run()
     except CausalityError as error:
@@ -64,8 +70,8 @@ def assign(flat: Flat) -> Causality:
 
 
 class _Assignment:
-    def __init__(self, flat: Flat) -> None:
-        self.flat = flat
+    def __init__(self, flat: Flat, followers: Sequence[int] = ()) -> None:
+        self.flat, self.followers = flat, followers
         self.to_head = [0] * len(flat.tail)
         self.cause = [-1] * len(flat.tail)  # the bond from which a bond's causality followed
         self.reason: dict[int, str] = {}
@@ -98,6 +104,10 @@ class _Assignment:
     def choices(self, storages: list[int], others: list[int]) -> list[int]:
         """Assign what is left, storages first; return the nodes whose causality was chosen, not implied."""
         kinds, incident, to_head = self.flat.kind, self.flat.incident, self.to_head
+        for node in self.followers:
+            bond = incident[node][0]
+            if not to_head[bond]:
+                self.choose(bond, node, gives_effort=kinds[node] != C, reason="follows other storages")
         for node in storages:
             bond = incident[node][0]
             if not to_head[bond]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.bicausal import turned_round
+from bondloop.bondgraph.bound_storages import bound_states, cancelled, has_rings
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.field_products import field_as_product
 from bondloop.bondgraph.fields import effort_port, inertia_port
@@ -22,7 +23,7 @@ from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import Outputs, variable_at, wanted
 from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.matrix_transformer import matrix_port
-from bondloop.bondgraph.modulation import modulated, not_inverted, signal_value
+from bondloop.bondgraph.modulation import inverted, modulated, signal_value
 from bondloop.bondgraph.relation_ports import relation_ports
 from bondloop.bondgraph.resistor_law import resistor
 from bondloop.bondgraph.switching_ports import SwitchingPort, switching_port
@@ -59,10 +60,35 @@ def derive(
             from bondloop.bondgraph.modes import derive_modes
 
             return derive_modes(model, flat, modes, outputs, iterations)
-        return Derivation(model, flat, assign(flat)).system(outputs, iterations)
+        derivation = Derivation(model, flat, assign(flat))
+        system = derivation.system(outputs, iterations)
+        if derivation.imposed or derivation.sought or not has_rings(flat, derivation.causality):
+            return system
+        return _without_bound_states(derivation, system, outputs, iterations)
     finally:
         if collecting:
             gc.enable()
+
+
+def _without_bound_states(
+    derivation: Derivation, system: System, outputs: Outputs, iterations: int | None
+) -> System:
+    """Make storages follow that others bind by numbers; return what there is where that does not help."""
+    model, flat = derivation.model, derivation.flat
+    followers: list[int] = []
+    current = system
+    while bound := bound_states(current):
+        nodes = [derivation.storage_of(state) for state in bound]
+        node = next((n for n in nodes if n is not None and n not in followers), None)
+        if node is None:
+            return system
+        followers.append(node)
+        causality = assign(flat, followers)
+        if node not in causality.derivative:
+            return system
+        derivation = Derivation(model, flat, causality)
+        current = derivation.system(outputs, iterations)
+    return current
 
 
 class Derivation:
@@ -102,6 +128,11 @@ class Derivation:
     def nodes_by_path(self) -> dict[str, int]:
         """Node of every path."""
         return {path: node for node, path in enumerate(self.flat.path)}
+
+    def storage_of(self, state: Var) -> int | None:
+        """Return the node of the storage that a state belongs to."""
+        word = state.name.removesuffix(".state").rpartition(".")[0]
+        return self.nodes_by_path.get(word)
 
     @cached_property
     def signals_by_path(self) -> dict[str, Part]:
@@ -144,7 +175,13 @@ class Derivation:
         if self.rate_goals:
             constant = {**self.parameters, **self.held}
             more, self.input_rates = add_rates(
-                self.rate_goals, self.definitions, self.states, self.inputs, constant
+                self.rate_goals,
+                self.definitions,
+                self.states,
+                self.inputs,
+                constant,
+                self.dots,
+                lambda: cancelled(self),
             )
             self.dots = {**self.dots, **more}
         self.tears = [*self.rate_goals.values(), *self.dots.values(), *self.bent, *self.tears]
@@ -158,11 +195,15 @@ class Derivation:
             tears=self.tears,
             initial=self.initial, dots=self.dots, input_rates=self.input_rates,
             lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
-            dependent=[flat.path[n] for n in self.causality.derivative],
+            dependent=[flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs, divisors=self.divisors,
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
+
+    def _is_state(self, node: int) -> bool:
+        """Whether the content of a storage is a state all the same."""
+        return any(v.name.startswith(self.flat.path[node] + ".") for v in self.states)
 
     def _remarks(self) -> list[str]:
         remarks = [f"port {path} is left open: a free end, no effort acts there" for path in self.flat.free]
@@ -399,7 +440,7 @@ class Derivation:
                 return lambda x: factor * x, lambda y, _: y / factor
             return lambda x: x / factor, lambda y, _: factor * y
         if isinstance(part, el.MC):
-            return lambda x: modulated(self, part, part.modulation, x), not_inverted(self, part)
+            return lambda x: modulated(self, part, part.modulation, x), inverted(self, part)
         assert isinstance(part, el._OnePort)
         if part.coefficient is not None:
             name, value, form = part.coefficient
@@ -414,7 +455,11 @@ class Derivation:
             n: self._parameter(f"{path}.{n}", v, part.range_of(n)) for n, v in law.parameters.items()
         }
         bound = law.bound(path, parameters, self._symbol)
-        return bound.forward, bound.backward
+        bond = flat.incident[node][0]
+        # What the law is solved for where only its inverse is given; an inertia's law gives the flow.
+        target = self.effort[bond] if flat.kind[node] != I and self._gives_effort(bond, node) else None
+        unknown = target if isinstance(target, Var) else None
+        return lambda x: bound.forward(x, unknown), bound.backward
 
     def _start(self, node: int, state: Var) -> None:
         start = self.flat.part[node].start  # type: ignore[attr-defined]

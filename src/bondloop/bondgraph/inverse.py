@@ -10,10 +10,14 @@ from bondloop.errors import InputError
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.sympy_bridge import from_sympy
 
-__all__ = ["inverse_of"]
+__all__ = ["inverse_of", "rises"]
 
 _SIZES = [10.0 ** (k / 8) for k in range(-48, 49)]
 """Sizes of the causes at which a law is tried out: 1e-6 to 1e6, eight to the decade."""
+_FINE = [10.0 ** (k / 40) for k in range(-240, 81)]
+"""Sizes of the causes at which a slope is tried out: 1e-6 to 100, forty to the decade."""
+_OTHERS = (-1.3, 0.4, 2.1)
+"""Values of signals with which a law is tried out."""
 _FAILURES = (ZeroDivisionError, ValueError, OverflowError)
 
 
@@ -45,6 +49,30 @@ def inverse_of(formula: Any, x: Any, y: Any, values: Mapping[Any, Any]) -> Any:
         if _readable_as_code(candidate) and _leads_back(_Numeric(candidate.subs(numbers), y), law, pairs):
             return candidate
     return None
+
+
+def rises(formula: Any, x: Any, values: Mapping[Any, Any]) -> bool:
+    """Whether a law rises, or falls, wherever it is tried out: then it has one inverse, formula or not.
+
+    The sign of its slope is looked at, at more places than a law that turns back could hide between.
+    Parameters without values (signals) are given some.
+    """
+    import sympy as sp
+
+    formula = formula.subs({s: v for s, v in values.items() if isinstance(v, float)})
+    others = sorted(formula.free_symbols - {x}, key=str)
+    slope = sp.diff(formula, x)
+    signs: set[bool] = set()
+    for probe in _OTHERS if others else _OTHERS[:1]:
+        numbers = {s: probe * (1 + 0.1 * i) for i, s in enumerate(others)}
+        at = _Numeric(slope.subs(numbers), x)
+        if at.expr is None:
+            return False
+        found = [v for size in _FINE for c in (-size, size) if (v := at(c)) is not None and v != 0.0]
+        if len(found) < len(_FINE):
+            return False
+        signs |= {v > 0 for v in found}
+    return len(signs) == 1
 
 
 def _candidates(formula: Any, x: Any, y: Any, numbers: Mapping[Any, float]) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bondloop.bondgraph.coefficient_units import units_of
-from bondloop.bondgraph.inverse import inverse_of
+from bondloop.bondgraph.inverse import inverse_of, rises
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.ranges import FINITE, Range
@@ -175,11 +175,11 @@ class BoundLaw:
         self.dummies = {name: sp.Dummy(name, real=True) for name in parameters}
         self.table = {self.dummies[name]: expr for name, expr in parameters.items()}
 
-    def forward(self, cause: Expr) -> Expr:
-        """Return the effect as an expression of the cause."""
+    def forward(self, cause: Expr, unknown: Var | None = None) -> Expr:
+        """Return the effect (``unknown``) as an expression of the cause."""
         if self.law.law is None:
             assert callable(self.law.inverse)
-            return self._inverted(self.law.inverse, cause)
+            return self._inverted(self.law.inverse, cause, unknown)
         return self._expression(self.law.law, cause)
 
     def backward(self, effect: Expr, unknown: Var) -> Expr:
@@ -189,7 +189,7 @@ class BoundLaw:
         assert self.law.law is not None
         if self.law.inverse == "newton":
             return unknown + (effect - self._expression(self.law.law, unknown))
-        return self._inverted(self.law.law, effect)
+        return self._inverted(self.law.law, effect, unknown)
 
     def _formula(self, function: Callable[..., Any]) -> Any:
         import sympy as sp
@@ -218,10 +218,12 @@ class BoundLaw:
     def _expression(self, function: Callable[..., Any], cause: Expr) -> Expr:
         return self._read(self._formula(function), self.x, cause)
 
-    def _inverted(self, function: Callable[..., Any], effect: Expr) -> Expr:
+    def _inverted(self, function: Callable[..., Any], effect: Expr, unknown: Var | None) -> Expr:
         formula = self._formula(function)
         values = {self.dummies[n]: v for n, v in self.law.parameters.items()}
         found = inverse_of(formula, self.x, self.y, values)
+        if found is None and unknown is not None and unknown is not effect and rises(formula, self.x, values):
+            return unknown + (effect - self._expression(function, unknown))  # no formula, but one solution
         if found is None:
             raise ModelError(
                 f"{self.where}: its law {_readable(formula)} has no single inverse, but the causality needs "

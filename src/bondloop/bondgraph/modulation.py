@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.fields import momentum_of
 from bondloop.bondgraph.formulas import Formula, modulation_of
+from bondloop.bondgraph.inverse import rises
 from bondloop.errors import ModelError
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.parts import Part
 
-__all__ = ["modulated", "modulated_matrix", "not_inverted", "signal_value", "source_value"]
+__all__ = ["inverted", "modulated", "modulated_matrix", "signal_value", "source_value"]
 
 
 def signal_value(d: Derivation, part: Part) -> Expr:
@@ -60,17 +61,21 @@ def source_value(d: Derivation, source: Part, index: int, word: str | None) -> E
     return d.content(f"{d.flat.path[node]}.{word}")
 
 
-def not_inverted(d: Derivation, part: Part) -> Callable[[Expr, Var], Expr]:
-    """Return an inverse that refuses: the law of a part that has none."""
+def inverted(d: Derivation, part: el.MC) -> Callable[[Expr, Var], Expr]:
+    """Return the displacement at which a modulated law gives an effort: solved for in every step."""
 
-    def refuse(_y: Expr, _x: Var) -> Expr:
-        raise ModelError(
-            f"{d.flat.paths[part]} ({part.symbol}) is forced into derivative causality, "
-            "in which its law has no "
-            "inverse; put a resistor or inertia between it and the source that forces it"
-        )
+    def backward(effort: Expr, displacement: Var) -> Expr:
+        path = d.flat.paths[part]
+        formula = modulation_of(part.modulation, part.parameters, path)
+        values = {symbol: part.parameters[name] for name, symbol in formula.parameters.items()}
+        if not rises(formula.value, formula.arguments[0], values):
+            raise ModelError(
+                f"{path} ({part.symbol}) is forced into derivative causality, in which its law has no "
+                "inverse; put a resistor or inertia between it and the source that forces it"
+            )
+        return displacement + (effort - modulated(d, part, part.modulation, displacement))
 
-    return refuse
+    return backward
 
 
 def modulated(

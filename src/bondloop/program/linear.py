@@ -24,9 +24,27 @@ from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.system import System
 
-__all__ = ["NonlinearError", "nilpotent_solve", "state_space", "with_tears"]
+__all__ = ["NonlinearError", "SingularLoopError", "nilpotent_solve", "state_space", "with_tears"]
+
+
+class SingularLoopError(SolveError):
+    """An algebraic loop has no unique solution: ``matrix @ tears = right @ (states, inputs, rates)``."""
+
+    def __init__(self, message: str, matrix: Any, right: Any) -> None:
+        super().__init__(message)
+        self.matrix, self.right = matrix, right
+
+    def bound(self) -> NDArray[np.float64]:
+        """Return how much each column takes part in what must vanish for there to be a solution."""
+        H, G = self.matrix.toarray(), self.right.toarray()
+        left, sizes, _ = np.linalg.svd(H)
+        loose = left[:, sizes <= 1e-10 * max(sizes.max(initial=0.0), 1.0)]
+        weights = np.abs(loose.T @ G).max(axis=0, initial=0.0)
+        return np.asarray(np.where(weights > 1e-9 * np.abs(G).max(initial=0.0), weights, 0.0), dtype=float)
 
 
 class NonlinearError(SolveError):
@@ -256,5 +274,5 @@ def with_tears(Y: Any, tears: Sequence[int], head: int, names: Sequence[str]) ->
     try:
         solution = sparse.csr_array(factorised(H)(Z[:, :head]))
     except SingularError:
-        raise SolveError(singular_loop(names)) from None
+        raise SingularLoopError(singular_loop(names), H, Z[:, :head]) from None
     return Y[:, :head] + Y[:, head:] @ solution

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.null_space import left_null, null, solved
+from bondloop.program.null_space import equilibrated, left_null, null, solved
 from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised
 
@@ -85,7 +85,10 @@ def _linear(
     particular = -solved(A, b)
     # What is left over cannot be balanced; what is less than rounding of the terms is nothing.
     left = A @ particular + b
-    terms = CLOSE * (np.abs(A) @ np.abs(particular) + np.abs(b)) + 1e-12 * np.abs(b).max(initial=0.0)
+    # A state that should be zero is rounding of the others, each counted in a unit of its own.
+    unit = equilibrated(A)[2]
+    rounding = unit * np.abs(particular / unit).max(initial=0.0)
+    terms = np.abs(A) @ (CLOSE * np.abs(particular) + 1e-12 * rounding) + CLOSE * np.abs(b)
     if np.any(np.abs(left) > terms):
         raise SolveError(_moving(system, left, terms))
     R = null(A)

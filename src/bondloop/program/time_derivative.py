@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import tangent
@@ -28,23 +28,33 @@ def rate_name(name: str) -> str:
 
 
 def add_rates(
-    goals: Mapping[Var, Var],
+    goals: dict[Var, Var],
     definitions: dict[Var, Expr],
-    states: Mapping[Var, Expr],
+    states: dict[Var, Expr],
     inputs: Mapping[Var, object],
     parameters: Mapping[Var, object],
+    known: Mapping[Var, Var] | None = None,
+    cancelled: Callable[[], Collection[Var]] = tuple,
 ) -> tuple[dict[Var, Var], dict[Var, Var]]:
     """Define the rate of each goal, adding the rates of everything it depends on.
+
+    A goal that depends on its own rate is no function of the states: it becomes a state itself, whose rate is
+    the one at which its definition gives what it holds.
 
     Parameters
     ----------
     goals
         Assigned variables (the energy variables of dependent storages) with the variables that are to
-        become their rates.
+        become their rates. Those that become states are taken out.
     definitions
         The program; extended in place.
     states, inputs, parameters
-        The states with their rates, the inputs, and what is constant.
+        The states with their rates (extended in place), the inputs, and what is constant.
+    known
+        For states whose rate is a variable of the program already: that variable.
+    cancelled
+        Says which goals depend on rates by their formulas, but not by numbers: what they take in one way
+        they give back another. Asked only if one depends on rates.
 
     Returns
     -------
@@ -53,25 +63,37 @@ def add_rates(
     """
     dots: dict[Var, Var] = {}
     input_rates: dict[Var, Var] = {}
-    rates: dict[Var, Expr] = {}
-    unsolvable = {rate: goal for goal, rate in goals.items()}
+    rated = _reached(goals.values(), definitions).intersection(goals)
+    if rated:
+        rated.difference_update(cancelled())
+        for goal in _followers(rated, goals, definitions):
+            rated.remove(goal)
+            rate = goals.pop(goal)
+            law = definitions.pop(goal)
+            definitions[rate] = rate + (law - goal)
+            states[goal] = rate
+            dots[goal] = rate
+    if rated:
+        names = ", ".join(sorted(goal.name for goal in rated))
+        raise SolveError(
+            f"{names} follow from the rates of other storages, and their own rates are needed: "
+            "the model has index above one; add a small compliance or inertia between them"
+        )
+    second = {*goals.values(), *dots.values()}
+    rates: dict[Var, Expr] = {**goals, **dots}
     work = list(goals)
-    seen = set(goals)
-    rates.update(goals)
+    seen = {*goals, *dots}
     order: list[Var] = []
     while work:
         var = work.pop()
         order.append(var)
         for v in variables(definitions[var]):
-            if v in unsolvable:
-                raise SolveError(
-                    f"the storages {unsolvable[v].name} and {var.name} depend on each other's rates: "
-                    "the model has index above one; add a small compliance or inertia between them"
-                )
-            if v in seen or v in parameters:
+            if v in seen or v in parameters or v in second:  # what comes of second rates cancels
                 continue
             seen.add(v)
-            if v in states:
+            if known and v in known:
+                rates[v] = known[v]
+            elif v in states:
                 dots[v] = Var(rate_name(v.name))
                 definitions[dots[v]] = states[v]
                 rates[v] = dots[v]
@@ -86,3 +108,27 @@ def add_rates(
         assert isinstance(target, Var)
         definitions[target] = tangent(definitions[var], rates)
     return dots, input_rates
+
+
+def _followers(
+    rated: Collection[Var], goals: Mapping[Var, Var], definitions: Mapping[Var, Expr]
+) -> list[Var]:
+    """Return the goals that depend on their own rate, be it through the rates of others."""
+    onward = {**definitions, **{rate: goal for goal, rate in goals.items()}}
+    return [goal for goal in goals if goal in rated and goal in _reached([goals[goal]], onward)]
+
+
+def _reached(start: Iterable[Var], definitions: Mapping[Var, Expr]) -> set[Var]:
+    """Return what depends on some variables."""
+    users: dict[Var, list[Var]] = {}
+    for var, expr in definitions.items():
+        for v in variables(expr):
+            users.setdefault(v, []).append(var)
+    work = list(start)
+    reached: set[Var] = set()
+    while work:
+        for user in users.get(work.pop(), []):
+            if user not in reached:
+                reached.add(user)
+                work.append(user)
+    return reached
