@@ -52,7 +52,7 @@ class SteppedLoop(RunningLoop):
         self.forces, self.commands = indexed("force", self.count), []
         self.probes: dict[str, Var] = dict(zip(self.forces, alone.measured, strict=True))
         self._probe_excitations(alone.signals_in_tick)
-        self.adapted, self.closed = (), True
+        self.adapted, self.closed, self.switching = (), True, []
         self.gain = 1 + float(alone.parameters[GAIN] or 0.0)
 
     def stands_for(self, test: Checkable) -> bool:  # noqa: ARG002 - of whatever test
