@@ -13,10 +13,9 @@ from bondloop.program.one_step import Point
 from bondloop.program.resolve import modes_held
 
 if TYPE_CHECKING:
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.running_loop import RunningLoop
-    from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
-    from bondloop.program.switching import Switching
     from bondloop.program.switching_rules import Rule
 
 __all__ = ["Modes", "held", "mode_words", "modes_of", "unvisited"]
@@ -28,22 +27,18 @@ Modes = tuple[tuple[str, int], ...]
 """The number of the mode of each element that switches, with its path."""
 
 
-def _switching(test: HybridTest) -> list[Switching]:
-    return [part for system in (test.design.system, test.rig_system.system) for part in system.switching]
+def _rules(test: Checkable) -> list[Rule]:
+    return [rule for part in test.switching for rule in part.rules]
 
 
-def _rules(test: HybridTest) -> list[Rule]:
-    return [rule for part in _switching(test) for rule in part.rules]
-
-
-def modes_of(test: HybridTest, step: OneStep) -> Modes:
+def modes_of(test: Checkable, step: OneStep) -> Modes:
     """Return the modes in which a step was made."""
     assert step.at is not None
     values = dict(zip(step.states, step.at.after.tolist(), strict=True))
     return tuple((r.path, round(values[r.mode.name])) for r in _rules(test) if r.mode.name in values)
 
 
-def mode_words(test: HybridTest, modes: Modes, others: Sequence[Modes]) -> str:
+def mode_words(test: Checkable, modes: Modes, others: Sequence[Modes]) -> str:
     """Return modes in words, those that are not the same in all others."""
     rules = {r.path: r for r in _rules(test)}
     varying = [(path, m) for path, m in modes if any(dict(other).get(path) != m for other in others)]
@@ -65,7 +60,7 @@ def held(loop: RunningLoop, point: Point, modes: Modes) -> OneStep:
 
 def unvisited(loop: RunningLoop, visited: Sequence[Modes]) -> list[tuple[Modes, Point, OneStep]]:
     """Return one step of the loop at its start in each mode that was not visited, at most `MOST` of them."""
-    parts, rules = _switching(loop.test), _rules(loop.test)
+    parts, rules = loop.test.switching, _rules(loop.test)
     known = {tuple(int(m != 0) for _, m in modes) for modes in visited}
     steps: list[tuple[Modes, Point, OneStep]] = []
     for combination in itertools.product(*(part.modes for part in parts)):
