@@ -1,7 +1,7 @@
 """Does the check tell the truth? Drawn tests are checked, then run and judged. Prints tables in Markdown.
 
 Run: python benchmarks/check.py (--cases 20000, two hours on two cores; --first SEED; --minutes N;
---keep FILE, to go on another time; --without-papers)
+--keep FILE, to go on another time; --stepped; --without-papers)
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,23 @@ def checked(test: Any, seconds: float) -> Any:
     return check(test, seconds, suggest=False)
 
 
-def judged(seed: int) -> Case:
-    """Draw, check and run one test, with a compile cache of its own, so that nothing is kept."""
+def judged(seed: int, stepped: bool = False) -> Case:
+    """Draw, check and run one test, with a compile cache of its own, so that nothing is kept.
+
+    Parameters
+    ----------
+    seed
+        Of the test.
+    stepped
+        Whether it is a pseudo-dynamic one.
+    """
+    from drawn_stepped import stepped_case
     from drawn_tests import case
     from truth import outcome
 
     with tempfile.TemporaryDirectory(prefix="bondloop-check-") as folder:
         os.environ["BONDLOOP_CACHE"] = folder
-        drawn = case(seed)
+        drawn = (stepped_case if stepped else case)(seed)
         if drawn.test is None:
             return Case(seed, None, "", "not built", drawn.refused, drawn.kind)
         began = time.perf_counter()
@@ -123,7 +133,8 @@ def report(cases: list[Case]) -> list[str]:
         if seconds:
             half, most = seconds[len(seconds) // 2], seconds[-1]
             lines.append(f"| seconds per {name}: median, largest | | {half:.3f}, {most:.2f} |")
-    for key in (None, "controller", "nonlinearity", "actuator"):
+    labels = ("controller", "scheme", "nonlinearity", "actuator", "rig")
+    for key in (None, *(k for k in labels if all(k in c.kind for c in good))):
         lines += ["", *table(good, key)]
     for title, wrong in (
         ("Passed, but should not have", badly), ("Passed, but fragile", fragile),
@@ -203,6 +214,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/check.md"))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="report what is done by then")
     parser.add_argument("--keep", type=Path, help="a line a case; cases that stand there are not run again")
+    parser.add_argument("--stepped", action="store_true", help="pseudo-dynamic tests instead")
     parser.add_argument("--without-papers", action="store_true")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.cases)
@@ -210,7 +222,7 @@ def main() -> None:
     left = sorted(set(seeds) - {case.seed for case in cases})
     began = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(given.processes, maxtasksperchild=HABIT) as pool:
-        for case in pool.imap_unordered(judged, left):
+        for case in pool.imap_unordered(partial(judged, stepped=given.stepped), left):
             cases.append(case)
             if given.keep is not None:
                 with given.keep.open("a", encoding="utf-8") as file:

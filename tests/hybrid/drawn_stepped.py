@@ -14,7 +14,7 @@ from drawn_parts import Between, Loose
 from drawn_tests import Choices, Drawn
 
 from bondloop import rigs
-from bondloop.bondgraph import C, Model, R
+from bondloop.bondgraph import C, Clutch, Model, One, Port, R, Zero
 from bondloop.errors import BondloopError
 from bondloop.hybrid import PseudoDynamicTest
 from bondloop.integrate import SubStep
@@ -24,13 +24,13 @@ from bondloop.rigs.imperfections import GainError, LowPass, Noise, PureDelay, Qu
 from bondloop.safety import Limits
 from bondloop.structures import Matrices, ShearBuilding
 
-__all__ = ["build", "from_recipe", "recipes", "stepped_case"]
+__all__ = ["Plastic", "build", "from_recipe", "recipes", "stepped_case"]
 
 STRUCTURAL = {scheme.__name__: scheme for scheme in SCHEMES}
 SCHEME_NAMES = {"SubStep": 8, **dict.fromkeys(STRUCTURAL, 1)}
 SPECIMENS = {
     "spring": 4, "mass on a spring": 4, "dashpot": 1, "two interfaces": 1, "cubic": 2, "softening": 1,
-    "dead zone": 1, "coulomb": 1, "stribeck": 1, "preloaded": 1, "bistable": 1,
+    "dead zone": 1, "coulomb": 1, "stribeck": 1, "preloaded": 1, "bistable": 1, "plastic": 2,
 }  # fmt: skip
 LINEAR = ("spring", "mass on a spring", "dashpot", "two interfaces")
 SENSORS = {
@@ -149,6 +149,16 @@ def _scheme(r: dict[str, Any]) -> Any:
     return kind(iterations=r["iterations"]) if "iterations" in fields else kind()
 
 
+class Plastic(Model):
+    """A column that gives way at a force: a spring in series with what sticks and slides."""
+
+    def __init__(self, k: float, capacity: float) -> None:
+        self.left, self.v, self.force = Port(), One(), Zero()
+        self.left >> self.v >> self.force
+        self.spring, self.slip = C(stiffness=k), Clutch(capacity)
+        self.force >> [self.spring, self.slip]
+
+
 def _specimen(r: dict[str, Any], k: float, omega: float) -> rigs.Specimen:
     ks = r["stiffness"] * k
     cs = 2 * r["specimen damping"] * ks / omega
@@ -167,6 +177,12 @@ def _specimen(r: dict[str, Any], k: float, omega: float) -> rigs.Specimen:
         ks = m * (r["specimen frequency"] * omega) ** 2
         cs = 2 * r["specimen damping"] * math.sqrt(ks * m)
         return rigs.Specimen.from_matrices(Matrices(np.diag([0.0, m]), cs * pair, ks * pair, ("a", "b")), "a")
+    whole = Model("drawn")
+    whole.mass = Loose(r["mass"], 1.0)
+    if kind == "plastic":
+        whole.specimen = Plastic(ks, r["strength"] * ks * size)
+        whole.mass.right >> whole.specimen.left
+        return rigs.Specimen.from_model(whole.cut("mass.right >> specimen.left")[1])
     # The width of dry friction is what the specimen moves at, so that one step can follow it.
     width, force = max(0.05 * omega * size, 1e-4), r["strength"] * ks * size
     element = {
@@ -179,8 +195,7 @@ def _specimen(r: dict[str, Any], k: float, omega: float) -> rigs.Specimen:
         "bistable": lambda: rigs.cubic_spring(-0.5 * min(ks, k), ks / size**2),
     }[kind]()
     parts = [element, R(damping=cs)]
-    whole = Model("drawn")
-    whole.mass, whole.specimen = Loose(r["mass"], 1.0), Between(parts)
+    whole.specimen = Between(parts)
     whole.mass.right >> whole.specimen.left
     return rigs.Specimen.from_model(whole.cut("mass.right >> specimen.left")[1])
 

@@ -124,16 +124,23 @@ def test_bad_input(make, message):
 
 
 def test_friction_in_series_with_a_spring_is_refused_by_name():
-    """atanh of a force at the friction force is infinite; a mass between them makes the model whole."""
-    from bondloop.bondgraph import C, I, Model, One, Sf, Zero
+    """atanh of a force at the friction force is infinite; a clutch or a mass makes the model whole."""
+    from bondloop.bondgraph import C, Clutch, Zero
     from bondloop.errors import ModelError
 
     slip = Model("slip")
     slip.drive, slip.force, slip.spring = Sf("v"), Zero(), C(stiffness=1000.0)
     slip.friction = coulomb("3 N")
     slip.drive >> slip.force >> [slip.spring, slip.friction]
-    with pytest.raises(ModelError, match=r"^friction: dry friction gives a force .* put the mass"):
+    with pytest.raises(ModelError, match=r"^friction: dry friction gives a force .* take bondgraph.Clutch"):
         slip.compile()
+
+    slip.swap("friction", Clutch("3 N"))
+    run = slip.compile(outputs=["spring.effort"]).simulate(0.4, {"v": lambda t: 0.05 if t < 0.2 else -0.05})
+    # Elastic at 1000 N/m, plastic at 3 N: after 0.2 s back by 0.05 m/s, for 0.12 s to -3 N, and no farther.
+    expected = np.clip(50 * run.time, 0, 3)
+    expected = np.where(run.time > 0.2, np.clip(3 - 50 * (run.time - 0.2), -3, 3), expected)
+    np.testing.assert_allclose(run["spring.effort"], expected, atol=0.02)
 
     whole = Model("whole")
     whole.drive, whole.force, whole.spring = Sf("v"), Zero(), C(stiffness=1000.0)

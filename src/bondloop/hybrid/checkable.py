@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from bondloop.hybrid.rehearsable import Rehearsable
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
+    from bondloop.program.switching import Switching
     from bondloop.rigs.sensor import Sensor
     from bondloop.safety import Interlock, Limits
 
@@ -42,6 +43,11 @@ class Checkable(Rehearsable):
     @abstractmethod
     def sensors(self) -> Mapping[str, Sensor]:
         """The emulated sensors, by the channel that holds what they read."""
+
+    @property
+    @abstractmethod
+    def switching(self) -> Sequence[Switching]:
+        """What switches in its parts: stops, clutches, diodes."""
 
     @property
     def capacities(self) -> Mapping[str, float]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Var
     from bondloop.program.signals import Signal
     from bondloop.program.signals.in_tick import Signals
+    from bondloop.program.switching import Switching
     from bondloop.program.tick import Tick
     from bondloop.rigs.sensor import Sensor
 
@@ -255,6 +256,11 @@ class PseudoDynamicTest(Checkable):
     def measured(self) -> list[Var]:
         """Variables of the tick: the newest measured force at each interface."""
         return self._writer.built.force
+
+    @property
+    def switching(self) -> tuple[Switching, ...]:
+        """What switches in the specimen."""
+        return self._writer.built.switching
 
     @property
     def sensors(self) -> dict[str, Sensor]:

@@ -85,7 +85,7 @@ def _measured(so_far: Check, loop: SteppedLoop) -> Check:
             return so_far
         worse = so_far.regimes and so_far.regimes[0].step.growth > step.growth + 1e-3 * abs(step.growth)
         if worse:
-            words = "it is less stable in a part of its motion than where it starts, where margins can be had"
+            words = "margins can be had only where it starts, and it is less stable in a part of its motion"
             return replace(so_far, margins=Margins(left_out=words))
         return replace(so_far, margins=loop.margins(step, "as it starts" if so_far.regimes else ""))
     except BondloopError:  # a slope that does not exist with another size of the motion

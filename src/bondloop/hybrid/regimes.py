@@ -57,23 +57,23 @@ def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
     for point in points:
         try:
             step = loop.at(point)
-            modes = modes_of(loop, step)
+            modes = modes_of(loop.test, step)
             by_modes.setdefault(modes, []).append((point, held(loop, point, modes) if modes else step))
         except BondloopError:
             continue  # a slope that does not exist at just this instant
     total = sum(len(steps) for steps in by_modes.values())
     seen: list[Regime] = []
     for modes, steps in by_modes.items():
-        seen += _within(mode_words(loop, modes, list(by_modes)), steps, total)
+        seen += _within(mode_words(loop.test, modes, list(by_modes)), steps, total)
     return tuple(sorted(seen, key=lambda r: -r.step.growth))
 
 
 def other_modes(loop: RunningLoop, known: Sequence[Regime]) -> tuple[Regime, ...]:
     """Return the loop in the modes of parts that switch in which it was not seen, the least stable first."""
-    visited = [modes_of(loop, regime.step) for regime in known]
+    visited = [modes_of(loop.test, regime.step) for regime in known]
     steps = unvisited(loop, visited)
     everything = [*visited, *(modes for modes, _, _ in steps)]
-    others = [Regime(mode_words(loop, m, everything), step, point, 0.0) for m, point, step in steps]
+    others = [Regime(mode_words(loop.test, m, everything), step, point, 0.0) for m, point, step in steps]
     return tuple(sorted(others, key=lambda r: -r.step.growth))
 
 

@@ -53,8 +53,6 @@ class RunningLoop:
         All of them, by name.
     adapted
         What the controller adapts.
-    switching
-        The parts that switch, of computer and rig.
     closed
         Whether there is a loop at all.
     """
@@ -80,8 +78,6 @@ class RunningLoop:
             self.probes.update(zip(self.commands, wiring.computer.commands, strict=True))
             self.outputs.update({n: self.probes[n] for n in (*self.forces, *self.commands)})
         self._probe_excitations(wiring.signals)
-        systems = (test.design.system, test.rig_system.system)
-        self.switching = [part for system in systems for part in system.switching]
         self.adapted = tuple(wiring.computer.adapted)
         # Without feedback nothing closes the loop.
         self.closed = test.feedback and bool(self.forces or test.coupling == "continuous")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bondloop.rigs.rig_tick import indexed
 if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
+    from bondloop.hybrid.test import HybridTest
     from bondloop.program.expr import Expr, Var
     from bondloop.program.one_step import OneStep
 
@@ -42,7 +43,7 @@ class SteppedLoop(RunningLoop):
 
     def __init__(self, test: PseudoDynamicTest) -> None:
         alone = test.replaced(reference=False)
-        self.tick = alone.tick
+        self.test, self.tick = cast("HybridTest", alone), alone.tick
         self.count = alone.interfaces
         self.desired, self.actual = (
             indexed(f"{word}.displacement", self.count) for word in ("desired", "actual")
@@ -52,7 +53,7 @@ class SteppedLoop(RunningLoop):
         self.forces, self.commands = indexed("force", self.count), []
         self.probes: dict[str, Var] = dict(zip(self.forces, alone.measured, strict=True))
         self._probe_excitations(alone.signals_in_tick)
-        self.adapted, self.closed, self.switching = (), True, []
+        self.adapted, self.closed = (), True
         self.gain = 1 + float(alone.parameters[GAIN] or 0.0)
 
     def stands_for(self, test: Checkable) -> bool:  # noqa: ARG002 - of whatever test

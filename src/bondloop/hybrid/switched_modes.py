@@ -13,6 +13,7 @@ from bondloop.program.one_step import Point
 from bondloop.program.resolve import modes_held
 
 if TYPE_CHECKING:
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.running_loop import RunningLoop
     from bondloop.program.one_step import OneStep
     from bondloop.program.switching_rules import Rule
@@ -26,20 +27,20 @@ Modes = tuple[tuple[str, int], ...]
 """The number of the mode of each element that switches, with its path."""
 
 
-def _rules(loop: RunningLoop) -> list[Rule]:
-    return [rule for part in loop.switching for rule in part.rules]
+def _rules(test: Checkable) -> list[Rule]:
+    return [rule for part in test.switching for rule in part.rules]
 
 
-def modes_of(loop: RunningLoop, step: OneStep) -> Modes:
+def modes_of(test: Checkable, step: OneStep) -> Modes:
     """Return the modes in which a step was made."""
     assert step.at is not None
     values = dict(zip(step.states, step.at.after.tolist(), strict=True))
-    return tuple((r.path, round(values[r.mode.name])) for r in _rules(loop) if r.mode.name in values)
+    return tuple((r.path, round(values[r.mode.name])) for r in _rules(test) if r.mode.name in values)
 
 
-def mode_words(loop: RunningLoop, modes: Modes, others: Sequence[Modes]) -> str:
+def mode_words(test: Checkable, modes: Modes, others: Sequence[Modes]) -> str:
     """Return modes in words, those that are not the same in all others."""
-    rules = {r.path: r for r in _rules(loop)}
+    rules = {r.path: r for r in _rules(test)}
     varying = [(path, m) for path, m in modes if any(dict(other).get(path) != m for other in others)]
     return " and ".join(f"{path} {rules[path].words[m]}" for path, m in varying)
 
@@ -50,7 +51,7 @@ def held(loop: RunningLoop, point: Point, modes: Modes) -> OneStep:
     The contents of storages are those after a change into the modes. In a step in which a mode changes the
     slopes are those of the jump, which says nothing of how the loop goes on.
     """
-    names = {r.path: r.mode.name for r in _rules(loop)}
+    names = {r.path: r.mode.name for r in _rules(loop.test)}
     still = copy.copy(loop)
     still.tick = modes_held(loop.tick)
     states = {**point.states, **{names[path]: float(m) for path, m in modes}}
@@ -59,7 +60,7 @@ def held(loop: RunningLoop, point: Point, modes: Modes) -> OneStep:
 
 def unvisited(loop: RunningLoop, visited: Sequence[Modes]) -> list[tuple[Modes, Point, OneStep]]:
     """Return one step of the loop at its start in each mode that was not visited, at most `MOST` of them."""
-    parts, rules = loop.switching, _rules(loop)
+    parts, rules = loop.test.switching, _rules(loop.test)
     if not parts:
         return []
     known = {tuple(int(m != 0) for _, m in modes) for modes in visited}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
     from bondloop.program.signals import Signal
+    from bondloop.program.switching import Switching
     from bondloop.program.system import System
     from bondloop.program.tick import Tick
     from bondloop.rigs.emulated import RigSystem
@@ -345,6 +346,11 @@ class HybridTest(Checkable):
         """The emulated sensors, by the channel that holds what they read."""
         names = {w: indexed(f"measured.{w}", self.interfaces) for w in self.rig.sensors}
         return {channel: self.rig.sensors[w] for w, channels in names.items() for channel in channels}
+
+    @property
+    def switching(self) -> list[Switching]:
+        """What switches in computer and rig."""
+        return [part for system in (self.design.system, self.rig_system.system) for part in system.switching]
 
     @property
     def capacities(self) -> dict[str, float]:

@@ -36,8 +36,8 @@ def coulomb(force: Any, width: Any = 1e-3) -> R:
     Notes
     -----
     It must be given a velocity: beside a mass, or moved by an actuator. In series with a spring it would be
-    given a force, which does not tell how fast it slides; the model is then refused. A mass between the two,
-    as there is in every slider, makes it whole.
+    given a force, which does not tell how fast it slides; the model is then refused. There
+    `bondloop.bondgraph.Clutch` can be used, which sticks and slides; or a mass between the two.
 
     Examples
     --------
@@ -67,7 +67,8 @@ def _unknown_velocity(effort: Any, force: Any, width: Any) -> Any:  # noqa: ARG0
     raise ModelError(
         "dry friction gives a force where it is given a velocity, but here it is given a force (it stands in "
         "series with a spring, or a force acts on it alone), at which it may stand still or slide at any "
-        "velocity; put the mass that moves with it between them"
+        "velocity; take bondgraph.Clutch(force), which sticks and slides, or put the mass that moves with it "
+        "between them"
     )
 
 

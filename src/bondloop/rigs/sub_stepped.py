@@ -21,6 +21,7 @@ from bondloop.rigs.sensor import checked_sensor
 from bondloop.rigs.specimen import Specimen
 
 if TYPE_CHECKING:
+    from bondloop.program.switching import Switching
     from bondloop.program.system import System
     from bondloop.rigs.sensor import Sensor
 
@@ -52,6 +53,8 @@ class BuiltRig:
         Statements before the first sub-step of a tick.
     peak
         Largest magnitude of the acceleration asked of the machine in the sub-steps of a tick, if it is known.
+    switching
+        What switches in the specimen.
     """
 
     states: dict[Var, float]
@@ -61,6 +64,7 @@ class BuiltRig:
     impose: Impose
     before: list[Step] = field(default_factory=list)
     peak: list[Var] = field(default_factory=list)
+    switching: tuple[Switching, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,8 @@ class Machine:
         for part in applied:
             states.update(part.states)
         offered = {word: list(exprs) for word, exprs in motion.items()}
-        return BuiltRig(states, dict(system.values()), self.force, offered, impose)
+        parameters = dict(system.values())
+        return BuiltRig(states, parameters, self.force, offered, impose, switching=system.switching)
 
 
 def machine(
