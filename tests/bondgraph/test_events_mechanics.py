@@ -29,6 +29,7 @@ from bondloop.bondgraph import (
     Switch,
     Zero,
 )
+from bondloop.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from switching_models import DRAWN, ball, balls_on_a_line, clutch, some
@@ -295,3 +296,20 @@ def test_a_blow_through_a_modulated_transformer():
     w = before["I.momentum"]
     cosines = np.cos([0.3, before["angle.value"]]) ** 2
     assert w**2 * (1 + 0.5 * cosines[1]) == pytest.approx(1 + 0.5 * cosines[0], rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Stop(gap="3 kg"),
+        lambda: Stop(gap="3 mm", initial="1 V"),
+        lambda: Stop(restitution=1.5),
+        lambda: Clutch(capacity="3 mm"),
+        lambda: Clutch(capacity=-1.0),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(make):
+    with pytest.raises(InputError, match="expected"):
+        make()
+    assert Stop("3 mm").parameters["gap"] == pytest.approx(0.003)
+    assert Clutch("3 kN").parameters["capacity"] == 3000.0

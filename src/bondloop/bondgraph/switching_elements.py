@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Element, Reading, reading
 from bondloop.errors import InputError
@@ -33,7 +34,7 @@ class Switching(Element):
         super().__init__()
         kind = type(self).__name__
         self.parameters = {
-            name: check_number(value, f"{kind}({name})", self.ranges[name])
+            name: check_number(value, f"{kind}({name})", self.ranges[name], units=self.ranges[name].units)
             for name, value in parameters.items()
         }
 
@@ -121,12 +122,15 @@ class Stop(Switching):
 
     words: ClassVar[Mapping[int, str]] = {0: "closed", 1: "free"}
     start_mode: ClassVar[int] = 1
-    ranges: ClassVar[Mapping[str, Range]] = {"gap": FINITE, "restitution": Range(least=0, most=1)}
+    ranges: ClassVar[Mapping[str, Range]] = {
+        "gap": FINITE & Range(units=units_of("displacement")),
+        "restitution": Range(least=0, most=1),
+    }
     state_word: ClassVar[str] = "displacement"
 
     def __init__(self, gap: Any = 0.0, restitution: Any = 0.0, *, initial: float | str = 0.0) -> None:
         super().__init__(gap=gap, restitution=restitution)
-        self.start = check_plain(initial, "Stop(initial)")
+        self.start = check_plain(initial, "Stop(initial)", units=units_of("displacement"))
 
     @property
     def displacement(self) -> Reading:
@@ -156,7 +160,7 @@ class Clutch(Switching):
     """
 
     words: ClassVar[Mapping[int, str]] = {0: "stuck", 1: "sliding", -1: "sliding back"}
-    ranges: ClassVar[Mapping[str, Range]] = {"capacity": NOT_NEGATIVE}
+    ranges: ClassVar[Mapping[str, Range]] = {"capacity": NOT_NEGATIVE & Range(units=units_of("effort"))}
 
     def __init__(self, capacity: Any) -> None:
         self.modulation: Callable[..., Any] | None = capacity if callable(capacity) else None
