@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "bondgraph"))
 
 from agreement import AGREED, OUTCOMES, Verdict, judged
 from drawn_graphs import FAMILIES, drawn
-from motions import MOVED, Motion, settled
+from motions import MOVED, Motion, NoReferenceError, settled
 
 MOST_STATES = 8
 """Larger graphs are not followed in time: the tableau is solved hundreds of times for each."""
@@ -42,7 +42,10 @@ def motion(case: Case) -> tuple[Case, tuple[float, float, float] | None]:
     one = Motion(graph, seed)
     if not 0 < len(one.x) <= MOST_STATES:
         return case, None
-    return case, (one.simulated(), one.stepped(), one.energy())
+    try:
+        return case, (one.simulated(), one.stepped(), one.energy())
+    except NoReferenceError:
+        return case, None
 
 
 def rest(case: Case) -> tuple[Case, float | None]:

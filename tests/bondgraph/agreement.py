@@ -21,6 +21,9 @@ REFUSED_WRONGLY = "refused, but well posed"
 ACCEPTED_WRONGLY = "accepted, but ill posed"
 DISAGREED = "disagreed"
 UNSOLVED = "refused, no solution here"
+HUGE = 1e4
+"""Number from which a point is drawn again, nearer to rest."""
+
 OUTCOMES = (AGREED, PROVED, UNSOLVED, CANCELS, REFUSED_WRONGLY, ACCEPTED_WRONGLY, DISAGREED)
 
 
@@ -59,16 +62,20 @@ def judged(graph: Any, seed: int = 0, tolerance: float = 1e-9) -> Verdict:
         space = system.numeric() if system.is_linear else None
     except BondloopError as error:
         return Verdict(refusal(tableau, point, singular), f"{type(error).__name__}: {error}")
-    x, u, du = (rng.normal(size=len(names)) for names in (system.states, system.inputs, system.inputs))
-    try:
-        error, power = difference_at(system, tableau, x, u, du)
-    except BondloopError as error:
-        order = [system.inputs.index(name) for name in tableau.inputs]
-        outcome = refusal(tableau, point, singular)
-        solution = tableau.solve([tableau.names.index(s) for s in system.states], x, u[order], du[order])
-        if outcome == REFUSED_WRONGLY and solution is None:
-            outcome = UNSOLVED
-        return Verdict(outcome, f"{type(error).__name__}: {error}")
+    whole = [rng.normal(size=len(names)) for names in (system.states, system.inputs, system.inputs)]
+    for scale in (1.0, 0.2, 0.04):
+        x, u, du = (scale * v for v in whole)
+        try:
+            error, power, size = difference_at(system, tableau, x, u, du)
+        except BondloopError as refused:
+            order = [system.inputs.index(name) for name in tableau.inputs]
+            outcome = refusal(tableau, point, singular)
+            solution = tableau.solve([tableau.names.index(s) for s in system.states], x, u[order], du[order])
+            if outcome == REFUSED_WRONGLY and solution is None:
+                outcome = UNSOLVED
+            return Verdict(outcome, f"{type(refused).__name__}: {refused}")
+        if space is not None or size < HUGE:  # exponentials make numbers with which nothing can be compared
+            break
     if singular:
         return Verdict(ACCEPTED_WRONGLY)
     if space is not None:
@@ -85,8 +92,10 @@ def refusal(tableau: Tableau, point: tuple[Any, Any, Any], singular: bool) -> st
     return CANCELS if tableau.cancels(*point) else REFUSED_WRONGLY
 
 
-def difference_at(system: Any, tableau: Tableau, x: Any, u: Any, du: Any) -> tuple[float, float]:
-    """Put bondloop's efforts, flows, contents and rates into the tableau; return what is left, and power.
+def difference_at(system: Any, tableau: Tableau, x: Any, u: Any, du: Any) -> tuple[float, float, float]:
+    """Put bondloop's efforts, flows, contents and rates into the tableau.
+
+    Returns what is left, the power that is missing, and the largest of all numbers.
 
     What bondloop has no name for (a bond between two junctions of a kind) is solved for. The rates of the
     contents must also be rates of contents that go on satisfying the tableau.
@@ -121,7 +130,8 @@ def difference_at(system: Any, tableau: Tableau, x: Any, u: Any, du: Any) -> tup
     rest = known - moving @ np.linalg.lstsq(moving, known, rcond=1e-13)[0]
     scale = rows * (np.abs(A[:, first:]) @ np.abs(dz) + np.abs(B) @ np.abs(du))
     late = np.abs(rest) / max(scale.max(initial=0.0), size.max(initial=0.0), 1e-300)
-    return float(max(left.max(initial=0.0), late.max(initial=0.0))), power_error(t, y)
+    error = float(max(left.max(initial=0.0), late.max(initial=0.0)))
+    return error, power_error(t, y), float(max(np.abs(y).max(initial=0.0), np.abs(dz).max(initial=0.0)))
 
 
 def power_error(tableau: Tableau, y: Any) -> float:

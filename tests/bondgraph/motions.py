@@ -25,6 +25,10 @@ MOVED = tuple(family for family in FAMILIES if family != "mixed domains")
 """Families that are followed in time; pascals beside metres make the tableau a poor reference for that."""
 
 
+class NoReferenceError(ArithmeticError):
+    """The iteration on the tableau found no solution, so there is nothing to compare with."""
+
+
 class Motion:
     """A compiled graph from a drawn start, with constant inputs, beside its tableau."""
 
@@ -43,7 +47,8 @@ class Motion:
         t = self.tableau
         u = self.u[[self.system.inputs.index(name) for name in t.inputs]]
         found = t.solve(self.places, x, u, np.zeros(len(u)), self._last)
-        assert found is not None
+        if found is None:
+            raise NoReferenceError
         y, dz = found
         first = t.size - t.stored
         self._last = (y, np.concatenate([np.zeros(first), dz]))

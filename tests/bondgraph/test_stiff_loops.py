@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 from scipy.optimize import brentq
 
-from bondloop.bondgraph import Model, One, R, Se
+from bondloop.bondgraph import Model, One, R, RField, Se
 from bondloop.compile import Runner
 from bondloop.hybrid.simulation import Simulation
 from bondloop.program.signals import Sine
@@ -79,3 +79,20 @@ def test_both_back_ends_take_the_same_steps():
     test = Simulation({"d": with_resistor()}, excitation={"V": Sine(12.0, 5.0)}, rate=1000.0)
     one, other = (Runner(test.tick, b).run(200).channels["d.i.flow"] for b in ("c", "numpy"))
     assert np.abs(one - other).max() <= 1e-12 * np.abs(one).max()
+
+
+@pytest.mark.parametrize("backend", ["c", "numpy"])
+@pytest.mark.parametrize("force", [0.01, 1.0, -40.0])
+def test_a_loop_in_which_one_unknown_rests_at_zero_first(backend, force):
+    # The tangents at rest say that the free end stays: 2 g = 2 (f - g)^3 moves it only then. With g known,
+    # F = f + 2 (f - g)^3 = 3 g + cbrt(g).
+    model = Model("pair")
+    model.F, model.v, model.end = Se("F"), One(), One()
+    model.D = RField(dissipation=lambda x, y: x**2 / 2 + y**2 + (x - y) ** 4 / 2)
+    model.F >> model.v >> model.D[0]
+    model.end >> model.D[1]
+    test = Simulation({"d": model.compile(outputs=["end.flow"])}, excitation={"F": force}, rate=1000.0)
+    result = Runner(test.tick, backend).run(3)
+    assert result.finished, result.message
+    wanted = brentq(lambda g: 3 * g + np.cbrt(g) - force, -50, 50, xtol=1e-300, rtol=1e-14)
+    assert result.channels["d.end.flow"] == pytest.approx([wanted] * len(result.time), rel=1e-9)

@@ -71,7 +71,7 @@ static int NAME_newton_step(int n, const double *matrix, const double *residual,
         else
             for (int j = 0; j < n; ++j)
                 total += fabs(matrix[i*n + j])*(fabs(change[j]) + fabs(tears[j]));
-        weight[i] = 1.0/(total + {TINY!r});
+        weight[i] = total > {TINY!r} ? 1.0/total : 0.0;
     }}
     for (int k = 0; k < n; ++k)
         step[k] = singular ? residual[k] : change[k];

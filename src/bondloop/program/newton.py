@@ -181,7 +181,7 @@ def _step(
     else:
         change = _solved(matrix, residual)
     if change is None:
-        return residual, [1.0 / (abs(r) + TINY) for r in residual], True
+        return residual, [1.0 / abs(r) if abs(r) > TINY else 0.0 for r in residual], True
     return change, _weights(matrix, change, tears), False
 
 
@@ -208,7 +208,9 @@ def _weights(matrix: list[list[float]], step: list[float], tears: list[float]) -
         total = 0.0
         for entry, d, t in zip(row, step, tears, strict=True):
             total += abs(entry) * (abs(d) + abs(t))
-        weights.append(1.0 / (total + TINY))
+        # An equation whose tears rest at zero has no size yet: whatever comes of the others is no reason to
+        # hold them back.
+        weights.append(1.0 / total if total > TINY else 0.0)
     return weights
 
 
