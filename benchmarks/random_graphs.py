@@ -1,6 +1,6 @@
 """Are the equations right? Drawn bond graphs against an assembly without causality. Prints Markdown.
 
-Run: python benchmarks/random_graphs.py (--cases 10000, --steady 1000, --motions 150; half an hour)
+Run: python benchmarks/random_graphs.py (--cases 10000, --steady 1000, --motions 150; some minutes)
 
 ``drawn(seed, family)`` of tests/bondgraph/drawn_graphs.py gives a graph again.
 """
