@@ -55,6 +55,9 @@ LONG = 5000
 REAL = 1e-3
 """Imaginary over real part from which the loop's slowest response counts as real."""
 
+GUESSES = 8
+"""Guesses of where the growth is zero, after which the interval is halved."""
+
 PRECISION = 4e-3
 """Relative precision of a border."""
 
@@ -218,10 +221,14 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     else:
         return NOWHERE
     after, frequency, other = step.growth, step.frequency, 0.0
+    tried = 0
     while abs(bad - good) > PRECISION * abs(bad):
+        tried += 1
         # Growth is smooth along the way: go where it would be zero, then just past that, to close in from
         # both sides; in the middle where the guess is no help.
         share = before / (before - after) if math.isfinite(before) and before < after else 0.5
+        if tried > GUESSES:  # growth that jumps, where a part begins to slide, misleads every guess
+            share, other = 0.5, 0.0
         value = other or good * (bad / good) ** min(max(share, 0.02), 0.98)
         other = 0.0
         step = step_at(value)
