@@ -2,8 +2,10 @@
 
 import itertools
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
 from bondloop.bondgraph import C, Clutch, Diode, I, Model, One, Port, R, Se, Stop, Switch, Zero
 
@@ -91,3 +93,25 @@ class Buffer(Model):
     def __init__(self, gap):
         self.port, self.v, self.stop = Port(), One(), Stop(gap=gap)
         self.port >> self.v >> self.stop
+
+
+def diodes_between_capacitors(data, n, k):
+    """Draw n charged capacitors that k diodes join; return the model, and the voltages once they have acted.
+
+    The nearest voltages, in the energy of their difference, that all diodes allow: by least squares here.
+    Diodes side by side or in a ring say the same twice; such combinations have no causality of their own.
+    """
+    c = np.array(data.draw(st.lists(some(0.2, 3), min_size=n, max_size=n)))
+    u = np.array(data.draw(st.lists(some(-3, 3), min_size=n, max_size=n)))
+    A = np.zeros((k, n))
+    m = Model("net")
+    m.u, m.arm, m.diode = [Zero() for _ in c], [One() for _ in A], [Diode() for _ in A]
+    for node, capacitance, voltage in zip(m.u, c, u, strict=True):
+        node >> C(capacitance=capacitance, initial=capacitance * voltage)
+    for row, arm, diode in zip(A, m.arm, m.diode, strict=True):
+        tail, head = data.draw(st.permutations(range(n)))[:2]
+        row[tail], row[head] = 1, -1
+        m.u[tail] >> arm >> m.u[head]
+        arm >> diode
+    charges, _ = nnls(np.diag(c**-0.5) @ A.T, np.sqrt(c) * u)
+    return m, u - A.T @ charges / c
