@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = ["bound_states", "cancelled", "has_rings"]
 
+SIZES = (1.0, 1e-2, 1e-4)
+"""Sizes of the variables at which a loop must be singular: a steep law (a diode at half a volt) drowns all
+others at one of them, and only what is bound by the structure is so at all."""
+
 CANCELS = 1e-12
 """Gain, against the others of its row, that counts as none."""
 
@@ -55,15 +59,19 @@ def has_rings(flat: Flat, causality: Causality) -> bool:
 
 def bound_states(system: System) -> list[Var]:
     """Return the states that an algebraic loop without a unique solution binds, the most bound first."""
-    try:
-        state_space(system, _numbers(system), at_point=True)
-    except SingularLoopError as error:
-        weights = error.bound()[: len(system.state_vars)]
-        order = np.argsort(-weights)
-        return [system.state_vars[i] for i in order if weights[i] > 0]
-    except SolveError:
-        pass
-    return []
+    states: list[Var] = []
+    for size in SIZES:
+        try:
+            state_space(system, _numbers(system, size), at_point=True)
+        except SingularLoopError as error:
+            weights = error.bound()[: len(system.state_vars)]
+            order = np.argsort(-weights)
+            states = states or [system.state_vars[i] for i in order if weights[i] > 0]
+        except SolveError:
+            return []
+        else:
+            return []
+    return states
 
 
 def cancelled(derivation: Derivation) -> list[Var]:
@@ -84,7 +92,7 @@ def cancelled(derivation: Derivation) -> list[Var]:
     return [goal for goal, a, b in zip(goals, own, size, strict=True) if a <= CANCELS * max(b, 1.0)]
 
 
-def _numbers(system: System) -> dict[Var, float]:
+def _numbers(system: System, size: float = 1.0) -> dict[Var, float]:
     """Return numbers for all variables: parameters near their values, so that none cancel by chance."""
     rng = np.random.default_rng(0)
     factors: dict[str, float] = {}
@@ -96,5 +104,5 @@ def _numbers(system: System) -> dict[Var, float]:
         numbers[v] = factor * (1.0 if value is None else value)
     # Slopes of laws anywhere will do: what cancels there by the structure cancels everywhere.
     others = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.definitions]
-    numbers.update((v, float(rng.uniform(0.2, 1.0))) for v in others)
+    numbers.update((v, size * float(rng.uniform(0.2, 1.0))) for v in others)
     return numbers

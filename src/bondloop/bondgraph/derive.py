@@ -16,8 +16,6 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.bicausal import turned_round
 from bondloop.bondgraph.bound_storages import bound_states, cancelled, has_rings
 from bondloop.bondgraph.causality import Causality, assign
-from bondloop.bondgraph.field_products import field_as_product
-from bondloop.bondgraph.fields import effort_port, inertia_port
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import Outputs, variable_at, wanted
@@ -26,6 +24,7 @@ from bondloop.bondgraph.matrix_transformer import matrix_port
 from bondloop.bondgraph.modulation import inverted, modulated, signal_value
 from bondloop.bondgraph.relation_ports import relation_ports
 from bondloop.bondgraph.resistor_law import resistor
+from bondloop.bondgraph.storage_laws import compliance, inertia
 from bondloop.bondgraph.switching_ports import SwitchingPort, switching_port
 from bondloop.bondgraph.two_port_laws import heat_flow, two_port
 from bondloop.errors import InputError, ModelError, SolveError
@@ -467,48 +466,6 @@ class Derivation:
         if value != 0.0:
             self.initial[state] = value
 
-    def _inertia(self, node: int) -> None:
-        part = self.flat.part[node]
-        if isinstance(part, el.Field):
-            if not field_as_product(self, node, "flow"):
-                inertia_port(self, node)
-            return
-        bond = self.flat.incident[node][0]
-        law, inverse = self._law(node)
-        momentum = self.content(self.flat.path[node] + ".momentum")
-        into = self.flat.head[bond] == node
-        if self._gives_effort(bond, node):  # derivative causality
-            rate = Var(f"d/dt {momentum.name}")
-            self.definitions[momentum] = inverse(self._sided(bond, node), momentum)
-            self.rate_goals[momentum] = rate
-            self._define(self.effort[bond], rate)
-            self._no_start(node)
-        else:
-            flow = law(momentum)
-            self._define(self.flow[bond], flow if into else -flow)
-            self.states[momentum] = self.effort[bond]
-            self._start(node, momentum)
-
-    def _compliance(self, node: int) -> None:
-        part = self.flat.part[node]
-        if isinstance(part, el.Field):
-            if not field_as_product(self, node, "displacement"):
-                effort_port(self, node, "displacement")
-            return
-        bond = self.flat.incident[node][0]
-        law, inverse = self._law(node)
-        displacement = self.content(self.flat.path[node] + ".displacement")
-        if self._gives_effort(bond, node):
-            self._define(self.effort[bond], law(displacement))
-            self.states[displacement] = self._sided(bond, node)
-            self._start(node, displacement)
-        else:  # derivative causality
-            rate = Var(f"d/dt {displacement.name}")
-            self.definitions[displacement] = inverse(self.effort[bond], displacement)
-            self.rate_goals[displacement] = rate
-            self._define(self.flow[bond], rate if self.flat.head[bond] == node else -rate)
-            self._no_start(node)
-
     def _no_start(self, node: int) -> None:
         start = self.flat.part[node].start  # type: ignore[attr-defined]
         if start[self.flat.component[node]] if isinstance(start, list) else start:
@@ -527,8 +484,8 @@ _LAWS: dict[int, Callable[[Derivation, int], None]] = {
     SE: Derivation._source,
     SF: Derivation._source,
     SS: Derivation._source_sensor,
-    I: Derivation._inertia,
-    C: Derivation._compliance,
+    I: inertia,
+    C: compliance,
     R: resistor,
     MATRIX: matrix_port,
 }
