@@ -311,12 +311,7 @@ def _controller(r: dict[str, Any], n: _Numbers, count: int) -> Any:
         "polynomial": lambda: control.PolynomialPrediction(delay, r["order"], span, points),
         "lead": lambda: control.LeadCompensation(delay, r["ratio"]),
         "inverse": lambda: control.InverseModel(process),
-        "mcs": lambda: control.MCS(
-            r["gain"] * (k if r["actuator"] == "force" else 1.0) / n.x**2 * 1e-4,
-            r["gain"] * (k if r["actuator"] == "force" else 1.0) / n.x**2 * 1e-5,
-            r["settling"],
-            order=1 if r["order"] < 3 else 2,
-        ),
+        "mcs": lambda: _synthesis(r, n.x, k),
         "adaptive prediction": lambda: control.AdaptivePrediction(
             expected, r["order"], span, points, threshold=0.03 * n.x
         ),
@@ -327,6 +322,15 @@ def _controller(r: dict[str, Any], n: _Numbers, count: int) -> Any:
             expected, min(r["order"], 3), threshold=0.03 * n.x
         ),
     }[kind]()  # fmt: skip
+
+
+def _synthesis(r: dict[str, Any], x: float, k: float) -> control.MCS:
+    """Return an MCS controller whose gains come to 1 in 10 ms to 30 s where the motion is `x`."""
+    order = 1 if r["order"] < 3 else 2
+    weight = control.MCS(settling_time=r["settling"], order=order).error_weights()[0]
+    rate = 10 * r["gain"] * (k if r["actuator"] == "force" else 1.0)
+    alpha = rate / (weight * x**2)
+    return control.MCS(alpha, 0.1 * alpha, r["settling"], order=order)
 
 
 # ---------------------------------------------------------------------- the excitation

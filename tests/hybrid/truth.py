@@ -11,7 +11,8 @@
    the test is *fragile*: it runs, as long as nothing hits it.
 3. A controller that adapts is judged by its excited motion too: the excitation is repeated three times, and
    nine times where the third repetition moves more than twice as far as the first. Its free motion counts
-   for as long as ten such runs: gains that wander for an hour at rest are no part of any.
+   for as long as ten such runs: gains that wander for an hour at rest are no part of any. Where gains that
+   start from zero never get the rig to follow, a motion that does not grow says nothing: *undecided*.
 
 Motion is the level of velocities and forces at the interfaces in windows of a few periods, each less its own
 straight line. So what nothing returns (a free structure that drifts, or is pushed by a sensor's bias) is no
@@ -62,6 +63,8 @@ EARLY = 20_000
 """Ticks before which a motion that is not linear may be gone and come back."""
 RUNS = 10
 """Lengths of the run for which the free motion of a controller that adapts counts."""
+IDLE = 0.9
+"""Tracking error from which a controller whose gains start from zero has not begun to move the rig."""
 LONG = 300_000
 """Ticks after which a hundredth instead of `GONE` will do."""
 
@@ -116,7 +119,19 @@ def outcome(drawn: Drawn) -> Outcome:
         found = _blown(drawn, free)
         if found.ran == "grew" and not free.linear:
             found = replace(found, ran="fragile")
+    if found.ran == "well" and drawn.kind.get("controller") == "mcs" and not _follows(run):
+        found = replace(found, ran="undecided", evidence="the gains never learnt to move the rig")
     return replace(found, ticks=found.ticks + run.steps)
+
+
+def _follows(run: Result) -> bool:
+    """Whether every rig has moved about as it should; gains that are still at zero say nothing of a test."""
+    wanted = [n for n in run.channels if n.startswith("desired.displacement")]
+    for name in wanted:
+        desired, actual = run.channels[name], run.channels[name.replace("desired", "actual")]
+        if not np.std(desired - actual) < IDLE * np.std(desired):
+            return False
+    return True
 
 
 def _blown(drawn: Drawn, free: "_Free") -> Outcome:

@@ -60,6 +60,11 @@ class Checkable(Rehearsable):
         return False
 
     @property
+    def compensates(self) -> bool:
+        """Whether a compensator works on its commands, sample by sample."""
+        return False
+
+    @property
     def hunts(self) -> bool:
         """Whether it has gains that are never at rest, products of what is measured."""
         return False

@@ -221,7 +221,8 @@ class _Log:
             np.maximum.at(self.windows[:, i], window, np.abs(a))
             speed = np.abs(channels[self.velocity[i]])
             self._note("fast", first, speed, self.velocity[i])
-            self._note("far", first, np.abs(a - a.mean()), have)
+            with np.errstate(invalid="ignore"):  # a run that diverges in this part
+                self._note("far", first, np.abs(a - a.mean()), have)
             self._note("slow", first, -speed, self.velocity[i])
 
     def _note(self, word: str, first: int, values: NDArray[np.float64], name: str) -> None:
@@ -292,7 +293,8 @@ def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...
         Rms motion up to which nothing moves.
     """
     d, dd, e, ee = means
-    motion, error = np.sqrt(np.maximum(dd - d * d, 0.0)), np.sqrt(np.maximum(ee - e * e, 0.0))
+    with np.errstate(invalid="ignore", over="ignore"):  # a run that has diverged
+        motion, error = np.sqrt(np.maximum(dd - d * d, 0.0)), np.sqrt(np.maximum(ee - e * e, 0.0))
     moves = motion > floor
     return tuple(np.where(moves, error / np.where(moves, motion, 1.0), np.nan).tolist())
 

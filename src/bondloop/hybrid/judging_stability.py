@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.free_motion import GROWN
 from bondloop.hybrid.lags import TINY, away_from_origin
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.disturbance import Disturbance
     from bondloop.hybrid.dry_run import DryRun
     from bondloop.hybrid.free_motion import FreeMotion
-    from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
     from bondloop.program.slopes import Bend
 
@@ -40,11 +41,21 @@ COARSE = 2.0
 STILL = 1e-9
 """Motion in m below which a controller has nothing to learn from."""
 
+IDLE = 0.9
+"""Tracking error from which gains that adapt have not begun to move the rig."""
+
+OFTEN, FOLDS = 0.3, 3.0
+"""Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
+e-folds in the length of the run that counts as growth."""
+
+HUNTED = 3.0
+"""What may be left of the run's own motion where gains that are never at rest hunt after the excitation."""
+
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
 
-def stability(check: Check, test: HybridTest) -> list[Finding]:
+def stability(check: Check, test: Checkable) -> list[Finding]:
     """Judge by eigenvalues where the loop is linear, by its motion where it is not.
 
     Parameters
@@ -84,7 +95,7 @@ def _hidden(check: Check, step: OneStep) -> list[Finding]:
     return [Finding("care", text, "not all eigenvalues are known")]
 
 
-def _moving(check: Check, test: HybridTest) -> list[Finding]:
+def _moving(check: Check, test: Checkable) -> list[Finding]:
     """Judge a loop that is not linear: the first reason to stop, or everything that asks for care."""
     step, ran = check.step, check.dry_run
     assert ran is not None
@@ -95,7 +106,13 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
     if step is None and not check.regimes:
         text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
         return [Finding("care", text, "it could not be linearised"), *_not_longer(ran)]
-    against = _too_coarse(check, test, ran.free) or _not_to_rest(check, test, ran, ran.free) or _not_held(ran)
+    against = (
+        _unlearnt(test, ran)
+        or _unstable_gains(check, test, ran)
+        or _too_coarse(check, test, ran.free)
+        or _not_to_rest(check, test, ran, ran.free)
+        or _not_held(ran)
+    )
     if against is not None:
         return [against]
     return [
@@ -106,7 +123,35 @@ def _moving(check: Check, test: HybridTest) -> list[Finding]:
     ]
 
 
-def _too_coarse(check: Check, test: HybridTest, free: FreeMotion) -> Finding | None:
+def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
+    """Judge gains that start from zero by whether they have grown to where the rig follows."""
+    if not test.hunts or all(error < IDLE for error in ran.error):
+        return None
+    worst = max(ran.error, key=lambda error: (math.isnan(error), error))
+    fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
+    text = (
+        f"in the dry run {fact}: the gains have not learnt to move the rig, so nothing is known of the loop "
+        "that they will close when they have; give a larger or longer excitation, or larger adaptive weights"
+    )
+    return Finding("stop", text, "the controller has not learnt to move the rig")
+
+
+def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | None:
+    """Judge gains that adapt by the loops that they close along the run, each held as it was."""
+    loose = [r for r in check.regimes if r.step.growth * ran.seconds > FOLDS]
+    share = sum(r.share for r in loose)
+    if not test.hunts or check.own or share <= OFTEN:
+        return None
+    worst = max((r.step for r in loose), key=lambda step: step.growth)
+    text = (
+        f"in {percent(share)} of the instants looked at the gains of that instant make an unstable loop (a "
+        f"mode at {worst.frequency:.3g} Hz grows at {worst.growth:.3g} 1/s); only their further change has "
+        "held it; smaller adaptive weights, or a smaller delay of the rig"
+    )
+    return Finding("stop", text, "the gains that were learnt make an unstable loop")
+
+
+def _too_coarse(check: Check, test: Checkable, free: FreeMotion) -> Finding | None:
     """Judge whether the time step resolves what is stiff."""
     coarse = max(check.steps, key=lambda s: s.spectral_radius, default=None)
     if coarse is None or not coarse.spectral_radius > COARSE:
@@ -128,7 +173,7 @@ def _coarse(step: OneStep) -> str:
     )
 
 
-def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) -> Finding | None:
+def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -> Finding | None:
     """Judge what becomes of the motion after the excitation has ended."""
     step, steps = check.step, check.steps
     nowhere = bool(steps) and not any(s.stable for s in steps)
@@ -145,8 +190,8 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
     parts = min(ratios, default=0.0) > HIDDEN
     mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
-    far = bool(free.ended) or free.most > GROWN
-    wanders = (free.grew or free.lasts) and (not test.design.gains or far)
+    far = bool(free.ended) or free.most > GROWN or free.last > HUNTED
+    wanders = (free.grew or free.lasts) and (not test.hunts or far)
     if not (wanders or unheld or (mostly and not check.own)):
         return None
     fate = "grows" if free.grew else "goes on by itself"
@@ -154,6 +199,13 @@ def _not_to_rest(check: Check, test: HybridTest, ran: DryRun, free: FreeMotion) 
         f"after the excitation has ended the motion {fate}: {free.last:.2g} of the run's own after "
         f"{free.seconds:.3g} s"
     )
+    if not wanders and free.last < HARMLESS:
+        fate = "does not forget a disturbance" if parts else "is held by nothing that can be seen"
+        text = (
+            f"the least disturbance grows {min(ratios):.3g} times in the course of the run, wherever it comes"
+            if parts
+            else "it dies away after the dry run, but no instant that was looked at would make it do so"
+        )
     suspects = [s for s in (step, *(r.step for r in loose)) if s is not None]
     worst = max(suspects, key=lambda s: s.growth, default=None)
     if worst is not None and not worst.stable:
@@ -201,7 +253,7 @@ def _restless(free: FreeMotion) -> list[Finding]:
     return [Finding("care", text, "it does not come to rest by itself")]
 
 
-def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
+def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
     """Say where a loop is unstable that is held all the same."""
     step = check.step
     loose = [r for r in check.regimes if not r.step.stable]
@@ -219,7 +271,7 @@ def _bounded(check: Check, test: HybridTest, free: FreeMotion) -> list[Finding]:
             Finding("care", f"where it starts {_coarse(step)}", "the time step is too long where it sticks")
         ]
     if step is not None and not step.stable:
-        until = "until the controller has adapted" if test.controller.adapts else "until something bounds it"
+        until = "until the controller has adapted" if test.adapts else "until something bounds it"
         text = (
             f"where it starts the loop is unstable: a mode at {step.frequency:.3g} Hz grows at "
             f"{step.growth:.3g} 1/s {until}; after the dry run {free.last:.2g} of the run's own motion was "
@@ -261,9 +313,9 @@ def _chatters(check: Check, free: FreeMotion) -> bool:
     return _bends(check, "smooth") and free.last < HARMLESS
 
 
-def _adapts(check: Check, test: HybridTest) -> bool:
+def _adapts(check: Check, test: Checkable) -> bool:
     """Whether the controller changes as it runs, so that how it starts is not how it stays."""
-    return bool(test.controller.adapts or test.design.gains) and bool(check.regimes)
+    return test.adapts and bool(check.regimes)
 
 
 def _grew(d: Disturbance) -> str:
@@ -273,7 +325,7 @@ def _grew(d: Disturbance) -> str:
     )
 
 
-def _unstable(check: Check, test: HybridTest, step: OneStep) -> str:
+def _unstable(check: Check, test: Checkable, step: OneStep) -> str:
     """Say that a loop is unstable, and what makes it so as far as that is known."""
     if step.spectral_radius > COARSE:
         return _coarse(step)
@@ -283,7 +335,7 @@ def _unstable(check: Check, test: HybridTest, step: OneStep) -> str:
     if not test.feedback:
         return f"the numerical half, the controller or the rig is unstable by itself: {mode}"
     radius = f"spectral radius {step.spectral_radius:.6f} of one step"
-    if test.controller.sampled:
+    if test.compensates:
         return f"the loop is unstable: {mode} ({radius}); the compensator does not fit the rig"
     if check.poles and max(p.real for p in away_from_origin(check.poles)) <= 0:
         return (

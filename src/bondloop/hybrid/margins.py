@@ -55,9 +55,6 @@ LONG = 5000
 REAL = 1e-3
 """Imaginary over real part from which the loop's slowest response counts as real."""
 
-GUESSES = 8
-"""Guesses of where the growth is zero, after which the interval is halved."""
-
 PRECISION = 4e-3
 """Relative precision of a border."""
 
@@ -220,26 +217,24 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
         good, before = bad, step.growth
     else:
         return NOWHERE
-    after, frequency, other = step.growth, step.frequency, 0.0
-    tried = 0
+    after, frequency = step.growth, step.frequency
+    smooth = math.isfinite(before) and before < after
     while abs(bad - good) > PRECISION * abs(bad):
-        tried += 1
-        # Growth is smooth along the way: go where it would be zero, then just past that, to close in from
-        # both sides; in the middle where the guess is no help.
-        share = before / (before - after) if math.isfinite(before) and before < after else 0.5
-        if tried > GUESSES:  # growth that jumps, where a part begins to slide, misleads every guess
-            share, other = 0.5, 0.0
-        value = other or good * (bad / good) ** min(max(share, 0.02), 0.98)
-        other = 0.0
-        step = step_at(value)
-        if step.stable:
-            good, before = value, step.growth
-            other = value * (1 + math.copysign(0.8 * PRECISION, bad - good))
-        else:
-            bad, after, frequency = value, step.growth, step.frequency
-            other = value * (1 - math.copysign(0.8 * PRECISION, bad - good))
-        if not min(good, bad) < other < max(good, bad):
-            other = math.sqrt(good * bad)
+        width = abs(math.log(bad / good))
+        share = min(max(before / (before - after), 0.02), 0.98) if smooth else 0.5
+        value = good * (bad / good) ** share
+        # Where growth is smooth: the value at which it would be zero, then one just past that, to close in
+        # from both sides. Growth that jumps, where a part begins to slide, misleads: then only halve.
+        for _ in range(2 if smooth else 1):
+            step = step_at(value)
+            if step.stable:
+                good, before = value, step.growth
+            else:
+                bad, after, frequency = value, step.growth, step.frequency
+            value *= 1 + math.copysign(0.8 * PRECISION, (bad if step.stable else good) - value)
+            if not min(good, bad) < value < max(good, bad):
+                break
+        smooth = smooth and abs(math.log(bad / good)) < 0.25 * width
     return Border(math.sqrt(good * bad), frequency)
 
 

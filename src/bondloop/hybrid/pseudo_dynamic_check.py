@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from bondloop.control import Direct
 from bondloop.errors import BondloopError
 from bondloop.hybrid.check import Check, check, rehearsed
 from bondloop.hybrid.finding import Finding
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.finding import Level
     from bondloop.hybrid.free_motion import FreeMotion
     from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
-    from bondloop.hybrid.test import HybridTest
     from bondloop.program.one_step import OneStep
 
 __all__ = ["checked_steps"]
@@ -65,7 +62,7 @@ def checked_steps(test: PseudoDynamicTest, seconds: float, suggest: bool) -> Che
         notes.append(f"the test cannot be linearised where it starts ({error}); the dry run alone decides")
     so_far = rehearsed(Check(step=step, notes=tuple(notes), name=test.name), test, loop, seconds)
     so_far = _measured(so_far, loop)
-    so_far = replace(so_far, findings=judged(so_far, test, seconds, _stability(so_far)))
+    so_far = replace(so_far, findings=judged(so_far, test, seconds, _stability(so_far, test)))
     if so_far.passed or not suggest or seconds / test.period > MANY_TICKS:
         return so_far
     return replace(so_far, change=_smallest_change(test, so_far, seconds))
@@ -95,14 +92,12 @@ def _measured(so_far: Check, loop: SteppedLoop) -> Check:
 # -------------------------------------------------------------------- stability
 
 
-def _stability(so_far: Check) -> list[Finding]:
+def _stability(so_far: Check, test: PseudoDynamicTest) -> list[Finding]:
     """Judge by eigenvalues where the test is linear, by its motion where it is not."""
     step = so_far.step
     if step is not None and step.linear and not step.stable:
         return [Finding("stop", _unstable(step), "a motion grows")]
-    # What is computed goes to the rig as it is: a test with a direct command, as far as judging goes.
-    direct: Any = SimpleNamespace(feedback=True, controller=Direct(), design=SimpleNamespace(gains=()))
-    findings = stability(so_far, cast("HybridTest", direct))
+    findings = stability(so_far, test)
     free = so_far.dry_run.free if so_far.dry_run is not None else None
     if free is not None and not any(f.level == "stop" for f in findings):
         findings += _left_over(free)
@@ -163,7 +158,7 @@ def _smallest_change(test: PseudoDynamicTest, refused: Check, seconds: float) ->
         tried += 1
         answer = check(changed, seconds, suggest=False)
         if answer.passed:
-            change = Change(words, cast("HybridTest", changed), answer.verdict)
+            change = Change(words, changed, answer.verdict)
             if answer.level == "run":
                 return change
             passes = passes or change

@@ -15,6 +15,7 @@ from bondloop.hybrid.wiring import SCALE
 if TYPE_CHECKING:
     from bondloop.control import PolynomialPrediction
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.test import HybridTest
 
 __all__ = ["Change", "smallest_change"]
@@ -50,7 +51,7 @@ class Change:
     """
 
     words: str
-    test: HybridTest
+    test: Checkable
     verdict: str
 
 

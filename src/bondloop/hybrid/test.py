@@ -368,6 +368,11 @@ class HybridTest(Checkable):
         return bool(self.controller.adapts or self.design.gains)
 
     @property
+    def compensates(self) -> bool:
+        """Whether a compensator works on its commands, sample by sample."""
+        return self.controller.sampled
+
+    @property
     def hunts(self) -> bool:
         """Whether the controller has gains that are products of what is measured, and never at rest."""
         return bool(self.design.gains)
