@@ -14,7 +14,7 @@ from small_pair import halves
 
 from bondloop import rigs
 from bondloop.bondgraph import C, I, R
-from bondloop.control import Direct, VirtualJunction
+from bondloop.control import MCS, Direct, VirtualJunction
 from bondloop.hybrid import HybridTest, margins
 from bondloop.hybrid.check import check
 from bondloop.hybrid.structure_findings import reference_errors
@@ -195,3 +195,15 @@ def test_a_thousand_substeps_are_analysed():
     assert many.margins.delay.value == pytest.approx(few.margins.delay.value, rel=0.02)
     assert math.isfinite(many.margins.model_error.value)
     assert replace(few, name="many").verdict == many.verdict
+
+
+# ---------------------------------------------------------------------- controllers that learn
+
+
+@pytest.mark.parametrize("excitation", [{"v_wall": Sine(0.01, 4.0)}, {}])
+def test_gains_that_have_learnt_nothing_do_not_pass(excitation):
+    """Weights of 100 bring the gains to a hundredth in 4 s: whether the loop that they close holds is open."""
+    test = small({"k": C(stiffness=500.0)}, MCS(100.0, 10.0, 0.05), excitation=excitation)
+    found = check(test, 4.0, suggest=False)
+    assert not found.passed
+    assert "has not learnt" in found.verdict or "has not learnt" in str(found)
