@@ -15,8 +15,10 @@ from small_pair import halves
 from bondloop import rigs
 from bondloop.bondgraph import C, I, R
 from bondloop.control import MCS, Direct, VirtualJunction
+from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest, margins
 from bondloop.hybrid.check import check
+from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.hybrid.structure_findings import reference_errors
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
 from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
@@ -202,8 +204,22 @@ def test_a_thousand_substeps_are_analysed():
 
 @pytest.mark.parametrize("excitation", [{"v_wall": Sine(0.01, 4.0)}, {}])
 def test_gains_that_have_learnt_nothing_do_not_pass(excitation):
-    """Weights of 100 bring the gains to a hundredth in 4 s: whether the loop that they close holds is open."""
+    """Weights of 100 bring the gains to a hundredth in 4 s; what they do once they are 1 is open."""
     test = small({"k": C(stiffness=500.0)}, MCS(100.0, 10.0, 0.05), excitation=excitation)
     found = check(test, 4.0, suggest=False)
     assert not found.passed
     assert "has not learnt" in found.verdict or "has not learnt" in str(found)
+
+
+@pytest.mark.parametrize(("stiffness", "level"), [(300.0, "care"), (4e3, "stop")])
+def test_what_cannot_be_linearised_is_judged_by_its_motion(monkeypatch, stiffness, level):
+    """A lag of 10 ms before a spring beside a damper of 12 N s/m: 300 N/m are 3 N s/m too many, 4 kN/m 40."""
+
+    def nowhere(*_arguments, **_options):
+        raise SolveError("no slope here")
+
+    monkeypatch.setattr(RunningLoop, "at", nowhere)
+    test = small({"k": C(stiffness=stiffness)}, damping=12.0, limits=None)
+    found = check(test, 1.0, suggest=False)
+    assert (found.level, found.step) == (level, None)
+    assert ("could not be linearised" if level == "care" else "motion grows") in str(found)

@@ -103,9 +103,6 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
         if step is None or step.stable:
             return []
         return [Finding("stop", _unstable(check, test, step), "the loop is unstable")]
-    if step is None and not check.regimes:
-        text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
-        return [Finding("care", text, "it could not be linearised"), *_not_longer(ran)]
     against = (
         _unlearnt(test, ran)
         or _unstable_gains(check, test, ran)
@@ -115,7 +112,12 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
     )
     if against is not None:
         return [against]
+    blind = []
+    if not check.steps:
+        text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
+        blind = [Finding("care", text, "it could not be linearised")]
     return [
+        *blind,
         *_not_longer(ran),
         *_restless(ran.free),
         *_bounded(check, test, ran.free),
