@@ -293,7 +293,10 @@ class Draw:
         return (turn if self.rng.random() < 0.15 else turn + np.array(definite(self.rng, size))).tolist()
 
     def mixing(self, rows: int, columns: int) -> list[list[float]]:
-        return [[round(self.rng.uniform(-2, 2), 1) for _ in range(columns)] for _ in range(rows)]
+        matrix = [[round(self.rng.uniform(-2, 2), 1) for _ in range(columns)] for _ in range(rows)]
+        if not any(map(any, matrix)):  # one that transmits nothing is refused
+            matrix[0][0] = 1.0
+        return matrix
 
     # Structure.
 

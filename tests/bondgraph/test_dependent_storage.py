@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
-from bondloop.bondgraph import GY, MC, TF, C, Df, I, Input, Model, MSe, One, R, Se, Sf, Zero, bond
+from bondloop.bondgraph import GY, MC, TF, C, De, Df, I, Input, Model, MSe, MSf, One, R, Se, Sf, Zero, bond
 from bondloop.errors import ModelError, SolveError
 
 
@@ -264,3 +266,29 @@ def test_a_second_rate_of_an_input_is_asked_for_by_no_one():
         SolveError, match=r"^C2\.displacement follow from the rates of other.*index above one"
     ):
         model.compile()
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.6])
+@pytest.mark.parametrize("cubic", [0.0, 0.2])
+def test_masses_that_a_source_moves_by_their_own_effort(ratio, cubic):
+    # At the source v / ratio = -(g e + cubic e^3), at the masses e / ratio = (m1 + m2) v' + r v: one state,
+    # though either momentum follows from its own rate.
+    g, m1, m2, r = 0.7, 1.2, 0.5, 0.3
+    model = Model("driven by its effort")
+    model.z, model.e, model.v, model.n = Zero(), De(), One(), TF(modulus=ratio)
+    model.source = MSf(lambda e: -(g * e + cubic * e**3))
+    model.z >> model.e >> model.source
+    model.source >> model.z >> model.n >> model.v
+    model.v >> [I(mass=m1), I(mass=m2), R(damping=r)]
+    system = model.compile(outputs=["v.flow"])
+    assert system.states == ("I.momentum",)
+
+    def rate(_t, z):
+        v = z[0] / ratio
+        e = brentq(lambda e: g * e + cubic * e**3 + v, -1e3, 1e3, xtol=1e-14)
+        return [(e / ratio - r * z[0]) / (m1 + m2)]
+
+    times = np.linspace(0, 1, 11)
+    run = system.simulate(1.0, initial={"I.momentum": 2.0 * m1}, times=times, rtol=1e-11, atol=1e-13)
+    hand = solve_ivp(rate, (0, 1), [2.0], method="DOP853", t_eval=times, rtol=1e-11, atol=1e-13)
+    assert run["v.flow"] == pytest.approx(hand.y[0], rel=1e-8)

@@ -7,18 +7,20 @@ Rosenberg; the procedure is known as SCAP). A choice that leads to a conflict, w
 taken back and made the other way. Where that does not help either, an earlier choice was wrong: then all are
 made again with foresight. That every junction has exactly one bond that imposes its common variable is a
 matching of junctions; one is found first, and each choice is made as preferred if the matching can be changed
-to hold it. So what is refused has no causality at all.
+to hold it. So what is refused has no causality at all. Last, what divides by a modulus is turned where that
+costs nothing (`multiplied`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R
 from bondloop.bondgraph.foresight import Foresight
+from bondloop.bondgraph.multiplied import without_divisions
 from bondloop.bondgraph.port_ranks import DependentPorts, PortRanks
 from bondloop.errors import CausalityError
 
@@ -62,16 +64,19 @@ def assign(flat: Flat, followers: Sequence[int] = ()) -> Causality:
     """Assign causality to every bond, or explain the conflict; ``followers`` prefer derivative causality."""
     assignment = _Assignment(flat, followers)
     try:
-        return assignment.run()
+        causality = assignment.run()
     except CausalityError as error:
         error.to_head = tuple(assignment.to_head)
         error.args = (f"{error}; model.draw() shows where",)
         raise
+    return without_divisions(flat, causality, lambda first: _Assignment(flat, followers, first).run())
 
 
 class _Assignment:
-    def __init__(self, flat: Flat, followers: Sequence[int] = ()) -> None:
-        self.flat, self.followers = flat, followers
+    def __init__(
+        self, flat: Flat, followers: Sequence[int] = (), first: Mapping[int, int] | None = None
+    ) -> None:
+        self.flat, self.followers, self.first = flat, followers, first or {}
         self.to_head = [0] * len(flat.tail)
         self.cause = [-1] * len(flat.tail)  # the bond from which a bond's causality followed
         self.reason: dict[int, str] = {}
@@ -108,6 +113,9 @@ class _Assignment:
             bond = incident[node][0]
             if not to_head[bond]:
                 self.choose(bond, node, gives_effort=kinds[node] != C, reason="follows other storages")
+        for bond, direction in self.first.items():
+            if not to_head[bond]:
+                self.attempt(bond, direction, "multiplies by its modulus")
         for node in storages:
             bond = incident[node][0]
             if not to_head[bond]:

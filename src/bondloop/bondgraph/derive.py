@@ -37,6 +37,7 @@ from bondloop.program.time_derivative import add_rates
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
+    from bondloop.program.divisor import Divisor
     from bondloop.program.ranges import Range
 
 __all__ = ["derive"]
@@ -116,7 +117,7 @@ class Derivation:
         self.contents: dict[str, Var] = {}
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.choices: list[Choice] = []
-        self.divisors: dict[str, Expr] = {}
+        self.divisors: dict[str, Divisor] = {}
         self.input_names: dict[str, str] = {}
         self.input_rates: dict[Var, Var] = {}
         self.held: dict[Var, float] = {}  # modes of elements that switch: constant as long as they last

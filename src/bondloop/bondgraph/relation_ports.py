@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from bondloop.bondgraph.equation_blocks import blocks, largest_pairing
 from bondloop.bondgraph.inverse import inverse_of
 from bondloop.bondgraph.modulation import source_value
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
+from bondloop.bondgraph.single_inverse import check_rank, check_single
 from bondloop.errors import CausalityError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate
 from bondloop.program.sympy_bridge import from_sympy
@@ -23,10 +25,10 @@ __all__ = ["relation_ports"]
 def relation_ports(d: Derivation, part: Part) -> None:
     """Write down the equations of all ports of one element."""
     assert isinstance(part, Multiport)
-    _Ports(d, part).write()
+    Ports(d, part).write()
 
 
-class _Ports:
+class Ports:
     """One element in one causality."""
 
     def __init__(self, d: Derivation, part: Multiport) -> None:
@@ -75,6 +77,11 @@ class _Ports:
             table[symbol] = source_value(d, *signal)
         return table
 
+    def name(self, symbol: Any) -> str:
+        """Return the path of a port's variable."""
+        node = next(n for p, n in zip(self.relations.ports, self.nodes, strict=True) if symbol in tuple(p))
+        return f"{self.d.flat.path[node]}.{symbol.name.rpartition('.')[2]}"
+
     def read(self, formula: Any) -> Expr:
         """Return a formula of the relations as an expression of the program."""
 
@@ -88,8 +95,11 @@ class _Ports:
 
     def write(self) -> None:
         d, relations = self.d, self.relations
-        for unknown, equation in self.solution.equations.items():
-            self._give(unknown, equation)
+        for block in blocks(relations, self.solution):
+            if len(block) == 1:
+                self._give(block[0], self.solution.equations[block[0]])
+            else:
+                self._give_together(block)
         for i, (port, stored) in enumerate(zip(relations.ports, relations.stored, strict=True)):
             for symbol in stored:
                 var = self.table[symbol]
@@ -135,16 +145,19 @@ class _Ports:
         elif way == BENT:
             formula = self._inverse(left, right, unknown)
         if formula is None:
-            self._iterate(
-                unknown, self.read(left) - self.read(right), relations.slope(equation, unknown), start
-            )
+            check_single(self, [unknown], [equation])
+            slope = self._number(relations.slope(equation, unknown))
+            self._iterate(unknown, self.read(left) - self.read(right), slope, start)
             return
-        if start:
+        self._refuse_start(unknown)
+        self._define(unknown, self.read(formula))
+
+    def _refuse_start(self, unknown: Any) -> None:
+        if self.part.starts.get(unknown, 0.0):
             raise ModelError(
                 f"{self.path}: {unknown.name} is in derivative causality: it follows from other storages, so "
                 "it has no initial value of its own; set theirs instead"
             )
-        self._define(unknown, self.read(formula))
 
     def _inverse(self, left: Any, right: Any, unknown: Any) -> Any:
         """Return the closed inverse of an equation in which the unknown stands with parameters only."""
@@ -158,22 +171,63 @@ class _Ports:
         formula = inverse_of(with_it, unknown, effect, values)
         return None if formula is None else formula.subs(effect, -without)
 
-    def _iterate(self, unknown: Any, residual: Expr, slope: Any, start: float) -> None:
+    def _give_together(self, unknowns: list[Any]) -> None:
+        """Let several equations say together what several unknowns are.
+
+        What an equation gives as it stands is left so: one is a pivot that cannot vanish. The others are
+        unknowns of a loop, whose matrix holds every slope; which equation is named for which of them makes
+        no difference to it, only to the sizes of what is added.
+        """
+        relations = self.relations
+        rows = sorted(self.solution.equations[u] for u in unknowns)
+        explicit = {}
+        for equation in rows:
+            self._mark_bent(relations.left[equation] - relations.right[equation])
+            given = relations.left[equation]
+            if given in unknowns and relations.way(equation, given) == EXPLICIT:
+                explicit[given] = equation
+        for unknown, equation in explicit.items():
+            self._refuse_start(unknown)
+            self._define(unknown, self.read(relations.right[equation]))
+        sought = [u for u in unknowns if u not in explicit]
+        left = [e for e in rows if e not in explicit.values()]
+        check_rank(self, unknowns, rows)
+        check_single(self, sought, left)
+        slopes = [[self._number(relations.slope(e, u)) for u in sought] for e in left]
+        for k, column in enumerate(largest_pairing(slopes) if left else ()):
+            unknown, equation = sought[column], left[k]
+            residual = self.read(relations.left[equation]) - self.read(relations.right[equation])
+            self._iterate(unknown, residual, slopes[k][column], self.part.starts.get(unknown, 0.0))
+
+    def plain(self, symbols: list[Any]) -> list[Var]:
+        """Return the variables behind symbols, without the sign of an arrow drawn out of the element."""
+        exprs = (self.table[s] for s in symbols)
+        return [v for e in exprs for v in [e.args[0] if isinstance(e, Op) else e] if isinstance(v, Var)]
+
+    def starts(self) -> dict[Var, float]:
+        return {self.plain([s])[0]: start for s, start in self.part.starts.items()}
+
+    def _iterate(self, unknown: Any, residual: Expr, slope: float, start: float) -> None:
         """Let Newton's method find a variable, from where it starts: it must make the residual zero.
 
         What is sought is the distance from the start, since a loop is begun at zero. The residual is divided
         by its slope, roughly, so that it is as large as the variable and nothing is lost when the two are
-        added.
+        added. The unknown has the name of its port, for the errors of the loop.
         """
-        d, target = self.d, self.table[unknown]
-        own = target if isinstance(target, Var) and not start else Var(f"{unknown_path(self, unknown)}.away")
-        if own is not target:
+        d, target, name = self.d, self.table[unknown], self.name(unknown)
+        size = math.copysign(2.0 ** round(math.log2(abs(slope))), slope) if slope else 1.0
+        own = target.args[0] if isinstance(target, Op) else target
+        assert isinstance(own, Var)
+        if start or own.name != name:
+            own = Var(f"{name} from its start" if start else name)
             self._define(unknown, Const(start) + own)
-        d.definitions[own] = own + residual / self._size(slope)
+        elif isinstance(target, Op):
+            size = -size
+        d.definitions[own] = own + residual / size
         d.bent.append(own)
 
-    def _size(self, slope: Any) -> float:
-        """Return the slope of an equation where the element starts, as a power of two; else at ones."""
+    def _number(self, slope: Any) -> float:
+        """Return the slope of an equation where the element starts; else at ones, else zero."""
         expr = self.read(slope)
         numbers = {v: value for v, value in self.d.parameters.items() if value is not None}
         for away in (0.0, 1.0):
@@ -189,8 +243,8 @@ class _Ports:
             except (ArithmeticError, ValueError, KeyError):
                 continue
             if math.isfinite(size) and size:
-                return math.copysign(2.0 ** round(math.log2(abs(size))), size)
-        return 1.0
+                return size
+        return 0.0
 
     def _mark_bent(self, residual: Any) -> None:
         """Note which efforts and flows are best guessed in a loop: those that a bent equation takes."""
@@ -205,11 +259,3 @@ class _Ports:
                     var = var.args[0] if isinstance(var, Op) else var
                     if isinstance(var, Var):
                         self.d.bent.append(var)
-
-
-def unknown_path(ports: _Ports, symbol: Any) -> str:
-    """Return the path of a port's variable."""
-    for port, node in zip(ports.relations.ports, ports.nodes, strict=True):
-        if symbol in tuple(port):
-            return f"{ports.d.flat.path[node]}.{symbol.name.rpartition('.')[2]}"
-    raise AssertionError(symbol)

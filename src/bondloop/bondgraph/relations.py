@@ -294,14 +294,34 @@ class Relations:
             return EXPLICIT if unknown == left else None
         import sympy as sp
 
+        if self.jumps(equation, unknown):
+            return BENT
         slope = self.slope(equation, unknown)
         if sp.expand(slope) == 0:
             return None
         return BENT if unknown in slope.free_symbols else LINEAR
 
     def slope(self, equation: int, unknown: Any) -> Any:
-        """Return the derivative of ``right - left`` with respect to a variable."""
-        return (self.right[equation] - self.left[equation]).diff(unknown)
+        """Return the derivative of ``right - left`` with respect to a variable, beside jumps."""
+        import sympy as sp
+
+        slope = (self.right[equation] - self.left[equation]).diff(unknown)
+        return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+
+    def jumps(self, equation: int, unknown: Any) -> bool:
+        """Whether an equation jumps somewhere along a variable; x**2*sign(x) does not."""
+        import sympy as sp
+
+        slope, size = self.right[equation].diff(unknown), sp.Dummy("size")
+        for delta in slope.atoms(sp.DiracDelta):
+            where = delta.args[0]
+            first = where.diff(unknown)
+            if first == 0 or unknown in first.free_symbols:
+                return True
+            place = -where.subs(unknown, 0) / first
+            if sp.simplify(slope.subs(delta, size).diff(size).subs(unknown, place)) != 0:
+                return True
+        return False
 
     def divided(self, equation: int, unknown: Any) -> Any:
         """Return the formula of a variable in which an equation is linear."""

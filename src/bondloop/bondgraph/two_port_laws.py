@@ -8,9 +8,11 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import TF
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.modulation import modulated
+from bondloop.program.divisor import Divisor
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
+    from bondloop.bondgraph.flatten import Flat
     from bondloop.program.expr import Expr
 
 __all__ = ["heat_flow", "two_port"]
@@ -31,7 +33,7 @@ def two_port(d: Derivation, node: int) -> None:
     e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
     gives = d._gives_effort(first, node)
     if isinstance(part, (el.MTF, el.MGY)) and (form if gives else inverse) == "div":
-        d.divisors[f"the {part.word} of {flat.path[node]}"] = n
+        d.divisors[f"the {part.word} of {flat.path[node]}"] = Divisor(n, _remedy(flat, first, second, node))
     if flat.kind[node] == TF:
         if gives:
             d._define(e1, linear(form, n, e2))
@@ -45,6 +47,17 @@ def two_port(d: Derivation, node: int) -> None:
     else:
         d._define(f2, linear(inverse, n, e1))
         d._define(f1, linear(inverse, n, e2))
+
+
+def _remedy(flat: Flat, first: int, second: int, node: int) -> str:
+    """Return which storage would let a two-port multiply, and where, as a clause."""
+    before = flat.path[flat.tail[first]]
+    after = flat.path[flat.head[second] if flat.tail[second] == node else flat.tail[second]]
+    product = flat.part[node].form == "mul"  # type: ignore[attr-defined]
+    if flat.kind[node] == TF:
+        flow, effort = (before, after) if product else (after, before)
+        return f"with an inertia at {flow}, or a compliance at {effort}, it would multiply"
+    return f"with {'an inertia' if product else 'a compliance'} at {before} or {after} it would multiply"
 
 
 def heat_flow(d: Derivation, part: el.RS, out: int) -> Expr:

@@ -160,7 +160,7 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
         f"    if (!limited && regular && {small.replace('TOLERANCE', repr(STEP_TOLERANCE))})",
         "        converged = 1;",
         "}",
-        f"converged = converged || (!limited && {small.replace('TOLERANCE', repr(LAST_STEP))});",
+        f"converged = converged || (!limited && regular && {small.replace('TOLERANCE', repr(LAST_STEP))});",
         *(f"{place} = {t};" for place, t in zip(last, tears, strict=True)),
         "if (!converged) {",
         *(f"    {line}" for line in body),

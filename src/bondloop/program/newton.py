@@ -134,7 +134,9 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
         tears = [t + d for t, d in zip(kept, step, strict=True)]
         if not limited and not singular and _small(step, tears, STEP_TOLERANCE):
             return Solution(tears, True, False)
-    return Solution(tears, not limited and _small(step, tears, LAST_STEP), singular)
+    # A step that is the residual, for want of a slope, says nothing about how far the solution is.
+    small = not (limited or singular) and _small(step, tears, LAST_STEP)
+    return Solution(tears, small, singular)
 
 
 def worst(tears: Sequence[float], residual: Sequence[float]) -> int:

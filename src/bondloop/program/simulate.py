@@ -58,8 +58,16 @@ class Trajectory:
         """Evaluate expressions at every instant; shape (instants, goals)."""
         f = self.system.function(goals)
         memory: Memory = {}
-        rows = zip(self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True)
-        return np.array([f(x, u, r, self._parameters, memory=memory) for x, u, r in rows])
+        rows = zip(
+            self.time.tolist(), self.states.tolist(), self.inputs.tolist(), self._rates.tolist(), strict=True
+        )
+        values = []
+        for t, x, u, r in rows:
+            try:
+                values.append(f(x, u, r, self._parameters, memory=memory))
+            except SolveError as error:
+                raise SolveError(f"{self.system.name} at t = {t:.6g} s: {error}") from error
+        return np.array(values)
 
     @property
     def outputs(self) -> NDArray[np.float64]:
@@ -202,16 +210,17 @@ def _crossings(
 
         return value
 
-    return [watched(divisor) for divisor in system.divisors.values()]
+    return [watched(divisor.value) for divisor in system.divisors.values()]
 
 
 def _passes_zero(system: System, name: str, passed: NDArray[np.float64]) -> str:
-    times = "" if len(passed) == 1 else f", and {len(passed) - 1} times after it"
+    # No count: a modulus that stays at zero is zero in every step, not so many times.
+    again = f" and again, the last time at {passed[-1]:.6g} s" if passed[-1] > passed[0] else ""
     return (
-        f"{system.name}: {name} passes zero at t = {passed[0]:.6g} s{times}, and the causality divides by "
-        "it: near there a finite speed is computed as zero by zero, so far fewer digits are right than the "
-        "tolerance asks for; give the side that drives (the angle of a pendulum) the inertia, so that the "
-        "other side follows by a product: see 'A modulus that passes zero' in docs/bondgraphs.md"
+        f"{system.name}: {name} is zero at t = {passed[0]:.6g} s{again}, and the causality divides by it: "
+        "near there a finite value is computed as zero by zero, so far fewer digits are right than the "
+        f"tolerance asks for; {system.divisors[name].advice} (a source bonded straight to it needs a "
+        "junction for that between the two): see 'A modulus that passes zero' in docs/bondgraphs.md"
     )
 
 

@@ -18,6 +18,7 @@ from bondloop.program.statespace import StateSpace, named_vector
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.divisor import Divisor
     from bondloop.program.equations import Equations
     from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.simulate import Trajectory
@@ -90,7 +91,7 @@ class System:
         dependent: Sequence[str] = (),
         remarks: Sequence[str] = (),
         iterations: int = NEWTON_ITERATIONS,
-        divisors: Mapping[str, Expr] | None = None,
+        divisors: Mapping[str, Divisor] | None = None,
         switching: Sequence[Switching] = (),
     ) -> None:
         self.name = name

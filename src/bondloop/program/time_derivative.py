@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from bondloop.errors import SolveError
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Expr, Var, variables
+from bondloop.program.followers import solved_for_rate
 
 __all__ = ["add_rates", "rate_name"]
 
@@ -32,7 +33,7 @@ def add_rates(
     definitions: dict[Var, Expr],
     states: dict[Var, Expr],
     inputs: Mapping[Var, object],
-    parameters: Mapping[Var, object],
+    parameters: Mapping[Var, float | None],
     known: Mapping[Var, Var] | None = None,
     cancelled: Callable[[], Collection[Var]] = tuple,
 ) -> tuple[dict[Var, Var], dict[Var, Var]]:
@@ -66,13 +67,22 @@ def add_rates(
     rated = _reached(goals.values(), definitions).intersection(goals)
     if rated:
         rated.difference_update(cancelled())
-        for goal in _followers(rated, goals, definitions):
+        while followers := _followers(rated, goals, definitions):
+            goal = followers[0]
             rated.remove(goal)
             rate = goals.pop(goal)
             law = definitions.pop(goal)
-            definitions[rate] = rate + (law - goal)
-            states[goal] = rate
             dots[goal] = rate
+            given = {**dict.fromkeys(states, 0.0), **dict.fromkeys(inputs, 0.0)}
+            turned = solved_for_rate(goal, rate, law, definitions, given, parameters) if followers[1:] else {}
+            # What else is bound to it is no state beside it: it follows from what now follows from the goal.
+            bound = rated.difference(_reached(goals.values(), turned)) if turned else set()
+            if bound:
+                definitions.update(turned)
+                rated -= bound
+            else:
+                definitions[rate] = rate + (law - goal)
+            states[goal] = rate
     if rated:
         names = ", ".join(sorted(goal.name for goal in rated))
         raise SolveError(
