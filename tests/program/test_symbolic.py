@@ -177,6 +177,26 @@ def test_equations_of_large_loops_are_as_long_as_the_program():
     assert max(len(line) for line in lines[1] if not line.startswith("#")) < 120
 
 
+def test_matrices_in_letters_of_a_large_loop_are_refused_at_once():
+    """Four unknowns are solved, seventeen would be 1e11 terms; their numbers are there all the same."""
+    few = (
+        ladder(5).let(**{f"{a}{i}": 1.0 + i for a in "rg" for i in range(5)}).compile(outputs=["one[0].flow"])
+    )
+    solved = np.array(few.A.subs(few.parameters), dtype=float)
+    np.testing.assert_allclose(solved, few.numeric().A.toarray(), rtol=1e-12)
+    values = {f"{a}{i}": 1.0 + i for a in "rg" for i in range(18)}
+    system = ladder(18).let(**values).compile(outputs=["one[0].flow"])
+    for matrix in "ABCD":
+        with pytest.raises(SolveError, match=r"17 unknowns.*numeric\(\) gives A, B, C and D"):
+            getattr(system, matrix)
+    assert system.numeric().A.shape == (1, 1)
+    # One node after the other from the source: conductance to the left, seen from the capacitor.
+    seen = 0.0
+    for i in range(18):
+        seen = 1 / ((1.0 + i) + (1 / seen if seen else 0.0)) + 1 / (1.0 + i)
+    assert system.numeric().A.toarray() == pytest.approx(-seen)
+
+
 def test_a_transfer_function_through_a_large_loop():
     system = (
         ladder(5).let(**{f"{a}{i}": 1.0 + i for a in "rg" for i in range(5)}).compile(outputs=["one[0].flow"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bondloop.compile.bands import LONG
+from bondloop.compile.c_groups import CGroups
 from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.expressions import CText
-from bondloop.compile.plan import Plan, unrolled
+from bondloop.compile.groups import MANY, Group
+from bondloop.compile.plan import Plan, is_tiny, unrolled
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Update
+from bondloop.program.tick import Delay, Product, Repeat, Step, Update, statements
 
 __all__ = ["CBody"]
 
@@ -33,6 +35,14 @@ class CBody:
         self._elements: dict[Var, tuple[str, int]] = {}
         self._products = CProducts(plan, self.text, self.tables)
         self._counted = 0
+        self._groups: CGroups | None = None
+        if statements(plan.tick.steps) > MANY:
+            self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
+
+    @property
+    def cells(self) -> int:
+        """How many doubles the groups of statements need beside the state."""
+        return self._groups.size if self._groups else 0
 
     def write(self) -> list[str]:
         """Return the lines of the tick's body: hoisted variables, statements, channels."""
@@ -47,8 +57,22 @@ class CBody:
         return lines
 
     def steps(self, steps: tuple[Step, ...]) -> list[str]:
-        """Return the lines of several statements."""
-        return [line for step in steps for line in self._step(step)]
+        """Return the lines of several statements; of many, those of one form as a loop."""
+        if self._groups is None:
+            return [line for step in steps for line in self._step(step)]
+        lines: list[str] = []
+        for step in steps:
+            if isinstance(step, Product) and self._is_array(step):
+                self._groups.keep(step)
+        block = self._groups.arranged(steps)
+        for i, item in enumerate(block.items):
+            block.begin(i)
+            if isinstance(item, Group):
+                lines += self._groups.lines(item)
+            else:
+                lines += [line for step in item for line in self._step(step)]
+            block.end(i)
+        return lines
 
     def _step(self, step: Step) -> list[str]:
         if isinstance(step, Assign):
@@ -70,7 +94,8 @@ class CBody:
         return self._places.get(v) or self.plan.names(v)
 
     def _declared(self, v: Var, kind: str = "const double") -> str:
-        return self._place(v) if v in self._hoisted or v in self._places else f"{kind} {self.plan.names(v)}"
+        here = v in self._hoisted or v in self._places or v in self._elements
+        return self._place(v) if here else f"{kind} {self.plan.names(v)}"
 
     def _update(self, step: Update) -> list[str]:
         """All at once: a state that a later pair still needs is changed only at the end."""
@@ -129,16 +154,21 @@ class CBody:
     def _product(self, step: Product) -> list[str]:
         assigns = unrolled(step, self.plan.names)
         if assigns is not None:
-            return self.steps(tuple(assigns))
+            return [line for a in assigns for line in self._step(a)]
         self._counted += 1
-        n, result = len(step.targets), self.plan.names.fresh(f"product_{self._counted}")
+        result = self.plan.names.fresh(f"product_{self._counted}")
         lines = self._products.write(step, result)
+        as_array = self._is_array(step)
         for i, v in enumerate(step.targets):
-            if n > NAMED and v not in self._hoisted and v not in self._places:
+            if as_array and v not in self._hoisted and v not in self._places:
                 self._elements[v] = (result, i)
             else:
                 lines.append(f"{self._declared(v)} = {result}[{i}];")
         return lines
+
+    @staticmethod
+    def _is_array(step: Product) -> bool:
+        return len(step.targets) > NAMED and not is_tiny(step)
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")

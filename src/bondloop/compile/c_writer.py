@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, Plan
+from bondloop.program.collection import collection_paused
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
@@ -26,7 +27,8 @@ def write_c(tick: Tick) -> str:
 
     The file exports, all with the tick's name in front: ``NAME_run`` (many ticks, recorded and checked),
     ``NAME_tick_once`` (one, for a real-time loop) and ``NAME_counts`` (the sizes of the arrays: state,
-    inputs, parameters, channels). Every assignment is one named temporary.
+    inputs, parameters, channels). Every assignment is one named temporary; in a tick of thousands, those of
+    one form are one loop.
 
     Parameters
     ----------
@@ -46,6 +48,7 @@ def write_c(tick: Tick) -> str:
     return write_c_sized(tick)[0]
 
 
+@collection_paused()
 def write_c_sized(tick: Tick) -> tuple[str, bool]:
     """Write a tick as `write_c` does, and say whether it is so large that compiling it well takes long."""
     plan = Plan(tick)
@@ -53,13 +56,14 @@ def write_c_sized(tick: Tick) -> tuple[str, bool]:
     lines = body.write()
     large = len(lines) > LARGE
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
-    fill = _Filler(plan, in_memory=large or plan.scalars > REGISTERS)
+    fill = _Filler(plan, in_memory=large or plan.scalars > REGISTERS, cells=body.cells)
     parts = [
         _comment(plan),
         f"#include <math.h>\n{noise}",
         fill(_PREAMBLE),
         _structures(plan),
         *body.tables,
+        fill(_CELLS) if body.cells else "",
         helpers(body.text.used, tick.name),
         fill(_TICK) + "\n".join(f"    {line}" for line in lines) + "\n}\n",
         _outside(plan),
@@ -72,7 +76,7 @@ def write_c_sized(tick: Tick) -> tuple[str, bool]:
 class _Filler:
     """Puts a tick's name and sizes into a template."""
 
-    def __init__(self, plan: Plan, in_memory: bool) -> None:
+    def __init__(self, plan: Plan, in_memory: bool, cells: int) -> None:
         tick = plan.tick
         self.words = {
             "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
@@ -81,6 +85,9 @@ class _Filler:
             "COPY_IN": "NAME_state *const s = (NAME_state *)state" if in_memory else _COPY_IN,
             "COPY_OUT": "" if in_memory else _COPY_OUT,
             "THE_STATE": "s" if in_memory else "&s",
+            "CELLS_PARAMETER": "double *restrict cells, " if cells else "",
+            "CELLS_ARGUMENT": "NAME_own_cells(), " if cells else "",
+            "N_CELLS": str(cells),
             "N_SCALARS": str(plan.scalars),
             "N_STATE": str(plan.size),
             "N_INPUTS": str(len(tick.inputs)),
@@ -173,9 +180,36 @@ extern NAME_EXPORT const long NAME_counts[4];
 const long NAME_counts[4] = {{N_STATE, N_INPUTS, N_PARAMETERS, N_CHANNELS}};
 """
 
+_CELLS = """\
+#if defined(_MSC_VER)
+#define NAME_OF_THREAD __declspec(thread)
+#define NAME_APART __declspec(noinline)
+#elif defined(__GNUC__)
+#define NAME_OF_THREAD __thread
+#define NAME_APART __attribute__((noinline))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define NAME_OF_THREAD _Thread_local
+#else
+#define NAME_OF_THREAD
+#endif
+#if !defined(NAME_APART)
+#define NAME_APART
+#endif
+
+/* What a tick computes on its way and loops over many variables need: too much for a stack. Nothing in it
+   outlives the tick. */
+static NAME_OF_THREAD double NAME_cells[N_CELLS];
+
+/* Apart, or gcc looks for the thread's memory in every turn of every loop: three times as long. */
+static NAME_APART double *NAME_own_cells(void)
+{
+    return NAME_cells;
+}
+"""
+
 _TICK = """\
-TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERconst NAME_parameters *p, const double *in,
-    double t, double k, double *channels, int *status)
+TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERconst NAME_parameters *p,
+    const double *in, double t, double k, double *channels, int *status)
 {
     (void)s, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
 """
@@ -195,7 +229,7 @@ NAME_EXPORT int NAME_run(long steps, long first, double period, const double *in
     for (long i = 0; i < steps; ++i) {
         const double k = (double)(first + i);
         double row[N_ROW];
-        NAME_tick(THE_STATE, LINES_ARGUMENT&p, inputs, k*period, k, row, &status);
+        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENT&p, inputs, k*period, k, row, &status);
         inputs += N_INPUTS;
         if (wait == 0) {
             for (int j = 0; j < N_CHANNELS; ++j)
@@ -224,7 +258,7 @@ NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const do
 {
     int status = 0;
     const NAME_parameters *p = (const NAME_parameters *)parameters;
-    NAME_tick((NAME_state *)state, LINES_ARGUMENTp, in, t, k, channels, &status);
+    NAME_tick((NAME_state *)state, LINES_ARGUMENTCELLS_ARGUMENTp, in, t, k, channels, &status);
     const long channel = NAME_outside(channels);
     if (channel >= 0)
         status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;

@@ -34,7 +34,7 @@ line lines channels state states parameters inputs record steps first
 period every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate
 reversed undo total dense dots few solve solve1 record_rows place old value bound change matrix residual run
 kept step scale least size good there rounding weight limited refused regular exact converged warm excess
-part shorter law low high middle factor work tears worst newton failed LoopFunctions
+part shorter law low high middle factor work tears worst newton failed LoopFunctions cells
 """
 RESERVED = frozenset([*_RESERVED.split(), *keyword.kwlist, *keyword.softkwlist])
 """Words of C and Python, functions and macros of ``math.h``, and names that generated code uses itself."""
@@ -46,7 +46,7 @@ def identifier(path: str) -> str:
     >>> identifier("m2.v.flow"), identifier("x[3]"), identifier("d(a.q)/d(b)"), identifier("ω_n")
     ('m2_v_flow', 'x_3', 'd_a_q_d_b', 'omega_n')
     """
-    spelt = "".join(c if c.isascii() else _spelt_out(c) for c in path)
+    spelt = path if path.isascii() else "".join(c if c.isascii() else _spelt_out(c) for c in path)
     text = re.sub(r"[^0-9A-Za-z]+", "_", spelt).strip("_") or "v"
     return f"v{text}" if text[0].isdigit() else text
 

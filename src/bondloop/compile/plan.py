@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.names import Names
@@ -123,10 +124,18 @@ class Plan:
             self.lines.append(Line(delay, line, at, len(self.states) + i, self.size))
             self.size += delay.length
         self._line_of = {id(line.delay): line for line in self.lines}
-        self.hoisted = _hoisted(tick)
-        changed = {v for step in _all_steps(tick.steps) for v in _changed(step)}
-        recorded = [v for c in tick.channels for v in variables(c.value)]
-        self.kept = {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
+
+    @cached_property
+    def hoisted(self) -> list[Var]:
+        """Variables that outlive the block that computes them."""
+        return _hoisted(self.tick)
+
+    @cached_property
+    def kept(self) -> dict[Var, str]:
+        """What the values at the beginning of the tick are called of states that are recorded."""
+        changed = {v for step in _all_steps(self.tick.steps) for v in _changed(step)}
+        recorded = [v for c in self.tick.channels for v in variables(c.value)]
+        return {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
 
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
@@ -207,14 +216,17 @@ def _hoisted(tick: Tick) -> list[Var]:
     """Variables computed in one block and needed outside it, or computed more than once."""
     home: dict[Var, tuple[int, ...]] = {}
     found: dict[Var, None] = {}
+    nested = False
 
     def define(v: Var, block: tuple[int, ...]) -> None:
+        nonlocal nested
+        nested = nested or bool(block)
         if v in home and v not in outside:
             found[v] = None
         home[v] = block
 
     def use(expr: Expr, block: tuple[int, ...]) -> None:
-        for v in variables(expr):
+        for v in variables(expr) if nested else ():  # the outermost block is seen from everywhere
             if v in home and block[: len(home[v])] != home[v]:
                 found[v] = None
 
@@ -293,10 +305,16 @@ def dotted(step: Product) -> bool:
     return bool(rows <= LANES and columns >= 4 * LANES)
 
 
+def is_tiny(step: Product) -> bool:
+    """Whether a matrix has so few entries that they are written out one by one."""
+    matrix = step.matrix
+    count = matrix.count_nonzero() if hasattr(matrix, "tocoo") else (matrix != 0).sum()
+    return bool(count <= TINY_PRODUCT)
+
+
 def unrolled(step: Product, names: Names) -> list[Assign] | None:
     """Return a product with a small matrix as assignments, zeros left out; None for a large one."""
-    found = entries(step)
-    if len(found) > TINY_PRODUCT:
+    if not is_tiny(step):
         return None
     assigns: list[Assign] = []
     sources: list[Expr] = []
@@ -309,7 +327,7 @@ def unrolled(step: Product, names: Names) -> list[Assign] | None:
         else:
             sources.append(source)
     rows: list[list[Expr]] = [[] for _ in step.targets]
-    for i, j, value in found:
+    for i, j, value in entries(step):
         rows[i].append(sources[j] if value == 1.0 else Op("mul", (Const(value), sources[j])))
     for target, terms in zip(step.targets, rows, strict=True):
         assigns.append(Assign(target, Op("add", tuple(terms)) if len(terms) > 1 else [*terms, Const(0.0)][0]))

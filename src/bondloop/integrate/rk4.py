@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.program.collection import collection_paused
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update, instantiate
@@ -22,6 +23,7 @@ class RK4(Integrator):
 
     order: ClassVar[int] = 4
 
+    @collection_paused()
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: the rates at the beginning, twice in the middle, and at the end."""
         check_period(period)

@@ -29,6 +29,10 @@ __all__ = ["FEW", "Expansion", "Row", "solve_fraction", "solve_symbolic"]
 FEW = 2
 """Most unknowns of a linear loop that is solved in letters."""
 
+MOST_TERMS = 20_000
+"""Terms of a determinant, estimated, up to which a loop is solved in letters for A, B, C and D: six unknowns
+of a ladder, 5 s; each further one takes four times as long."""
+
 Row = dict[Var, Any]
 
 
@@ -189,6 +193,7 @@ class Expansion:
             [sp.Integer(int(i == j)) - row.get(t, 0) for j, t in enumerate(loop.tears)]
             for i, row in enumerate(ends)
         ]
+        _check_size(matrix, loop.tears)
         for t in loop.tears:
             memo[t] = {}
         for key in keys:
@@ -214,6 +219,26 @@ def inlined(expr: Expr, slopes: dict[Var, Expr]) -> Expr:
     while any(v in slopes for v in variables(expr)):
         expr = substitute(expr, slopes)
     return expr
+
+
+def _check_size(matrix: Sequence[Sequence[Any]], tears: Sequence[Var]) -> None:
+    """Refuse a loop whose determinant has too many terms: one for each choice of a term in every row."""
+    import sympy as sp
+
+    if len(tears) <= FEW:
+        return
+    terms = 1
+    for row in matrix:
+        tops = [sp.fraction(sp.together(e))[0].expand() for e in row if e != 0]
+        letters = [a for top in tops for a in sp.Add.make_args(top) if a.free_symbols]
+        terms *= max(1, len(letters))
+    if terms > MOST_TERMS:
+        names = ", ".join(v.name for v in tears[:8]) + (", ..." if len(tears) > 8 else "")
+        raise SolveError(
+            f"in letters, the algebraic loop through {names} has {len(tears)} unknowns, and its solution "
+            f"would be ratios of polynomials of some {terms:.0e} terms (at most {MOST_TERMS:.0e}); numeric() "
+            "gives A, B, C and D as sparse numbers, equations() keeps the loop's own equations"
+        )
 
 
 def solve_fraction(matrix: Any, right: Any, names: Sequence[Var]) -> tuple[list[Any], Any]:

@@ -14,7 +14,7 @@ k*x + x**3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from bondloop.program.philox import normal, uniform
@@ -291,18 +291,18 @@ def variables(expr: Expr) -> list[Var]:
         return [expr]
     if isinstance(expr, Const):
         return []
-    return list(dict.fromkeys(_walk_variables(expr)))
-
-
-def _walk_variables(expr: Expr) -> Iterator[Var]:
+    names: dict[Var, None] = {}
     if isinstance(expr, Op):
-        for a in expr.args:
-            if isinstance(a, Var):
-                yield a
-            elif isinstance(a, Op):
-                yield from _walk_variables(a)
-    elif isinstance(expr, Var):
-        yield expr
+        _collect(expr, names)
+    return list(names)
+
+
+def _collect(op: Op, names: dict[Var, None]) -> None:
+    for a in op.args:
+        if isinstance(a, Var):
+            names[a] = None
+        elif isinstance(a, Op):
+            _collect(a, names)
 
 
 def substitute(expr: Expr, replacements: dict[Var, Expr]) -> Expr:

@@ -189,6 +189,10 @@ def _step(
 
 def _solved(matrix: Sequence[Sequence[float]], right: Sequence[float]) -> list[float] | None:
     """Return the solution, rows brought to one size first; None where there is none."""
+    if len(right) == 1:  # the most common loop: the same number without the lists
+        entry = matrix[0][0]
+        one = right[0] / entry if 0.0 < abs(entry) < math.inf else 0.0
+        return [one] if one and one - one == 0.0 else None
     rows, b = [], []
     for row, r in zip(matrix, right, strict=True):
         size = 0.0

@@ -25,7 +25,7 @@ real-time step is bounded. Half of them are left for a start from zero, where th
 else."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Assign:
     """One assignment, ``target = expr``."""
 
