@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "bondgraph"))
 
 from agreement import AGREED, OUTCOMES, Verdict, judged
 from drawn_graphs import FAMILIES, drawn
-from motions import MOVED, Motion, NoReferenceError, settled
+from motions import MOVED, Motion, NoReferenceError
+from rests import settled
 
 MOST_STATES = 8
 """Larger graphs are not followed in time: the tableau is solved hundreds of times for each."""
@@ -48,10 +49,13 @@ def motion(case: Case) -> tuple[Case, tuple[float, float, float] | None]:
         return case, None
 
 
-def rest(case: Case) -> tuple[Case, float | None]:
-    """Compare one steady state with the end of a long motion."""
+def rest(case: Case) -> tuple[Case, tuple[float, bool] | None]:
+    """Compare one steady state with the end of a long motion; say whether the graph is linear."""
     family, seed = case
-    return case, settled(drawn(seed, family), seed)
+    difference = settled(drawn(seed, family), seed)
+    if difference is None:
+        return case, None
+    return case, (difference, drawn(seed, family).model().compile(outputs=[]).is_linear)
 
 
 def cases(count: int) -> list[Case]:
@@ -92,12 +96,16 @@ def motions_table(results: list[tuple[Case, tuple[float, float, float]]]) -> lis
     return lines
 
 
-def rest_table(results: list[tuple[Case, float]]) -> list[str]:
-    """Return the largest differences of steady states by family."""
-    lines = ["| family | steady states | largest difference |", "|---|---:|---:|"]
+def rest_table(results: list[tuple[Case, tuple[float, bool]]]) -> list[str]:
+    """Return the largest differences of steady states by family, of graphs that are linear and others."""
+    lines = ["| family | linear | largest difference | not linear | largest difference |"]
+    lines.append("|---|---:|---:|---:|---:|")
     for family in (*FAMILIES, "all"):
-        own = [d for (f, _), d in results if family in (f, "all")]
-        lines.append(f"| {family} | {len(own):,} | {max(own, default=0.0):.0e} |")
+        row = []
+        for kind in (True, False):
+            own = [d for (f, _), (d, linear) in results if family in (f, "all") and linear == kind]
+            row.append(f"{len(own):,} | {max(own, default=0.0):.0e}")
+        lines.append(f"| {family} | {' | '.join(row)} |")
     return lines
 
 

@@ -39,13 +39,36 @@ from bondloop.units import quantity
         ("5 %", 0.05),
         ("1 J/kg/K", 1e0),
         ("1 t", 1000.0),
+        ("3 N/(mm/s)", 3000.0),
+        ("1 N/(m s)", 1.0),
+        ("2 kN/(mm s2/(kg))", 2e6),
+        ("2 (km/h)^2", 2 / 3.6**2),
+        ("5 (ms)-1", 5000.0),
+        ("6 (N*s)/(mm)", 6000.0),
     ],
 )
 def test_values(text, value):
     assert quantity(text) == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["", "mm", "nan", "inf N", "1 parsec", "1 N/(m s)", "1,5 mm"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mm",
+        "nan",
+        "inf N",
+        "1 parsec",
+        "1 N/(m s",
+        "1 N/m)",
+        "1 N/()m",
+        "5 ()",
+        "1 N//m",
+        "1 N/",
+        "1 (m/s)/K s",
+        "1,5 mm",
+    ],
+)
 def test_unreadable(text):
     with pytest.raises(InputError):
         quantity(text)

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "AbsentError",
     "AccuracyWarning",
     "BondloopError",
     "CausalityError",
@@ -18,6 +19,7 @@ __all__ = [
     "InputError",
     "ModelError",
     "SolveError",
+    "StabilityWarning",
     "unknown_name",
 ]
 
@@ -31,6 +33,10 @@ class BondloopError(Exception):
 
 class ModelError(BondloopError):
     """The model as drawn is wrong: an unconnected port, a name used twice, incompatible bonds."""
+
+
+class AbsentError(ModelError, AttributeError):
+    """A part has no such attribute; ``hasattr`` is false, as for any that is missing."""
 
 
 class CausalityError(ModelError):
@@ -71,6 +77,10 @@ class InputError(BondloopError):
 
 class AccuracyWarning(UserWarning):
     """What was computed is less accurate than asked for; the message says why, and what to do."""
+
+
+class StabilityWarning(UserWarning):
+    """What was computed is right, but the motion leads away from it."""
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -> str:

@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["is_of_kind", "quantity"]
+__all__ = ["dimension", "is_of_kind", "quantity"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -58,15 +58,16 @@ _PREFIXED = {
     "rad",
     "T",
 }
-_WORDS = re.compile(r"([/*·]?)\s*([^\s/*·]+(?:\*\*-?\d+)?)")
+_WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
 def quantity(text: str, *units: str) -> float:
     """Return the SI value of a number with a unit.
 
-    Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (which divides by the next unit only, so
+    Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (by the next unit or bracket only, so
     after a slash a mere space is refused), raised by ``^`` or ``**`` or a trailing digit (``m2``).
+    Brackets hold several together: ``N/(mm/s)``.
     Temperatures and other units with an offset are not accepted.
 
     Parameters
@@ -78,9 +79,9 @@ def quantity(text: str, *units: str) -> float:
         for anything; a number without a unit is always good.
     """
     match = _TEXT.fullmatch(text)
-    if not match:
-        raise InputError(f"expected a number with a unit, such as '150 mm'; found {text!r}")
     wanted = [unit for unit in units if unit]
+    if not match:
+        raise InputError(f"expected a number with a unit, such as '150 {(*wanted, 'mm')[0]}'; found {text!r}")
     if wanted and not any(is_of_kind(text, unit) for unit in wanted):
         names, kind = (" or ".join(wanted), "its kind" if len(wanted) == 1 else "these kinds")
         raise InputError(f"expected a quantity in {names}, or another unit of {kind}; found {text!r}")
@@ -105,31 +106,67 @@ def is_of_kind(text: str, unit: str) -> bool:
 
 def _in_si(match: re.Match[str], text: str) -> float:
     value = float(match[1])
-    divided = False
-    for slash, word in _WORDS.findall(match[2]):
-        if divided and not slash:
-            raise InputError(
-                f"{text!r} can be read in two ways; write '/{word}' to divide by it, or '*{word}' to multiply"
-            )
-        divided = divided or slash == "/"
-        factor = _unit(word, text)
-        value = value / factor if slash == "/" else value * factor
+    for prefix, name, power in _factors(match[2], text):
+        value *= float((prefix * _UNITS[name]) ** power)
     return value
+
+
+def dimension(text: str) -> tuple[int, ...] | None:
+    """Return the powers of kg, m, s, A and K of a number with a unit; None for one without.
+
+    >>> dimension("3 N/(mm/s)"), dimension("3")
+    ((1, 0, -1, 0, 0), None)
+    """
+    match = _TEXT.fullmatch(text)
+    return _dimension(match[2], text) if match and match[2] else None
 
 
 def _dimension(units: str, text: str) -> tuple[int, ...]:
     """Return the powers of kg, m, s, A and K in a product of units."""
     total = [0] * 5
-    for slash, word in _WORDS.findall(units):
-        _, name, power = _read(word, text)
-        sign = -power if slash == "/" else power
-        total = [a + sign * b for a, b in zip(total, _DIMENSIONS.get(name, (0,) * 5), strict=True)]
+    for _, name, power in _factors(units, text):
+        total = [a + power * b for a, b in zip(total, _DIMENSIONS.get(name, (0,) * 5), strict=True)]
     return tuple(total)
 
 
-def _unit(word: str, text: str) -> float:
-    prefix, name, power = _read(word, text)
-    return float((prefix * _UNITS[name]) ** power)
+def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
+    """Return prefix, name and power of each unit in a product with slashes and brackets."""
+    words = _WORD.findall(units)
+    factors, rest = _product(words, text)
+    if rest:
+        raise InputError(f"{text!r}: a bracket is closed that was not opened")
+    return factors
+
+
+def _product(words: list[str], text: str) -> tuple[list[tuple[float, str, int]], list[str]]:
+    """Read a product up to the end or to a closing bracket; return its units and the words after it."""
+    factors: list[tuple[float, str, int]] = []
+    divided, sign = False, ""
+    while words and words[0][0] != ")":
+        word, *words = words
+        if word in "/*·":
+            if sign:
+                raise InputError(f"{text!r}: expected a unit after '{sign}'; found '{word}'")
+            sign = word
+            continue
+        if divided and not sign:
+            raise InputError(
+                f"{text!r} can be read in two ways; write '/{word}' to divide by it, or '*{word}' to multiply"
+            )
+        if word == "(":
+            inner, words = _product(words, text)
+            if not words or not inner:
+                raise InputError(f"{text!r}: a bracket is not closed, or holds no unit")
+            power = int(words[0].lstrip(")^*") or 1)
+            words, inner = words[1:], [(prefix, name, k * power) for prefix, name, k in inner]
+        else:
+            inner = [_read(word, text)]
+        divided = divided or sign == "/"
+        factors += [(prefix, name, -k if sign == "/" else k) for prefix, name, k in inner]
+        sign = ""
+    if sign:
+        raise InputError(f"{text!r}: expected a unit after '{sign}'")
+    return factors, words
 
 
 def _read(word: str, text: str) -> tuple[float, str, int]:

@@ -429,9 +429,13 @@ class Potential(Kind):
 
 @dataclass
 class MatrixTransformer(Kind):
-    """Flows out are the matrix times flows in; the first ports are those that bonds point to."""
+    """Flows out are the matrix times flows in; the first ports are those that bonds point to.
+
+    By an ``effort_ratio``, efforts out are the matrix times efforts in.
+    """
 
     matrix: Any
+    effort_ratio: bool = False
     ports: int = field(init=False)
     conserves = True
 
@@ -440,7 +444,7 @@ class MatrixTransformer(Kind):
         self.ports = self.rows + self.columns
 
     def part(self) -> Any:
-        return TF(self.matrix)
+        return TF(effort_ratio=self.matrix) if self.effort_ratio else TF(self.matrix)
 
     def terminal(self, part: Any, port: int) -> Any:
         return part[port if port < self.columns else port - self.columns]
@@ -453,6 +457,12 @@ class MatrixTransformer(Kind):
 
     def equations(self, at: Any) -> list[Any]:
         n = self.columns
+        if self.effort_ratio:
+            efforts, flows = _product(self.matrix, at.e[:n]), _product(np.transpose(self.matrix), at.f[n:])
+            return [
+                *(e - t for e, t in zip(at.e[n:], efforts, strict=True)),
+                *(f + t for f, t in zip(at.f[:n], flows, strict=True)),
+            ]
         flows, efforts = _product(self.matrix, at.f[:n]), _product(np.transpose(self.matrix), at.e[n:])
         return [
             *(f + t for f, t in zip(at.f[n:], flows, strict=True)),

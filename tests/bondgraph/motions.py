@@ -1,4 +1,4 @@
-"""Motions of drawn graphs: simulation and compiled steps against rates from the tableau; energy; rest."""
+"""Motions of drawn graphs: simulation and compiled steps against rates from the tableau; energy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.linalg import expm, matrix_balance
 
 sys.path.insert(0, str(Path(__file__).parent))  # for tableau.py
 
@@ -16,7 +15,6 @@ from drawn_graphs import FAMILIES
 from tableau import Tableau
 
 from bondloop.compile import Runner
-from bondloop.errors import BondloopError
 from bondloop.hybrid.simulation import Simulation
 
 SECONDS, PERIOD, TICKS = 0.4, 0.01, 20
@@ -108,44 +106,3 @@ class Motion:
                     size += SECONDS * float(np.abs(e * f).max())
         lost = float((half * weights * power[1:-1].reshape(half.size, -1)).sum())
         return abs(change + lost) / max(size, 1e-300)
-
-
-def settled(graph: Any, seed: int) -> float | None:
-    """Return how far a steady state is from the end of a long motion; None where nothing is conserved.
-
-    Linear graphs, followed by the matrix exponential; None also where the motion does not come to rest.
-    """
-    t = Tableau(graph)
-    try:
-        system = graph.model().compile(outputs=[])
-        space = system.numeric()
-    except BondloopError:
-        return None
-    E, A, B = (M.toarray() for M in (space.E, space.A, space.B))
-    if not len(E) or t.stored > 12:
-        return None
-    A, B = np.linalg.solve(E, A), np.linalg.solve(E, B)
-    rng = np.random.default_rng(seed)
-    # Pascals beside metres: all states are counted in units in which they are of like sizes.
-    unit = np.diag(matrix_balance(A, permute=False)[1])
-    A, B = A * unit / unit[:, None], B / unit[:, None]
-    x = rng.normal(size=len(A))
-    u = rng.normal(size=B.shape[1]) / np.where((reach := np.abs(B).max(axis=0, initial=0.0)) > 0, reach, 1.0)
-    poles = np.linalg.eigvals(A)
-    size = max(np.abs(poles).max(), 1e-300)
-    still = np.abs(poles) < 1e-9 * size
-    rank = np.linalg.matrix_rank(A, 1e-9 * size)
-    moving = poles[~still]
-    if not still.any() or len(A) - rank != still.sum() or moving.real.max(initial=-1.0) > -1e-3 * size:
-        return None
-    push = B @ u
-    along = push * size / max(np.abs(push).max(initial=0.0), 1e-300)
-    if np.linalg.matrix_rank(np.column_stack([A, along]), 1e-9 * size) > rank:
-        u, push = 0 * u, 0 * push  # what is pushed without end comes to no rest
-    slow = -moving.real.max(initial=-size)
-    whole = np.block([[A, push[:, None]], [np.zeros((1, len(A) + 1))]])
-    end = (expm(whole * 45 / slow) @ np.append(x, 1.0))[:-1]
-    inputs = dict(zip(system.inputs, u.tolist(), strict=True))
-    rest = system.steady_state(inputs, initial=unit * x)
-    ours = np.array([rest[name] for name in system.states]) / unit
-    return float(np.abs(ours - end).max() / max(np.abs(end).max(), np.abs(x).max()))

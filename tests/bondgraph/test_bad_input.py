@@ -12,16 +12,22 @@ from bondloop.bondgraph import (
     SS,
     TF,
     C,
+    CField,
+    Clutch,
     De,
     Df,
     Function,
     I,
+    ICField,
+    IField,
     Integrator,
     Model,
     One,
     Port,
     R,
+    RField,
     Se,
+    Stop,
     Zero,
     bond,
 )
@@ -372,3 +378,60 @@ def test_empty_model():
 def test_wrong_inverse_word():
     with pytest.raises(InputError, match=r"R: expected inverse='newton' or a function; found 'Newton'"):
         R(law=lambda f: f, inverse="Newton")
+
+
+def test_a_field_of_both_kinds_needs_to_know_which_port_holds_momentum():
+    with pytest.raises(InputError, match=r"ICField needs the names of the ports that hold momentum.*CField"):
+        ICField(energy=lambda p, q: p**2 + q**2)
+
+
+def test_what_a_storage_does_not_hold():
+    model = model_with(spring=C(stiffness=1.0), mass=I(mass=1.0), v=One())
+    model.v >> [model.spring, model.mass]
+    with pytest.raises(ModelError, match=r"spring \(C\) has no momentum; .*use its displacement"):
+        model.spring.momentum  # noqa: B018
+    with pytest.raises(ModelError, match=r"mass \(I\) has no displacement; .*use its momentum"):
+        model.mass.displacement  # noqa: B018
+    with pytest.raises(ModelError, match=r"v \(1\) has no momentum; only an inertia \(I, IField\) has one$"):
+        model.v.momentum  # noqa: B018
+    assert not hasattr(model.spring, "momentum")
+    assert not hasattr(model.spring, "colour")
+
+
+def test_a_clutch_by_the_name_of_its_pressure():
+    with pytest.raises(InputError, match=r"Clutch\(capacity\): expected a number.*lambda p: .*; found 'p'"):
+        Clutch(capacity="p")
+    assert Clutch(capacity="3 kN").parameters["capacity"] == 3000.0
+
+
+def test_a_stop_that_starts_beyond_its_gap():
+    with pytest.raises(InputError, match=r"Stop\(gap=-1\): it would start 1 beyond the gap"):
+        Stop(gap=-1)
+    with pytest.raises(InputError, match=r"0.002 beyond the gap"):
+        Stop(gap="3 mm", initial="5 mm")
+    assert Stop(gap=-1, initial=-2).start == -2.0  # a place, counted from anywhere
+    assert Stop(gap=0.5, initial=0.5).start == 0.5
+
+
+def test_a_junction_by_a_name():
+    with pytest.raises(ModelError, match=r"size of a junction must be a whole number; found 'v'"):
+        One("v")
+    assert One(np.int64(3)).size == 3
+
+
+def test_units_in_the_matrix_of_a_field():
+    # A beam on two supports: N/m, N and N m side by side, all in SI.
+    beam = CField(stiffness=[["12 kN/m", "6 kN"], ["6 kN", "4 kN m"]])
+    assert beam.matrix.tolist() == [[12000.0, 6000.0], [6000.0, 4000.0]]
+    assert IField([["2 t", 0], [0, "3 kg"]]).matrix.tolist() == [[2000.0, 0.0], [0.0, 3.0]]
+    assert RField([["2 N/(mm/s)"]]).matrix.tolist() == [[2000.0]]
+    k = sp.Symbol("k")
+    assert CField([["2 kN/m", k], [k, 3]]).matrix[0, 1] == k
+    with pytest.raises(
+        InputError, match=r"the entry \[0, 1\], '6 kN/m', does not fit.*'12 kN/m' and '4 kN m'"
+    ):
+        CField([["12 kN/m", "6 kN/m"], ["6 kN/m", "4 kN m"]])
+    with pytest.raises(InputError, match=r"IField\(mass\), entry \[0, 0\]: expected a quantity in kg"):
+        IField([["2 m"]])
+    with pytest.raises(InputError, match=r"CField\(stiffness\): expected a square matrix.*found '2 kN/m'"):
+        CField("2 kN/m")

@@ -1,8 +1,6 @@
 """Inverses: against Lagrange's equations, frequency responses of the forward model, closed forms, power."""
 
 import random
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ import sympy as sp
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.bondgraph import MTF, SS, C, Df, I, Integrator, Model, One, R, Se, Zero
+from bondloop.bondgraph import GY, MTF, SS, TF, C, Df, I, Integrator, Model, One, R, Se, Sf, Zero
 from bondloop.compile import Runner, compiler
 from bondloop.errors import BondloopError, CausalityError, InputError, SolveError
 from bondloop.program.expr import Var
@@ -18,9 +16,6 @@ from bondloop.program.inverse_system import InverseSystem
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick
 from bondloop.program.time_derivative import rate_name
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_power_balance import one_ports, random_graph
 
 NO_SHRINKING = [Phase.explicit, Phase.reuse, Phase.generate]
 """A seed makes the whole graph: a smaller seed is no simpler graph."""
@@ -147,6 +142,62 @@ def response(inverse, inputs, outputs, omega):
             total[:, j] += H[rows, inverse.inputs.index(rate)] * (1j * omega) ** order
             rate = rate_name(rate)
     return total
+
+
+def random_graph(rng):
+    """Junctions joined as a tree (sometimes with a ring), elements on them with arrows either way."""
+    model = Model("random")
+    count = rng.randint(1, 7)
+    junctions = [rng.choice([Zero, One])() for _ in range(count)]
+    model.j = junctions
+    edges = [(rng.randrange(i), i) for i in range(1, count)]
+    if count > 2 and rng.random() < 0.4:
+        edges.append(tuple(rng.sample(range(count), 2)))
+    angle = None
+    for a, b in edges:
+        tail, head = (junctions[a], junctions[b]) if rng.random() < 0.5 else (junctions[b], junctions[a])
+        kind = rng.random()
+        if kind < 0.2:
+            tail >> TF(modulus=rng.uniform(0.4, 2.5)) >> head
+        elif kind < 0.35:
+            tail >> GY(ratio=rng.uniform(0.4, 2.5)) >> head
+        elif kind < 0.45 and any(isinstance(j, One) for j in junctions):
+            if angle is None:
+                angle = Integrator(initial=0.3)
+                next(j for j in junctions if isinstance(j, One)) >> Df() >> angle
+            modulated = MTF(lambda q: 1 + q * q)
+            angle >> modulated
+            tail >> modulated >> head
+        else:
+            tail >> head
+    for i, junction in enumerate(junctions):
+        for _ in range(rng.randint(1 if len(junctions) == 1 else 0, 3)):
+            element = rng.choices(
+                [
+                    I(mass=rng.uniform(0.3, 3)),
+                    C(stiffness=rng.uniform(0.3, 3)),
+                    C(law=lambda q: q + q**3),
+                    R(damping=rng.uniform(0.3, 3)),
+                    R(law=lambda f: 2 * f + f**3),
+                ],
+                [4, 3, 1, 4, 1],
+            )[0]
+            if rng.random() < 0.7:
+                junction >> element
+            else:
+                element >> junction
+        if rng.random() < 0.25:
+            (Se if rng.random() < 0.6 else Sf)(f"u{i}") >> junction
+    return model
+
+
+def one_ports(model):
+    """Every one-port with its path and whether its arrow points into it."""
+    return [
+        (path, part, part._bonds[0].head is part)
+        for path, part in model.walk()
+        if isinstance(part, (I, C, R, Se, Sf))
+    ]
 
 
 @given(st.integers(0, 10**6))

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_graphs.py and its ne
 import drawn_kinds as kinds
 from agreement import AGREED, CANCELS, PROVED, UNSOLVED, judged
 from drawn_graphs import FAMILIES, Graph, drawn, graph
-from motions import MOVED, Motion, settled
+from motions import MOVED, Motion
+from rests import settled
 
 QUICK = settings(max_examples=25, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
@@ -30,6 +31,7 @@ def test_drawn_graphs_agree_with_their_tableau(family, rng):
     # Round numbers that cancel exactly (1 ohm beside -1 ohm) are refused, though well posed.
     assert verdict.outcome in (AGREED, PROVED, CANCELS, UNSOLVED), f"{verdict}\n{one.script()}"
     assert verdict.outcome != UNSOLVED or family in ("modulated", "all at once"), one.script()
+    assert verdict.power < 1e-9, one.script()  # into all parts together, against what they exchange
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -68,6 +70,20 @@ def test_steady_states_are_the_ends_of_motions(seed, family):
     difference = settled(drawn(seed, family), seed)
     assume(difference is not None)
     assert difference < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [
+        ("all at once", 25),  # a momentum that nothing touches
+        ("modulated", 28),  # integrals of the same flow
+        *(("nonlinear", seed) for seed in range(6)),
+        *(("modulated", seed) for seed in range(6)),
+    ],
+)
+def test_steady_states_of_graphs_that_are_not_linear(family, seed):
+    difference = settled(drawn(seed, family), seed)
+    assert difference is None or difference < 1e-8
 
 
 # ---------------------------------------------------------------- the judge can tell right from wrong

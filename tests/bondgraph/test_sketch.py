@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.bondgraph import GY, SS, TF, C, I, Model, One, Port, R, Se, Sf, Zero
+from bondloop.bondgraph import GY, SS, TF, C, CField, I, ICField, Model, One, Port, R, Se, Sf, Zero
 from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality
 from bondloop.bondgraph.sketch import sketch
 from bondloop.errors import CausalityError, InputError
@@ -224,3 +224,43 @@ def test_texts_and_legend_do_not_touch(name):
     page = figure.get_size_inches() * figure.dpi
     assert (boxes[:, :2] >= -1).all()
     assert (boxes[:, 2:] <= page + 1).all(), "the legend lies on the paper"
+
+
+def relay():
+    m = Model("relay")
+    m.i, m.v, m.V = One(), One(), Se("V")
+    m.relay = ICField(coenergy=lambda coil, gap: coil**2 / (2 + gap), momentum="coil")
+    _ = m.V >> m.i >> [R(resistance=2), m.relay.coil]
+    _ = m.relay.gap >> m.v >> [I(mass=1), R(damping=1)]
+    return m
+
+
+def test_ports_with_names_are_named_on_their_bonds():
+    assert [(e.tail_port, e.head_port) for e in between(relay(), "i", "relay")] == [("", "coil")]
+    assert [(e.tail_port, e.head_port) for e in between(relay(), "relay", "v")] == [("gap", "")]
+    texts = relay().draw().axes[0].texts
+    places = {t.get_text(): np.array(t.get_position()) for t in texts}
+    symbol = places["ICField"]
+    for name, other in (("coil", "1"), ("gap", "1")):  # each nearer to its element than the junction's symbol
+        junctions = [np.array(t.get_position()) for t in texts if t.get_text() == other]
+        width = 0.1 * len(name)
+        middle = places[name] + [width / 2, 0.05]
+        assert np.hypot(*(middle - symbol)) < min(np.hypot(*(middle - j)) for j in junctions) + 0.25
+
+
+def test_a_vector_bond_names_all_its_ports():
+    m = Model("plane")
+    m.v, m.k = One(size=2), CField(energy=lambda x, y: x**2 + x * y + y**2)
+    _ = m.v >> [I(mass=[1, 1]), m.k]
+    (edge,) = between(m, "v", "k")
+    assert (edge.size, edge.head_port) == (2, "x, y")
+
+
+def test_a_box_has_no_names_of_ports_within():
+    m = Model("outer")
+    m.inner, m.source = relay(), Se("u")
+    m.inner.port = Port()
+    _ = m.inner.port >> m.inner.v
+    _ = m.source >> m.inner.port
+    assert all(not (e.tail_port or e.head_port) for e in sketch(m, fold=True)[1])
+    assert any(e.head_port == "coil" for e in sketch(m, fold=False)[1])

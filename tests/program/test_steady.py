@@ -1,12 +1,16 @@
 """Steady states: what is conserved keeps its value, and of several rests the motion chooses."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
-from bondloop.errors import SolveError
+from bondloop.errors import SolveError, StabilityWarning
+from bondloop.program.null_space import null
+from bondloop.program.steady import fastest_growth
 
 
 def network(seed, *, law=None):
@@ -130,3 +134,68 @@ def test_operating_points_have_one_meaning():
         system.linearise().A.toarray().tolist() == system.linearise([2.0, 0.0], [30.0]).A.toarray().tolist()
     )
     assert system.linearise({"spring.displacement": 0.0}).A.toarray().min() == pytest.approx(-10.0)
+
+
+@pytest.mark.parametrize("first", range(0, 60, 30))
+def test_a_steady_state_that_the_motion_leaves_says_so(first):
+    # Some resistors are negative. C^-1/2 G C^-1/2 is symmetric and has the same eigenvalues as the motion: it
+    # grows where one is negative. Whatever is said, rates vanish in what is returned.
+    said = 0
+    for seed in range(first, first + 30):
+        rng = np.random.default_rng([seed, 97])
+        n = int(rng.integers(2, 6))
+        capacity, conductance = 10 ** rng.uniform(-2, 2, n), rng.choice([-0.6, 1.0], (n, n))
+        model = Model("network")
+        model.node = [Zero() for _ in range(n)]
+        G = np.zeros((n, n))
+        for i, node in enumerate(model.node):
+            node >> [C(capacitance=float(capacity[i]), initial=float(rng.normal())), R(resistance=1.0)]
+            G[i, i] += 1.0
+            for j in range(i):
+                join = One()
+                model.node[j] >> join >> node
+                join >> R(resistance=1 / float(conductance[i, j]))
+                G[[i, j, i, j], [i, j, j, i]] += conductance[i, j] * np.array([1, 1, -1, -1])
+        least = float(np.linalg.eigvalsh(G / np.sqrt(np.outer(capacity, capacity))).min())
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            rest = model.compile().steady_state()
+        assert [w.category for w in told] == [StabilityWarning] * (least < 0), seed
+        assert np.abs(list(rest.values())).max() < 1e-12  # all is grounded: nothing is left at rest
+        said += least < 0
+        assert not told or f"{-1 / least:.3g} s" in str(told[0].message)
+        assert not told or told[0].filename == __file__
+    assert 3 < said < 27
+
+
+def test_growth_is_told_from_rounding():
+    # Oscillators and rows of integrators do not grow, whatever units they are counted in.
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n = int(rng.integers(1, 5))
+        blocks = [np.diag(np.ones(n - 1), 1), np.array([[0.0, 1.0], [-(10 ** rng.uniform(-4, 8)), 0.0]])]
+        A = np.zeros((n + 2, n + 2))
+        A[:n, :n], A[n:, n:] = blocks
+        order, unit = rng.permutation(n + 2), 10 ** rng.uniform(-4, 4, n + 2)
+        A = (A * unit / unit[:, None])[np.ix_(order, order)]
+        assert fastest_growth(A) == 0.0
+        slow = 10 ** rng.uniform(-4, 1)
+        A[order.argmin(), order.argmin()] = (
+            slow  # the first integrator's place, fed by none: a mode of its own
+        )
+        assert fastest_growth(A) == pytest.approx(slow, rel=1e-6)
+
+
+def test_a_limit_cycle_around_the_only_steady_state():
+    model = Model("van der Pol")
+    model.v = One()
+    model.v >> [I(mass=1.0), C(stiffness=2.0), R(law=lambda f: f**3 - f)]
+    with pytest.warns(StabilityWarning, match=r"unstable: what is near it moves away, e times as far in 2 s"):
+        rest = model.compile().steady_state(initial={"I.momentum": 0.3})
+    assert max(map(abs, rest.values())) < 1e-12
+
+
+def test_what_nothing_touches_keeps_its_value():
+    # A null space with rounding in the place of zeros made a mass that coasts change its momentum.
+    A = np.array([[1e-3, 2e5, 0.0], [3e-3, 6e5, 0.0], [0.0, 0.0, 0.0]])
+    assert sorted(np.count_nonzero(null(A.T), axis=0).tolist()) == [1, 2]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from bondloop.bondgraph import MTF, C, Df, I, Integrator, Model, One, R, Se, Sf, Zero
+from bondloop.bondgraph import MTF, C, CField, Df, I, Integrator, Model, One, R, Se, Sf, Zero
 from bondloop.errors import SolveError
 from bondloop.program.latex_names import latex_names
 
@@ -276,3 +276,43 @@ def test_latex_of_special_names():
     assert re.fullmatch(r"[^.]*", "".join(names.values()))
     latex = pendulum().compile().equations().latex()
     assert r"\dot{p}_{\mathrm{I}} &= " in latex
+
+
+K = sp.Symbol("k", positive=True)
+
+
+@pytest.mark.parametrize(
+    "coenergy",
+    [
+        lambda a, b: 0.37 * a**2 / 2 + 0.11 * a * b + 0.23 * b**2,
+        lambda a, b: K * a**2 / 2 + 0.11 * a * b + 0.23 * b**2,
+        lambda a, b: K * a**2 / 2 + 0.11 * K**2 * a * b + sp.sqrt(K) * b**2,  # a root beside its square
+    ],
+)
+def test_decimals_are_printed_as_decimals(coenergy):
+    model = Model("field")
+    model.i, model.j, model.c = One(), One(), CField(coenergy=coenergy)
+    Se("u") >> model.i >> [R(resistance=2.0), model.c[0]]
+    model.j >> [I(mass=1.3), model.c[1]]
+    system = model.let(k=0.7).compile(outputs=["c.a.effort"])
+    whole = sp.Matrix([system.transfer_function("c.a.effort", "u"), *system.A])
+    texts = [str(system.equations()), *(str(e) for e in whole)]
+    assert max(len(n) for text in texts for n in re.findall(r"\d+", text)) <= 16
+    # The same numbers as the program: A entry by entry, the transfer function at one frequency.
+    values = {"k": 0.7, "R.resistance": 2.0, "I.mass": 1.3}
+    numbers = {s: values[s.name] for s in whole.free_symbols if s.name in values}
+    A = np.array(sp.Matrix(3, 3, list(whole)[1:]).subs(numbers), dtype=float)
+    np.testing.assert_allclose(A, system.numeric().A.toarray(), rtol=1e-12, atol=1e-13)
+    at = complex(whole[0].subs({**numbers, sp.Symbol("s"): 0.8j}))
+    assert at == pytest.approx(system.frequency_response([0.8])[0, 0, 0], rel=1e-11)
+
+
+def test_decimals_are_printed_as_decimals_beside_laws_that_are_not_linear():
+    model = Model("field")
+    model.i, model.j = One(), One()
+    model.c = CField(coenergy=lambda a, b: 0.37 * a**2 / 2 + 0.11 * a * b + 0.23 * b**2)
+    Se("u") >> model.i >> [R(resistance=2.0), model.c[0]]
+    model.j >> [I(mass=1.3), model.c[1], R(law=lambda f: f + f**3)]
+    text = str(model.compile().equations())
+    assert max(len(n) for n in re.findall(r"\d+", text)) <= 16
+    assert "**3" in text

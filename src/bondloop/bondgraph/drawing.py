@@ -2,11 +2,11 @@
 
 A power bond ends in a half arrow, drawn on its flow side (below a level bond, right of an upright one), and
 carries its causal stroke, a short bar, at the end that receives the effort (Karnopp, Margolis and Rosenberg
-2012). A signal has a full arrow, a vector bond is a double line with its size. The stroke of a bicausal bond
-is in two halves (Gawthrop 1995): on its flow side at the end that gives the flow, on the other side at the
-end that receives the effort. A box is a sub-model that is folded. Colour only repeats what the symbols say. A
-frame is dashed where nodes of other sub-models had to lie within it. What else is marked is explained below
-the drawing.
+2012). Where an element has several ports, their names stand beside them. A signal has a full arrow, a vector
+bond is a double line with its size. The stroke of a bicausal bond is in two halves (Gawthrop 1995): on its
+flow side at the end that gives the flow, on the other side at the end that receives the effort. A box is a
+sub-model that is folded. Colour only repeats what the symbols say. A frame is dashed where nodes of other
+sub-models had to lie within it. What else is marked is explained below the drawing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph.drawing_marks import BOND_COLOURS, DASHES, cross, legend, ring, rings
+from bondloop.bondgraph.drawing_ports import port_names
 from bondloop.bondgraph.layout import place_all
 from bondloop.bondgraph.layout_geometry import Graph, label_lines, measure, overlap, through
 from bondloop.errors import InputError
@@ -96,6 +97,8 @@ class Edge:
         Of a bicausal bond: the end with the half stroke of the flow; `stroke` is then that of the effort.
     mark
         ``"loop"`` on an algebraic loop, ``"conflict"`` where causality has one.
+    tail_port, head_port
+        Names of the ports at the two ends, where an element has several; empty otherwise.
     """
 
     tail: int
@@ -105,6 +108,8 @@ class Edge:
     size: int = 1
     flow_stroke: str | None = None
     mark: str = ""
+    tail_port: str = ""
+    head_port: str = ""
 
 
 def _graph(nodes: Sequence[Node], edges: Sequence[Edge]) -> Graph:
@@ -191,6 +196,7 @@ class _Page:
         self.boxes: list[tuple[float, float, float, float]] = []  # left, bottom, right, top of each text
         self.strokes = np.zeros((0, 2, 0))  # both ends of every line, shape (2 ends, 2 coordinates, lines)
         self.owner: list[int] = []  # the node of each box
+        self.spans: list[Array] = []  # both ends of each bond
         tall = [0.7 if v.symbol in "∫ƒ" else 0.5 for v in graph.nodes]
         self.half = np.array(
             [[self.width(v.symbol, SYMBOL) / 2, k * CAP] for v, k in zip(graph.nodes, tall, strict=True)]
@@ -281,6 +287,7 @@ class _Page:
             pair = frozenset((e.tail, e.head))
             slim, fat = self.bond(e, (met[pair] - (pairs[pair] - 1) / 2) * 0.22)
             lines += slim + fat
+            self.spans.append(slim[0])
             met[pair] += 1
             thick += fat
             colours += [BOND_COLOURS[e.mark]] * len(fat)
@@ -460,6 +467,7 @@ def draw(
     page.symbols()
     rings(page)
     page.bonds(edges)
+    port_names(page, edges)
     page.labels()
     if frames:
         page.frames()

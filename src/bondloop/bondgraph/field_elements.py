@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bondloop.bondgraph.coefficient_units import units_of
+from bondloop.bondgraph.entry_units import entries_in_si
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Reading, reading
@@ -26,6 +27,8 @@ class Field(Multiport):
     state_word: ClassVar[str] = ""
     diagonal: ClassVar[Range | None] = None
     """Which numbers the entries on the diagonal may be."""
+    entry_units: ClassVar[tuple[str, ...]] = ()
+    """What the entries on the diagonal may measure, one unit for each domain."""
     potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {}
     """Potentials from which it may follow: the variable each takes, what its derivative is, the sign."""
 
@@ -59,7 +62,7 @@ class Field(Multiport):
         matrix = given.get(self.word, matrix)
         if matrix is None:
             raise InputError(f"{kind} needs its {self.word} matrix, or {' or '.join(self.potentials)}=...")
-        self.matrix = matrix if hasattr(matrix, "tocsr") else _matrix(matrix)
+        self.matrix = matrix if hasattr(matrix, "tocsr") else self._rows(matrix, f"{kind}({self.word})")
         n, m = self.matrix.shape
         if n != m or n < 1:
             raise InputError(f"{kind}({self.word}): expected a square matrix; found shape {(n, m)}")
@@ -88,6 +91,31 @@ class Field(Multiport):
             for i in range(self.size or 0)
         ]
 
+    def _rows(self, given: Any, where: str) -> Any:
+        """Return a matrix, given in any way but sparse, as an array or a SymPy matrix."""
+        if hasattr(given, "free_symbols"):
+            if given.free_symbols:
+                return given
+            given = given.tolist()
+        try:
+            rows = [list(r) for r in given]
+        except TypeError:
+            rows = []
+        if not rows or isinstance(given, str) or any(isinstance(r, str) for r in given):
+            raise InputError(f"{where}: expected a square matrix, as rows of numbers; found {given!r}")
+        if any(isinstance(v, str) for row in rows for v in row):
+            rows = entries_in_si(rows, where, self.entry_units)
+        if any(getattr(v, "free_symbols", None) for row in rows for v in row):
+            import sympy as sp
+
+            return sp.Matrix(rows)
+        try:
+            return np.atleast_2d(np.asarray(rows, dtype=float))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{where}: expected a square matrix of numbers, texts with a unit or SymPy expressions"
+            ) from None
+
     def _check(self, kind: str) -> None:
         if self.symmetric and hasattr(self.matrix, "free_symbols") and self.matrix != self.matrix.T:
             raise InputError(
@@ -109,25 +137,6 @@ class Field(Multiport):
                 )
 
 
-def _matrix(given: Any) -> Any:
-    if hasattr(given, "free_symbols"):
-        if given.free_symbols:
-            return given
-        given = given.tolist()
-    try:
-        rows = [list(r) for r in given]
-    except TypeError:
-        raise InputError(f"expected a square matrix, as rows of numbers; found {given!r}") from None
-    if any(getattr(v, "free_symbols", None) for row in rows for v in row):
-        import sympy as sp
-
-        return sp.Matrix(rows)
-    try:
-        return np.atleast_2d(np.asarray(rows, dtype=float))
-    except (TypeError, ValueError):
-        raise InputError("expected a matrix of numbers or SymPy expressions") from None
-
-
 class IField(Field):
     """Inertia field: momentum = mass @ flow, with a symmetric mass matrix, or from an energy.
 
@@ -138,7 +147,8 @@ class IField(Field):
     Parameters
     ----------
     matrix, mass
-        The mass matrix, as rows, an array, a sparse array or a SymPy matrix.
+        The mass matrix, as rows, an array, a sparse array or a SymPy matrix; entries of rows may be texts
+        with a unit.
     energy, coenergy
         Instead of a matrix: a function of SymPy expressions, as for `CField`.
     initial
@@ -150,6 +160,9 @@ class IField(Field):
     word: ClassVar[str] = "mass"
     state_word: ClassVar[str] = "flow"
     diagonal: ClassVar[Range | None] = POSITIVE
+    entry_units: ClassVar[tuple[str, ...]] = sum(
+        (units_of(word) for word in ("mass", "inertia", "inductance", "inertance")), ()
+    )
     potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
         "energy": ("momentum", "flow", 1),
         "coenergy": ("flow", "momentum", 1),
@@ -184,7 +197,8 @@ class CField(Field):
     Parameters
     ----------
     matrix, stiffness
-        The stiffness matrix, symmetric: as rows, an array, a sparse array or a SymPy matrix.
+        The stiffness matrix, symmetric: as rows, an array, a sparse array or a SymPy matrix. Entries of rows
+        may be texts with a unit, ``[["2 kN/m", "-1 kN/m"], ["-1 kN/m", "1 kN/m"]]``.
     energy, coenergy
         Instead of a matrix: a function of SymPy expressions. Its arguments that are no parameters are the
         ports, and name them: in an energy each is the displacement of its port, in a coenergy its effort.
@@ -217,6 +231,7 @@ class CField(Field):
 
     word: ClassVar[str] = "stiffness"
     state_word: ClassVar[str] = "displacement"
+    entry_units: ClassVar[tuple[str, ...]] = (*units_of("stiffness"), "V/C", "A/V/s", "K/J")
     potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
         "energy": ("displacement", "effort", 1),
         "coenergy": ("effort", "displacement", 1),
@@ -243,6 +258,7 @@ class RField(Field):
     """
 
     word: ClassVar[str] = "resistance"
+    entry_units: ClassVar[tuple[str, ...]] = units_of("resistance")
     symmetric: ClassVar[bool] = False
     potentials: ClassVar[Mapping[str, tuple[str, str, int]]] = {
         "dissipation": ("flow", "effort", 1),

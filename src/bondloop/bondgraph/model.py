@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
+from bondloop.calls import clear_calls
 from bondloop.errors import InputError, ModelError, unknown_name
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Model"]
 
 
+@clear_calls
 class Model(Part):
     """A bond graph, or a part of one.
 
@@ -354,7 +356,9 @@ class Model(Part):
         *,
         fold: bool | None = None,
         unfold: Sequence[str] = (),
-        **options: Any,
+        title: str | None = None,
+        frames: bool = True,
+        dpi: int = 200,
     ) -> Figure:
         """Draw the bond graph with half arrows and causal strokes.
 
@@ -368,15 +372,20 @@ class Model(Part):
             Whether sub-models are drawn as boxes. By default those of a large model (over 80 parts) are.
         unfold
             Paths of sub-models to show from inside; what is within them stays folded.
-        options
-            ``title``, ``frames`` and ``dpi``: see :func:`bondloop.bondgraph.drawing.draw`.
+        title
+            Written above the drawing; the model's name where none is given.
+        frames
+            Whether sub-models get a frame with their name.
+        dpi
+            Dots per inch of a PNG.
         """
         from bondloop.bondgraph.drawing import draw
         from bondloop.bondgraph.sketch import sketch
 
         nodes, edges = sketch(self, fold, [unfold] if isinstance(unfold, str) else unfold)
-        options.setdefault("title", self._name or "")
-        return draw(nodes, edges, path, **options)
+        return draw(
+            nodes, edges, path, title=self._name or "" if title is None else title, frames=frames, dpi=dpi
+        )
 
 
 def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:

@@ -8,9 +8,11 @@ taken into the model of its neighbour and named after its kind (``I``, ``R``, ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, overload
 
-from bondloop.errors import ModelError
+from bondloop.calls import clear_call
+from bondloop.errors import AbsentError, ModelError
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
@@ -66,8 +68,24 @@ class Part:
     relations: Relations | None = None
     """Equations of an element whose ports are described by them; None for all others."""
 
+    @clear_call
     def __init__(self) -> None:
         self._bonds: list[Bond] = []
+
+    def __init_subclass__(cls) -> None:
+        """Answer calls of a kind of part with wrong arguments in a sentence."""
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            kind: Any = cls  # the constructor keeps its arguments, which a type checker cannot know
+            kind.__init__ = clear_call(cls.__init__)
+
+    if not TYPE_CHECKING:  # to a type checker no other attributes exist
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what a part holds, where it is asked for what another kind of storage holds."""
+            if name in _HOLDERS:
+                raise AbsentError(_absent(self, name))
+            raise AttributeError(f"{type(self).__name__} has no attribute '{name}'", name=name, obj=self)
 
     @property
     def path(self) -> str:
@@ -179,9 +197,19 @@ def reading(part: Part, word: str, index: int | None = None) -> Reading:
     else:
         known = isinstance(getattr(type(part), word, None), property)
     if not known:
-        what = {"displacement": "a compliance (C, MC, CField)", "momentum": "an inertia (I, IField)"}[word]
-        raise ModelError(f"{part.path} ({part.symbol}) has no {word}; only {what} has one")
+        raise ModelError(_absent(part, word))
     return Reading(part, index, word)
+
+
+_HOLDERS = {"displacement": "a compliance (C, MC, CField)", "momentum": "an inertia (I, IField)"}
+"""Which parts hold what."""
+
+
+def _absent(part: Part, word: str) -> str:
+    """Say that a part does not hold something; and what it holds, if anything."""
+    own = getattr(type(part), "state_word", "")
+    instead = f"; use its {own}" if own in _HOLDERS and own != word else ""
+    return f"{part.path} ({part.symbol}) has no {word}; only {_HOLDERS[word]} has one{instead}"
 
 
 def _join(tail: Part | Terminal, head: Any) -> Any:
@@ -245,14 +273,25 @@ def _ports_of(part: Part) -> str:
     return ", ".join(names) or "it has none"
 
 
+def _whole(size: Any, what: str) -> int:
+    try:
+        number = index(size)
+    except TypeError:
+        raise ModelError(
+            f"the size of a {what} must be a whole number; found {size!r} (its name is that of the attribute "
+            "to which it is assigned)"
+        ) from None
+    if number < 1:
+        raise ModelError(f"the size of a {what} must be at least 1; found {number}")
+    return number
+
+
 class Junction(Part):
     """Base of 0- and 1-junctions."""
 
     def __init__(self, size: int = 1) -> None:
         super().__init__()
-        if size < 1:
-            raise ModelError(f"the size of a junction must be at least 1; found {size}")
-        self.size = size
+        self.size = _whole(size, "junction")
 
 
 class Zero(Junction):
@@ -274,9 +313,7 @@ class Port(Part):
 
     def __init__(self, size: int = 1) -> None:
         super().__init__()
-        if size < 1:
-            raise ModelError(f"the size of a port must be at least 1; found {size}")
-        self.size = size
+        self.size = _whole(size, "port")
 
     def _home(self) -> Model | None:
         model = self._owner

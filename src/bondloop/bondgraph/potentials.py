@@ -155,7 +155,7 @@ class ICField(Multiport):
         self,
         energy: Callable[..., Any] | None = None,
         *,
-        momentum: str | Sequence[str],
+        momentum: str | Sequence[str] | None = None,
         coenergy: Callable[..., Any] | None = None,
         initial: Mapping[str, float | str] | Sequence[float | str] | None = None,
         ranges: Mapping[str, Range] | None = None,
@@ -165,6 +165,11 @@ class ICField(Multiport):
         if (energy is None) == (coenergy is None):
             raise InputError("ICField takes either an energy or a coenergy")
         word = "energy" if coenergy is None else "coenergy"
+        if momentum is None:
+            raise InputError(
+                "ICField needs the names of the ports that hold momentum, such as momentum='coil', among the "
+                f"arguments of its {word}; where none does it is a CField, where all do an IField"
+            )
         inertias = [momentum] if isinstance(momentum, str) else list(momentum)
         inertia = ("momentum", "flow", 1) if coenergy is None else ("flow", "momentum", 1)
         compliance = ("displacement", "effort", 1 if coenergy is None else -1)

@@ -50,7 +50,7 @@ def sketch(
             number[part] = len(nodes)
             group, _, name = path.rpartition(".")
             nodes.append(Node(path, part.symbol, _label(part, name), group, view.marks.get(part, "")))
-    sizes: dict[Edge, int] = {}
+    names: dict[Edge, list[tuple[str, str]]] = {}
     ends = {1: "head", -1: "tail", 0: None}
     for bond, (t, h) in enumerate(zip(flat.tail, flat.head, strict=True)):
         # The flow's half stroke stands at the end that gives it.
@@ -62,8 +62,11 @@ def sketch(
             flow_stroke=None if flow_stroke == stroke else flow_stroke,
             mark="conflict" if bond in view.conflict else "loop" if bond in view.loops else "",
         )
-        sizes[edge] = sizes.get(edge, 0) + 1
-    edges = [replace(edge, size=n) for edge, n in sizes.items()]
+        names.setdefault(edge, []).append((_port(flat, t), _port(flat, h)))
+    edges = []
+    for edge, ends_of in names.items():
+        tails, heads = (", ".join(filter(None, side)) for side in zip(*ends_of, strict=True))
+        edges.append(replace(edge, size=len(ends_of), tail_port=tails, head_port=heads))
     for part, sources in flat.signals.items():
         edges += [Edge(number[source], number[part], None, signal=True) for source, _, _ in sources]
     if unfold or (len(nodes) > FOLDED if fold is None else fold):
@@ -148,7 +151,16 @@ def _folded(
         number.append(place[path])
         if box is not None and (v.mark == "conflict" or not kept[place[path]].mark):
             kept[place[path]] = replace(kept[place[path]], mark=v.mark)
-    outer = [replace(e, tail=number[e.tail], head=number[e.head]) for e in edges]
+    outer = [
+        replace(
+            e,
+            tail=number[e.tail],
+            head=number[e.head],
+            tail_port="" if kept[number[e.tail]].box else e.tail_port,
+            head_port="" if kept[number[e.head]].box else e.head_port,
+        )
+        for e in edges
+    ]
     signals = dict.fromkeys(e for e in outer if e.signal and e.tail != e.head)  # one arrow says it
     return kept, [*(e for e in outer if not e.signal and e.tail != e.head), *signals]
 
@@ -157,6 +169,14 @@ def _within(path: str) -> list[str]:
     """All sub-models that a path lies in, outermost first, itself last."""
     words = path.split(".") if path else []
     return [".".join(words[: k + 1]) for k in range(len(words))]
+
+
+def _port(flat: Flat, node: int) -> str:
+    """Return the name of an element's port, where it has several that are named."""
+    part = flat.part[node]
+    if isinstance(part, el.Multiport) and len(part.port_names) > 1:
+        return part.port_names[flat.component[node]]
+    return ""
 
 
 def _label(part: Part, name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.laws import check_number, check_plain
 from bondloop.bondgraph.parts import Element, Reading, reading
-from bondloop.errors import InputError
+from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, Range
 
 __all__ = ["Clutch", "Diode", "Stop", "Switch", "Switching"]
@@ -33,6 +33,9 @@ class Switching(Element):
     def __init__(self, **parameters: Any) -> None:
         super().__init__()
         kind = type(self).__name__
+        for name in parameters:
+            if name not in self.ranges:
+                raise InputError(unknown_name("argument", name, self.ranges, where=kind))
         self.parameters = {
             name: check_number(value, f"{kind}({name})", self.ranges[name], units=self.ranges[name].units)
             for name, value in parameters.items()
@@ -131,6 +134,12 @@ class Stop(Switching):
     def __init__(self, gap: Any = 0.0, restitution: Any = 0.0, *, initial: float | str = 0.0) -> None:
         super().__init__(gap=gap, restitution=restitution)
         self.start = check_plain(initial, "Stop(initial)", units=units_of("displacement"))
+        within = self.parameters["gap"]
+        if isinstance(within, float) and self.start > within:
+            raise InputError(
+                f"Stop(gap={within:g}): it would start {self.start - within:g} beyond the gap, at a "
+                f"displacement of {self.start:g}; give a larger gap, or a lower displacement with initial=..."
+            )
 
     @property
     def displacement(self) -> Reading:
@@ -163,6 +172,11 @@ class Clutch(Switching):
     ranges: ClassVar[Mapping[str, Range]] = {"capacity": NOT_NEGATIVE & Range(units=units_of("effort"))}
 
     def __init__(self, capacity: Any) -> None:
+        if isinstance(capacity, str) and not any(letter.isdigit() for letter in capacity):
+            raise InputError(
+                "Clutch(capacity): expected a number, a text with a unit such as '4 N', or a function of the "
+                f"signals that are bonded to it, such as lambda p: 0.3 * p; found {capacity!r}"
+            )
         self.modulation: Callable[..., Any] | None = capacity if callable(capacity) else None
         self.signals = 1 if callable(capacity) else 0
         super().__init__(**({} if callable(capacity) else {"capacity": capacity}))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
+from bondloop.program.decimals import cancelled, readable
 from bondloop.program.descriptor import has_rates
 from bondloop.program.latex_names import latex_names
 from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
@@ -149,13 +150,13 @@ def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[A
     import sympy as sp
 
     if not system.is_linear:
-        return [expansion.expand(e) for e in goals]
+        return [readable(expansion.expand(e)) for e in goals]
     columns = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.dots.values()]
     columns += [t for t in expansion.unknowns if t not in columns]
     return [
         sp.Add(
             *(
-                (sp.cancel(slope) if expansion.solved else slope) * expansion.symbol(v)
+                (cancelled(slope) if expansion.solved else slope) * expansion.symbol(v)
                 for v, slope in row.items()
             )
         )

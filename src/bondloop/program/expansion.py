@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
+from bondloop.program.decimals import shown
 from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.schedule import Assign, Loop, Statement
@@ -138,7 +139,8 @@ class Expansion:
             [sp.Integer(int(i == j)) - self.expand(inlined(e, slopes)) for j, e in enumerate(row)]
             for i, row in enumerate(loop.jacobian)
         ]
-        solution = dict(zip(symbols, solve_symbolic(matrix, right, loop.tears), strict=True))
+        values = [shown(e) for e in solve_symbolic(matrix, right, loop.tears)]
+        solution = dict(zip(symbols, values, strict=True))
         for t, s in zip(loop.tears, symbols, strict=True):
             self._expanded[t] = solution[s]
         for assign in loop.body:
@@ -254,6 +256,9 @@ def solve_fraction(matrix: Any, right: Any, names: Sequence[Var]) -> tuple[list[
     both = sp.Matrix(matrix).row_join(sp.Matrix([sp.sympify(r) for r in right]))
     both = both.applyfunc(lambda e: sp.nsimplify(e, rational=True) if e.has(sp.Float) else e)
     n = both.shape[0]
+    letters: dict[Any, Any] = {}
+    if DomainMatrix.from_Matrix(both).domain.is_EX:  # a root beside its square, sine beside cosine
+        both = both.applyfunc(lambda e: _with_letters(e, letters))
     _, whole = DomainMatrix.from_Matrix(both).to_field().clear_denoms_rowwise(convert=True)
     try:
         numerators, denominator = whole.extract(range(n), range(n)).solve_den(
@@ -266,7 +271,20 @@ def solve_fraction(matrix: Any, right: Any, names: Sequence[Var]) -> tuple[list[
             f"the equations for {', '.join(v.name for v in names[:8])} have no unique solution (singular); "
             "check the elements on this loop for zero or cancelling coefficients"
         )
-    return list(numerators.to_Matrix()), whole.domain.to_sympy(denominator)
+    solved = [*numerators.to_Matrix(), whole.domain.to_sympy(denominator)]
+    for function, letter in reversed(letters.items()):
+        solved = [e.xreplace({letter: function}) for e in solved]
+    return solved[:-1], solved[-1]
+
+
+def _with_letters(expression: Any, letters: dict[Any, Any]) -> Any:
+    """Return an expression with a letter for every function and root, which are kept, inner ones first."""
+    import sympy as sp
+
+    return expression.replace(
+        lambda e: e.is_Function or (e.is_Pow and not e.exp.is_Integer),
+        lambda e: letters.setdefault(e, sp.Dummy(f"f{len(letters)}")),
+    )
 
 
 def solve_symbolic(matrix: Any, right: Any, names: Sequence[Var]) -> list[Any]:

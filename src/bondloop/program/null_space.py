@@ -39,7 +39,8 @@ def null(A: NDArray[np.float64]) -> NDArray[np.float64]:
     M, _, columns = equilibrated(A)
     _, sizes, V = np.linalg.svd(M)
     rank = int(np.sum(sizes > RANK * sizes.max(initial=0.0)))
-    basis = columns[:, None] * V[rank:].T
+    # Rounding is made zero here, where entries are of size one: in units of the columns it may look large.
+    basis = columns[:, None] * np.where(np.abs(V[rank:].T) > 1e-13, V[rank:].T, 0.0)
     basis = basis / np.where((size := np.linalg.norm(basis, axis=0)) > 0, size, 1.0)
     signs = np.sign(basis[np.abs(basis).argmax(axis=0), range(basis.shape[1])])
     return np.asarray(basis * signs, dtype=float)

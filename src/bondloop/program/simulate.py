@@ -161,7 +161,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         )  # fmt: skip
         for name, passed in zip(system.divisors, result.t_events or (), strict=True):
             if len(passed):
-                warnings.warn(_passes_zero(system, name, passed), AccuracyWarning, stacklevel=3)
+                warnings.warn(_passes_zero(system, name, passed), AccuracyWarning, stacklevel=4)
         if not result.success:
             reached = result.t[-1] if len(result.t) else start
             if failure:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.calls import clear_calls
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.solving import SingularError, factorised
 
@@ -22,6 +23,7 @@ DENSE_LIMIT = 4000
 """Most states for which a dense eigenvalue problem is attempted."""
 
 
+@clear_calls
 @dataclass(frozen=True)
 class StateSpace:
     """Sparse descriptor state space, ``E dx/dt = A x + B u + F du/dt``, ``y = C x + D u + H du/dt``.

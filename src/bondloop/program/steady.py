@@ -8,12 +8,13 @@ its equations alone leave a choice.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import SolveError
+from bondloop.errors import SolveError, StabilityWarning
 from bondloop.program.null_space import equilibrated, left_null, null, solved
 from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.system import System
 
-__all__ = ["steady_state"]
+__all__ = ["fastest_growth", "steady_state"]
 
 DENSE = 300
 """States from which a sparse solve is tried first."""
@@ -56,6 +57,12 @@ def steady_state(
     ------
     SolveError
         Where nothing comes to rest, or where it cannot be known at which of several steady states it does.
+
+    Warns
+    -----
+    StabilityWarning
+        Where the only steady state is unstable: it is returned, but the motion leads away from it. Of more
+        than 300 states this is not looked at.
     """
     x0 = system.initial(initial)
     if not len(x0):
@@ -64,6 +71,8 @@ def steady_state(
         x = _linear(system, system.operating_inputs(inputs), values, x0)
     else:
         x = Rest(system, inputs, values, x0).found()
+    if len(x) <= DENSE:
+        _warn_of_growth(system, x, inputs, values)
     return dict(zip(system.states, x.tolist(), strict=True))
 
 
@@ -110,6 +119,51 @@ def _linear(
         drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
         raise SolveError(_moving(system, drift, CLOSE * np.abs(drift).max(initial=0.0)))
     return np.asarray(particular + R @ share, dtype=float)
+
+
+def _warn_of_growth(
+    system: System,
+    x: NDArray[np.float64],
+    inputs: Mapping[str, float] | None,
+    values: Mapping[str, float] | None,
+) -> None:
+    """Say so where something grows that is near a steady state."""
+    local = system.numeric(values) if system.is_linear else system.linearise(x, inputs, values)
+    try:
+        rate = fastest_growth(factorised(local.E)(local.A))
+    except SolveError:
+        return  # a slope that does not exist just here
+    if rate > 0:
+        warnings.warn(
+            f"{system.name}: the steady state is unstable: what is near it moves away, e times as far in "
+            f"{1 / rate:.3g} s, and no other was found to which the motion from the start leads; take it "
+            "for a point at which to linearise, not for an end",
+            StabilityWarning,
+            stacklevel=5,
+        )
+
+
+def fastest_growth(A: NDArray[np.float64]) -> float:
+    """Return the largest real part of the eigenvalues, in 1/s; zero where it may be rounding.
+
+    The rounding of an eigenvalue is that of the matrix, balanced, over the cosine between its left and right
+    vectors (Wilkinson 1965). Integrators in a row have one that is nearly zero, and eigenvalues far off.
+
+    >>> import numpy as np
+    >>> fastest_growth(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    0.0
+    >>> round(fastest_growth(np.array([[0.0, 1.0], [4.0, 0.0]])), 12)
+    2.0
+    """
+    from scipy.linalg import eig, matrix_balance
+
+    solver: Any = eig  # its types know one kind of result only
+    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
+        balanced = matrix_balance(A, permute=False)[0]
+    p, left, right = solver(balanced, left=True, right=True)
+    cosines = np.maximum(np.abs(np.einsum("ij,ij->j", left.conj(), right)), np.finfo(float).eps)
+    rounding = 1e3 * np.finfo(float).eps * np.linalg.norm(balanced) / cosines
+    return float(np.max(p.real[p.real > rounding], initial=0.0))
 
 
 def _moving(system: System, rates: NDArray[np.float64], tolerance: NDArray[np.float64] | float) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, SolveError
+from bondloop.program.decimals import cancelled, exact, shown
 from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
 from bondloop.program.schedule import Loop
@@ -88,7 +89,7 @@ class Symbolic:
                 (i, j): row[v] for i, row in enumerate(rows) for j, v in enumerate(columns) if v in row
             }
             if any(isinstance(statement, Loop) for statement in self.system.statements):
-                entries = {place: sp.cancel(value) for place, value in entries.items()}
+                entries = {place: cancelled(value) for place, value in entries.items()}
             self._jacobians[key] = sp.Matrix(sp.SparseMatrix(len(rows), len(columns), entries))
         return self._jacobians[key].copy()
 
@@ -113,9 +114,10 @@ class Symbolic:
         if right:
             x, denominator = solve_fraction(pencil, right, form.unknowns)
             value += sp.Add(*(c * v for c, v in zip(weights, x, strict=True))) / denominator
-        value = sp.cancel(value)
+        given, value = value, sp.cancel(exact(value))
         top, bottom = sp.fraction(sp.together(value))
         if sp.degree(top, s) <= sp.degree(bottom, s):
-            return value
+            return shown(value, like=given)
         quotient, rest = sp.div(top, bottom, s)
-        return sp.collect(sp.cancel(quotient), s) + sp.cancel(rest / bottom)
+        whole = sp.collect(shown(sp.cancel(quotient), like=given), s)
+        return whole + shown(sp.cancel(rest / bottom), like=given)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.calls import clear_calls
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["System"]
 
 
+@clear_calls
 class System:
     """States, inputs, outputs and parameters, related by a program of small named assignments.
 
@@ -453,18 +455,26 @@ class System:
         self._refuse_switching("sensitivities")
         return sensitivity_system(self, parameters)
 
-    def simulate(
+    def simulate(  # noqa: PLR0913 - what to integrate, and how
         self,
         duration: float | tuple[float, float],
         inputs: Mapping[str, Any] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
-        **options: Any,
+        *,
+        times: ArrayLike | None = None,
+        method: str = "DOP853",
+        rtol: float = 1e-9,
+        atol: float = 1e-12,
+        max_step: float = np.inf,
     ) -> Trajectory:
         """Integrate with SciPy's ``solve_ivp``; see :func:`bondloop.program.simulate.simulate`."""
         from bondloop.program.simulate import simulate
 
-        return simulate(self, duration, inputs, initial, values, **options)
+        return simulate(
+            self, duration, inputs, initial, values,
+            times=times, method=method, rtol=rtol, atol=atol, max_step=max_step,
+        )  # fmt: skip
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.signal.StateSpace``."""
