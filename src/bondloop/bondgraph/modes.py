@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.all_modes import AllModes
+from bondloop.bondgraph.bound_storages import bound_states, has_rings
 from bondloop.bondgraph.causality import assign
 from bondloop.bondgraph.derive import Derivation
-from bondloop.bondgraph.flatten import SE, SF, SS, Flat
+from bondloop.bondgraph.flatten import SE, SF, SS, C, Flat, I
 from bondloop.bondgraph.switching_elements import Switching as Element
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
@@ -86,8 +87,7 @@ def _mode_system(
         )
     numbers = [part.mode_number(modes[path]) for path, part in zip(paths, elements, strict=True)]
     graph = _in_mode(flat, tuple(int(n != 0) for n in numbers))
-    d = Derivation(model, graph, assign(graph))
-    d.write()
+    d = _derived(model, graph)
     values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
     values.update({d.switching_ports[e].mode: Const(n) for e, n in zip(elements, numbers, strict=True)})
     d.definitions = {v: folded(e, values) for v, e in d.definitions.items()}
@@ -109,9 +109,7 @@ def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: in
     for bits in sorted(itertools.product((0, 1), repeat=len(elements)), key=lambda b: _apart(b, start)):
         graph = _in_mode(flat, bits)
         try:
-            d = Derivation(model, graph, assign(graph))
-            d.write()
-            _check_loops(d)
+            d = _derived(model, graph)
         except (CausalityError, SolveError) as error:
             refused[bits] = str(error)
         else:
@@ -144,17 +142,55 @@ def _with_strokes(flat: Flat, d: Derivation) -> Flat:
     return replace(flat, stroke=stroke)
 
 
-def _check_loops(d: Derivation) -> None:
-    """Refuse a mode whose linear loops have no unique solution: sources at odds through others."""
+def _derived(model: Model, graph: Flat) -> Derivation:
+    """Return the equations of one mode; storages that others bind by numbers follow them.
+
+    Raises an error where the linear loops have no unique solution: sources at odds through others.
+    """
+    followers: list[int] = []
+    causality = assign(graph)
+    while True:
+        d = Derivation(model, graph, causality)
+        d.write()
+        system = _plain_system(d)
+        try:
+            known = _solved(d, system)
+        except SolveError:
+            node = _bound(d, system, followers)
+            if node is None:
+                raise
+        else:
+            node = None if known else _bound(d, system, followers)
+            if node is None:
+                return d
+        followers.append(node)
+        causality = assign(graph, followers)
+
+
+def _solved(d: Derivation, system: System) -> bool:
+    """Solve the linear loops of a mode; return whether all that can be known of them is known then."""
+    loops = [x for x in system.schedule(list(system.definitions)) if isinstance(x, Loop)]
+    if loops and not (system.is_linear and None not in d.parameters.values()):
+        return False
+    nothing = [[0.0] * len(group) for group in (d.states, d.inputs, d.input_rates)]
+    system.function([tear for loop in loops for tear in loop.tears])(*nothing, list(d.parameters.values()))
+    return True
+
+
+def _bound(d: Derivation, system: System, followers: list[int]) -> int | None:
+    """Return the storage that is to follow next, where one is bound by others; else None."""
+    if d.imposed or d.sought or not has_rings(d.flat, d.causality):
+        return None
+    nodes = [n for n in map(d.storage_of, bound_states(system)) if n is not None]
+    storages = [n for n in nodes if d.flat.kind[n] in (C, I) and n not in d.causality.derivative]
+    return next((n for n in storages if n not in followers), None)
+
+
+def _plain_system(d: Derivation) -> System:
+    """Return what is derived as a system, with all that a mode holds at zero."""
     values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
-    system = System(
+    return System(
         "mode", d.states, list(d.inputs), {}, d.parameters,
         {v: folded(e, values) for v, e in d.definitions.items()},
         tears=d.tears, dots=d.dots, input_rates=d.input_rates,
     )  # fmt: skip
-    loops = [x for x in system.schedule(list(system.definitions)) if isinstance(x, Loop)]
-    if loops and system.is_linear and None not in d.parameters.values():
-        nothing = [[0.0] * len(group) for group in (d.states, d.inputs, d.input_rates)]
-        system.function([tear for loop in loops for tear in loop.tears])(
-            *nothing, list(d.parameters.values())
-        )

@@ -172,11 +172,21 @@ class CBody:
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")
-        return [
-            f"for (int {i} = 0; {i} < {step.count}; ++{i}) {{",
+        inside = [
             f"    {self._declared(step.counter)} = (double){i};",
             *(f"    {line}" for line in self.steps(step.body)),
+        ]
+        if not step.sought:
+            return [f"for (int {i} = 0; {i} < {step.count}; ++{i}) {{", *inside, "}"]
+        return [
+            f"int {i} = 0;",
+            f"for (; {i} < {step.count}; ++{i}) {{",
+            *inside,
+            f"    if ({self.text(step.until)})",
+            "        break;",
             "}",
+            f"if ({i} == {step.count})",
+            f"    *status |= {self.prefix}_UNSETTLED;",
         ]
 
     def _loop(self, loop: Loop) -> list[str]:

@@ -52,7 +52,7 @@ class CGroups:
         self._at |= {v: (PARAMETERS, i) for i, v in enumerate(plan.parameters)}
         self._arrays: dict[Var, Hashable] = {v: array for v, (array, _) in self._at.items()}
         self._again, self._fixed = assigned_again(plan), {*plan.hoisted, *self._at}
-        self._kept = {v for c in plan.tick.channels for v in variables(c.value)}
+        self._kept = {v for c in plan.tick.channels for v in variables(c.value)} | plan.ends
         self._free: list[tuple[int, int]] = []
         self._named: dict[str, str] = {}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, Plan
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Plan
 from bondloop.program.collection import collection_paused
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ _PREAMBLE = f"""\
 
 /* Bits of a status: why a run stopped. */
 enum {{ NAME_BEYOND = {BEYOND}, NAME_NOT_A_NUMBER = {NOT_A_NUMBER}, NAME_SINGULAR = {SINGULAR}, \
-NAME_UNCONVERGED = {UNCONVERGED} }};
+NAME_UNCONVERGED = {UNCONVERGED}, NAME_UNSETTLED = {UNSETTLED} }};
 
 /* Doubles in the state, the inputs of a tick, the parameters, the channels. */
 extern NAME_EXPORT const long NAME_counts[4];

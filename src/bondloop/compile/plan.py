@@ -24,6 +24,7 @@ __all__ = [
     "NOT_A_NUMBER",
     "SINGULAR",
     "UNCONVERGED",
+    "UNSETTLED",
     "WORST",
     "Line",
     "Plan",
@@ -33,9 +34,9 @@ __all__ = [
     "unrolled",
 ]
 
-BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED = 1, 2, 4, 8
+BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED = 1, 2, 4, 8, 16
 """Bits of the status of a run: a channel beyond its bound, one that is NaN, a loop without a unique solution,
-and a loop that did not converge."""
+a loop that did not converge, and a search for modes that came to no consistent one."""
 
 WORST = 256
 """So many times the number of the worst tear of a loop that did not converge, from 1, is added to them."""
@@ -152,6 +153,17 @@ class Plan:
         return self._warm_of[id(loop)]
 
     @property
+    def ends(self) -> set[Var]:
+        """Variables that say whether a repetition ends, and are read after all of its body."""
+        repeats = (s for s in _all_steps(self.tick.steps) if isinstance(s, Repeat))
+        return {v for s in repeats for v in variables(s.until)}
+
+    @property
+    def sought(self) -> list[Var]:
+        """What the repetitions that end early look for."""
+        return [v for s in _all_steps(self.tick.steps) if isinstance(s, Repeat) for v in s.sought]
+
+    @property
     def warm_names(self) -> list[str]:
         """What the places of all last tears are called, and that of what was left over."""
         names = [name for warm in self.warm for name in warm.names]
@@ -236,6 +248,7 @@ def _hoisted(tick: Tick) -> list[Var]:
             if isinstance(step, Repeat):
                 define(step.counter, inner)
                 walk(step.body, inner)
+                use(step.until, inner)
                 continue
             for expr in _read(step):
                 use(expr, block)

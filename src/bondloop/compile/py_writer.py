@@ -14,6 +14,7 @@ from bondloop.compile.expressions import PythonText
 from bondloop.compile.plan import (
     BEYOND,
     NOT_A_NUMBER,
+    UNSETTLED,
     Plan,
     dotted,
     sparse,
@@ -199,7 +200,13 @@ class _Body:
             f"for {i} in range({step.count}):",
             f"    {self._place(step.counter)} = float({i})",
             *(f"    {line}" for line in self.steps(step.body)),
+            *self._until(step),
         ]
+
+    def _until(self, step: Repeat) -> list[str]:
+        if not step.sought:
+            return []
+        return [f"    if {self.text(step.until)}:", "        break", "else:", f"    status[0] |= {UNSETTLED}"]
 
     def _loop(self, loop: Loop) -> list[str]:
         """Newton's method, as in C."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.compile.library import c_run
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, WORST, Plan
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
 from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["Backend", "Result", "Runner", "Snapshot", "Status"]
 
 Backend = Literal["auto", "c", "numpy"]
-Status = Literal["finished", "beyond bounds", "not a number", "singular loop", "loop not converged"]
+Status = Literal[
+    "finished", "beyond bounds", "not a number", "singular loop", "loop not converged", "no consistent mode"
+]
 
 _CHUNK_SECONDS = 0.05
 """How long one call of the compiled loop may take: between calls progress is shown and Ctrl-C is heard."""
@@ -54,7 +56,8 @@ class Result:
     wall_seconds
         How long the run took.
     loop
-        Of an algebraic loop that did not converge: its unknowns, the worst of them, how far that is off.
+        Of an algebraic loop that did not converge: its unknowns, the worst of them, how far that is off. Of a
+        search for modes: the elements that switch.
     """
 
     time: NDArray[np.float64]
@@ -79,11 +82,14 @@ class Result:
         where = f"channel '{self.stopped_channel}'" if self.stopped_channel else "an algebraic loop"
         if self.loop and self.status in ("singular loop", "loop not converged"):
             where = f"the algebraic loop through {self.loop}"
+        if self.status == "no consistent mode":
+            where = f"no combination of the modes of {self.loop}"
         why = {
             "beyond bounds": "left its bounds",
             "not a number": "became NaN",
             "singular loop": "has no unique solution (its matrix is singular)",
             "loop not converged": "did not converge",
+            "no consistent mode": "fits what acts on them",
         }[self.status]
         return f"stopped at t = {self.stopped_at:.6g} s: {where} {why}"
 
@@ -231,7 +237,7 @@ class Runner:
             stopped_at=None if status == "finished" else (self._first - 1) * self.tick.period,
             stopped_channel=None if channel < 0 else self.tick.channels[channel].name,
             wall_seconds=wall,
-            loop=self._loop(code // WORST - 1) if code >= WORST else "",
+            loop=self._loop(code // WORST - 1) if code >= WORST else self._sought(status),
         )
 
     def _loop(self, number: int) -> str:
@@ -242,6 +248,12 @@ class Runner:
         left = self._state[self._plan.warm[0].index + sum(len(w.names) for w in self._plan.warm)]
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         return f"{shown} (worst is {names[k]}: {self._state[warm.index + k]:.6g}, {abs(left):.3g} off)"
+
+    def _sought(self, status: Status) -> str:
+        """Return the elements whose modes are looked for at every tick, where that is why it stopped."""
+        if status != "no consistent mode":
+            return ""
+        return ", ".join(v.name.removesuffix(".mode") for v in self._plan.sought)
 
     def _in_chunks(
         self,
@@ -314,4 +326,6 @@ _STATUSES: tuple[tuple[int, Status], ...] = (
     (SINGULAR, "singular loop"),
     (NOT_A_NUMBER, "not a number"),
     (BEYOND, "beyond bounds"),
+    (UNCONVERGED, "loop not converged"),
+    (UNSETTLED, "no consistent mode"),
 )

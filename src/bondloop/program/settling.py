@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import SolveError
 from bondloop.program.switching_functions import Key, ModeFunctions, RuleFunctions
-from bondloop.program.switching_rules import HIT, QUIET, REBOUNDING
+from bondloop.program.switching_rules import HIT, IMPULSE_SLACK, QUIET, REBOUNDING, SLACK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
     from bondloop.program.system import System
 
-__all__ = ["SLACK", "Settled", "Settling"]
+__all__ = ["Settled", "Settling"]
 
-SLACK = 1e-12
-"""What counts as zero, as a share of the largest terms of an effort, flow or displacement so far."""
+MOST_TRIED = 20_000
+"""Combinations of modes that are tried at an instant: those of several models side by side multiply."""
 
 
 @dataclass
@@ -66,7 +67,9 @@ class Settling:
         self.carried = [contents.index(v) for v in self.modes.carried]
         self.contents = len(contents)
         self.slacks = [[0.0, 0.0, 0.0] for _ in range(self.count)]  # of effort, flow and first term
-        self.most_passes = 16 + 4 * min(2**self.count, 256)
+        # Only passes by the rules send a stop's flow back: where there are stops, more of them.
+        stops = bool(self.modes.rebounds)
+        self.most_passes = 16 + 4 * (min(2**self.count, 256) if stops else self.count)
 
     def inputs(self, t: float) -> tuple[list[float], list[float]]:
         """Return inputs and rates of inputs at a time."""
@@ -170,7 +173,67 @@ class Settling:
             struck |= {i for i, s in enumerate(stages) if s > QUIET}
             for place, mode in zip(self.modes.places, new, strict=True):
                 now[place] = base[place] = mode
-        raise SolveError(self._unsettled(t, now))
+        found = self._search(t, x, base, carried)
+        if found is None:
+            raise SolveError(self._unsettled(t, now))
+        return Settled(found, sorted(struck))
+
+    def _search(
+        self, t: float, x: list[float], base: list[float], carried: list[float]
+    ) -> list[float] | None:
+        """Try every combination of modes that has a causality, those first that change least.
+
+        Where some combinations have none, the passes may go in circles; see :mod:`bondloop.program.resolve`.
+        """
+        n, none, known = self.count, [0.0] * self.count, self.slacks
+        for modes in self._combinations(self.modes.of(x)):
+            now, values, sizes = self._changed(t, base, carried, modes)
+            self.slacks = [list(of_rule) for of_rule in known]
+            self.learn(t, now)
+            seen = self.slacks
+            # What rounding leaves of an impulse is no impulse.
+            spread = [IMPULSE_SLACK * size / self.window for size in sizes[self.contents :]]
+            self.slacks = [[e + spread[i], f + spread[n + i], d] for i, (e, f, d) in enumerate(seen)]
+            looks = self.looks(now, self.ports(t, now), values[self.contents :], none, none)
+            if max(self.rules.margins(self.window, looks)) <= 0:
+                self.slacks = seen
+                return now
+        self.slacks = known
+        return None
+
+    def _changed(
+        self, t: float, base: list[float], carried: list[float], modes: Key
+    ) -> tuple[list[float], list[float], list[float]]:
+        """Change into some modes; return the states, what the jump computes, and the sizes of that."""
+        now = list(base)
+        for place, mode in zip(self.modes.places, modes, strict=True):
+            now[place] = mode
+        arguments = (now, *self.inputs(t), self.parameters, [0.0] * len(self.modes.rebounds), carried)
+        values = self.modes.function(modes, self.modes.jump_goals, "jump")(*arguments)
+        sizes = self.modes.jump_sizes(modes)(*arguments)
+        after = list(now)
+        for i, place in self.jumping:
+            after[place] = values[i]
+        return after, values, sizes
+
+    def entered(self, t: float, x: list[float], modes: Key) -> list[float]:
+        """Return the states after a change into some modes, whether or not they hold."""
+        values = self._contents(t, x)
+        return self._changed(t, x, [values[i] for i in self.carried], modes)[0]
+
+    def _combinations(self, old: Key) -> list[Key]:
+        """Return the combinations of modes that have a causality, those first that change least."""
+        parts = [
+            [
+                modes
+                for modes in itertools.product(*(map(float, rule.words) for rule in part.rules))
+                if tuple(int(m != 0) for m in modes) in part.modes
+            ]
+            for part in self.system.switching
+        ]
+        every = (tuple(itertools.chain(*of_parts)) for of_parts in itertools.product(*parts))
+        several = list(itertools.islice(every, MOST_TRIED))
+        return sorted(several, key=lambda modes: sum(a != b for a, b in zip(modes, old, strict=True)))
 
     def _unsettled(self, t: float, x: list[float]) -> str:
         modes = self.modes.of(x)

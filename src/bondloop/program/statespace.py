@@ -38,6 +38,8 @@ class StateSpace:
         Path names, in the order of the matrices.
     dt
         Sample period in seconds; 0 for continuous time.
+    mode
+        In words, the mode in which a system that switches was linearised: ``diode off, key closed``.
     """
 
     E: Any
@@ -51,6 +53,7 @@ class StateSpace:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     dt: float = 0.0
+    mode: str = ""
 
     @classmethod
     def from_blocks(  # noqa: PLR0913 - the blocks of one matrix and its names

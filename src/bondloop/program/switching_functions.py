@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.mode_merge import folded
-from bondloop.program.resolve import all_definitions, jump_goals, port_goals, scheduled, switching_rules
+from bondloop.program.switching_goals import (
+    all_definitions,
+    jump_goals,
+    port_goals,
+    scheduled,
+    switching_rules,
+)
 from bondloop.program.switching_rules import Look
 from bondloop.program.term_sizes import with_sizes
 
@@ -35,11 +41,7 @@ class ModeFunctions:
         self.places = [system.state_vars.index(r.mode) for r in self.rules]
         self.rebounds = tuple(r.rebound for r in self.rules if r.rebound is not None)
         self.jump_goals, self.port_goals = jump_goals(system), port_goals(system)
-        # What each margin is a small difference of: effort, flow, and the difference of the first two terms.
-        self.size_goals = [
-            [r.effort, r.flow, r.terms[0] - r.terms[1] if len(r.terms) > 1 else Const(0.0)]
-            for r in self.rules
-        ]
+        self.size_goals = [r.sized for r in self.rules]
         self.carried = tuple(v for part in system.switching for v in part.carried)
         self.present_goals = [part.present[v] for part in system.switching for v in part.after]
         self.definitions = all_definitions(system)
@@ -84,11 +86,17 @@ class ModeFunctions:
 
     def sizes(self, modes: Key) -> Callable[..., list[float]]:
         """Return a function of the sizes of what the rules compare, three numbers a rule."""
-        known = self._functions.get((modes, "sizes"))
+        return self._sizes(modes, [g for three in self.size_goals for g in three], "sizes")
+
+    def jump_sizes(self, modes: Key) -> Callable[..., list[float]]:
+        """Return a function of the sizes of what the jumps compute; its arguments are theirs."""
+        return self._sizes(modes, self.jump_goals, "jump sizes")
+
+    def _sizes(self, modes: Key, goals: Sequence[Expr], key: str) -> Callable[..., list[float]]:
+        known = self._functions.get((modes, key))
         if known is None:
-            goals = [g for three in self.size_goals for g in three]
             known = partial(self.made(modes, goals, sizes=True), memory={})
-            self._functions[modes, "sizes"] = known
+            self._functions[modes, key] = known
         return known
 
 

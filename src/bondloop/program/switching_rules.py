@@ -15,9 +15,26 @@ from typing import ClassVar, Self
 
 from bondloop.program.expr import Const, Expr, Op, Var, function, select
 
-__all__ = ["ClutchRule", "DiodeRule", "Look", "Outcome", "Rule", "StopRule", "SwitchRule"]
+__all__ = [
+    "IMPULSE_SLACK",
+    "SLACK",
+    "ClutchRule",
+    "DiodeRule",
+    "Look",
+    "Outcome",
+    "Rule",
+    "StopRule",
+    "SwitchRule",
+]
 
 ZERO, ONE = Const(0.0), Const(1.0)
+
+SLACK = 1e-12
+"""What counts as zero, as a share of the largest terms of an effort, flow or displacement."""
+
+IMPULSE_SLACK = 1e-14
+"""What counts as no impulse, as a share of its largest terms: no more than rounding, for it is divided by the
+window."""
 
 QUIET, TRIED, REBOUNDING, HIT = 0, 1, 2, 3
 """Stages of a blow on a stop within one instant: none; stopped, to see the impulse; sent back; over."""
@@ -118,6 +135,11 @@ class Rule(ABC):
 
     commanded: ClassVar[bool] = False
     """Whether something outside decides, so that the mode is not to be changed for the sake of the others."""
+
+    @property
+    def sized(self) -> list[Expr]:
+        """What a margin is a small difference of: effort, flow, and the difference of the first two terms."""
+        return [self.effort, self.flow, self.terms[0] - self.terms[1] if len(self.terms) > 1 else ZERO]
 
     @abstractmethod
     def margin(self, look: Look) -> Expr:

@@ -338,6 +338,7 @@ class System:
         """
         from bondloop.program.linear import state_space
 
+        self._refuse_switching("matrices without a point")
         return state_space(self, self.values(values), at_point=False)
 
     def linearise(
@@ -345,8 +346,9 @@ class System:
         states: Mapping[str, float] | ArrayLike | None = None,
         inputs: Mapping[str, float] | ArrayLike | None = None,
         values: Mapping[str, float] | None = None,
+        modes: Mapping[str, int | str] | None = None,
     ) -> StateSpace:
-        """Sparse E, A, B, C, D at an operating point; of a system that switches, in the mode it starts in.
+        """Sparse E, A, B, C, D at an operating point; of what switches, in the mode that holds there.
 
         Parameters
         ----------
@@ -356,11 +358,20 @@ class System:
             By name, the others as the model gives them (``Se(effort=...)``), or zero; or a full vector.
         values
             Parameter values that replace the model's own.
+        modes
+            Of a system that switches: another mode, as for `Model.compile`. The result names the mode; modes,
+            and storages that follow from others in it, are none of its states.
         """
         from bondloop.program.linear import state_space
 
         numbers = self.values(values)
         x, u = self.initial(states), self.operating_inputs(inputs)
+        if self.switching:
+            from bondloop.program.one_mode import linearised_mode
+
+            return linearised_mode(self, x.tolist(), u.tolist(), numbers, modes)
+        if modes is not None:
+            raise InputError(f"{self.name} has no elements that switch; modes are for models that have")
         if not self.is_linear:
             goals = list(self.definitions)
             result = self.function(goals)(
@@ -373,7 +384,10 @@ class System:
         return state_space(self, numbers, at_point=True)
 
     def poles(self, values: Mapping[str, float] | None = None) -> NDArray[np.complex128]:
-        """Poles in rad/s; what is not linear is linearised where it starts, with the model's own inputs."""
+        """Poles in rad/s; what is not linear is linearised where it starts, with the model's own inputs.
+
+        What switches is so in the mode that holds there, which ``linearise().mode`` tells.
+        """
         return self._local(values).poles()
 
     def frequency_response(
@@ -383,7 +397,6 @@ class System:
         return self._local(values).frequency_response(omega)
 
     def _local(self, values: Mapping[str, float] | None) -> StateSpace:
-        self._refuse_switching("poles and responses")
         return self.numeric(values) if self.is_linear else self.linearise(values=values)
 
     def _refuse_switching(self, what: str) -> None:

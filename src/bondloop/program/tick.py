@@ -2,7 +2,7 @@
 
 A tick is what runs at every sample instant: in a rehearsal, compiled into a loop; in a real-time test, on a
 clock. It holds only assignments, loops with a fixed number of iterations, delay lines, constant matrix
-products and repetitions with a fixed count, so its work is bounded and it allocates nothing.
+products and repetitions with a largest count, so its work is bounded and it allocates nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bondloop.errors import InputError, ModelError
-from bondloop.program.expr import Expr, Op, Var, substitute, variables
+from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import gathered
 from bondloop.program.schedule import Assign, Loop
 
@@ -31,6 +31,8 @@ __all__ = [
     "statements",
     "targets",
 ]
+
+ZERO = Const(0.0)
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,17 @@ class Product:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Execute statements a fixed number of times; ``counter`` runs from 0."""
+    """Execute statements a fixed number of times; ``counter`` runs from 0.
+
+    Where something is sought, it ends early once ``until`` holds after the body, and where that never holds
+    the status of the run says so: ``sought`` are the variables whose values were looked for.
+    """
 
     count: int
     counter: Var
     body: tuple[Step, ...]
+    until: Expr = ZERO
+    sought: tuple[Var, ...] = ()
 
 
 Step = Assign | Loop | Update | Delay | Product | Repeat
@@ -167,6 +175,7 @@ def reads(steps: Sequence[Step]) -> set[Var]:
     for step in steps:
         if isinstance(step, Repeat):
             found |= reads(step.body)
+            found.update(variables(step.until))
             continue
         exprs: list[Expr] = []
         if isinstance(step, Assign):
@@ -234,6 +243,7 @@ def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
         else:
             known.add(step.counter)
             _check(step.body, known, states)
+            need(step.until, "the end of a repetition")
         known.update(targets(step))
 
 

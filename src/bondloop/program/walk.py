@@ -180,6 +180,12 @@ class Walk:
                     self.values[step.counter] = float(i)
                     self.columns.pop(step.counter, None)
                     self.execute(step.body)
+                    if step.sought and evaluate(step.until, self.values):
+                        break
+                else:
+                    if step.sought:
+                        names = ", ".join(v.name.removesuffix(".mode") for v in step.sought)
+                        raise SolveError(f"no consistent mode of {names} was found at this point")
 
     def _of(self, expr: Expr, name: str) -> Sloped:
         self.slopes.begin(name)

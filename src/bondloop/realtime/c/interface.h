@@ -10,7 +10,7 @@
 typedef int (*bl_tick_once)(double *state, const double *parameters, const double *in, double t, double k,
     double *channels);
 
-enum { BL_BEYOND = 1, BL_NOT_A_NUMBER = 2, BL_SINGULAR = 4, BL_UNCONVERGED = 8 };
+enum { BL_BEYOND = 1, BL_NOT_A_NUMBER = 2, BL_SINGULAR = 4, BL_UNCONVERGED = 8, BL_UNSETTLED = 16 };
 
 typedef struct {
     const char *name;
