@@ -129,7 +129,10 @@ class _Builder:
 
     def repeat(self, depth):
         counter = self.add(self.fresh("turn"))
-        return [Repeat(self.draw(st.integers(0, 3)), counter, tuple(self.steps(3, depth - 1)))]
+        count, body = self.draw(st.integers(0, 3)), tuple(self.steps(3, depth - 1))
+        if self.draw(st.booleans()):
+            return [Repeat(count, counter, body)]
+        return [Repeat(count, counter, body, self.expression() > 0.5, (self.states[0],))]  # ends early
 
 
 @st.composite
