@@ -91,6 +91,9 @@ def _linear(
             pass
     solve = factorised(space.E)
     A, b = solve(space.A), solve(space.B @ u)
+    # Pascals beside metres: from here on each state is counted in a unit in which it is of the others' size.
+    balance, A = state_units(A)
+    x0, b = x0 / balance, b / balance
     particular = -solved(A, b)
     # What is left over cannot be balanced; what is less than rounding of the terms is nothing.
     left = A @ particular + b
@@ -102,7 +105,7 @@ def _linear(
         raise SolveError(_moving(system, left, terms))
     R = null(A)
     if not R.shape[1]:
-        return particular
+        return balance * particular
     away = x0 - particular
     # Where integrators stand in a row, what the first one holds carries the second one away.
     L, power = left_null(A), A
@@ -118,7 +121,22 @@ def _linear(
     if np.any(np.abs(missed) > CLOSE * size):
         drift = A @ L @ np.linalg.lstsq(L, away, rcond=None)[0]
         raise SolveError(_moving(system, drift, CLOSE * np.abs(drift).max(initial=0.0)))
-    return np.asarray(particular + R @ share, dtype=float)
+    return np.asarray(balance * (particular + R @ share), dtype=float)
+
+
+def state_units(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return units of the states in which rows and columns are of like sizes, and the matrix in them.
+
+    >>> import numpy as np
+    >>> unit, A = state_units(np.array([[-1.0, 1e-6], [1e6, -1.0]]))
+    >>> bool(np.abs(A).max() < 2), bool(np.allclose(unit[:, None] * A / unit, [[-1.0, 1e-6], [1e6, -1.0]]))
+    (True, True)
+    """
+    from scipy.linalg import matrix_balance
+
+    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
+        balanced, scales = matrix_balance(A, permute=False, separate=True)
+    return np.asarray(scales[0], dtype=float), np.asarray(balanced, dtype=float)
 
 
 def _warn_of_growth(
@@ -155,11 +173,10 @@ def fastest_growth(A: NDArray[np.float64]) -> float:
     >>> round(fastest_growth(np.array([[0.0, 1.0], [4.0, 0.0]])), 12)
     2.0
     """
-    from scipy.linalg import eig, matrix_balance
+    from scipy.linalg import eig
 
     solver: Any = eig  # its types know one kind of result only
-    with np.errstate(invalid="ignore"):  # it casts large scales to whole numbers, which are not used here
-        balanced = matrix_balance(A, permute=False)[0]
+    balanced = state_units(A)[1]
     p, left, right = solver(balanced, left=True, right=True)
     cosines = np.maximum(np.abs(np.einsum("ij,ij->j", left.conj(), right)), np.finfo(float).eps)
     rounding = 1e3 * np.finfo(float).eps * np.linalg.norm(balanced) / cosines
