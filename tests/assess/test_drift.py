@@ -62,3 +62,13 @@ def test_noise_alone_is_no_trouble():
     assert vibration(DT, noise, 0 * noise) is None
     found = vibration(DT, np.sin(2 * np.pi * 2 * T[:5000]) + 0.05 * noise)
     assert found.cut_off == pytest.approx(0.2, rel=0.2)
+
+
+def test_velocities_that_jump_are_judged_by_their_swing():
+    """A mass between stops: 2 Hz, with a jump of its velocity in every period, which is no vibration."""
+    swing = np.cos(2 * np.pi * 2 * T)
+    jumps = np.where(np.mod(2 * T, 1.0) < 0.02, -1.5, 0.0) * np.exp(-np.mod(2 * T, 1.0) / 0.005)
+    assert vibration_frequency(swing + jumps, DT, rates=1) < 8.0 < vibration_frequency(swing + jumps, DT)
+    moving = vibration(DT, swing + jumps, 0.9 * swing + jumps, rates=1)
+    whole = normalised_rms_error(swing + jumps, 0.9 * swing + jumps)
+    assert normalised_rms_error(*moving.signals) == pytest.approx(whole, rel=0.05)

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
 from small_pair import halves
 
 from bondloop import rigs
-from bondloop.bondgraph import C, I, R
+from bondloop.bondgraph import C, I, Model, One, R, Sf, Zero
 from bondloop.control import MCS, Direct, VirtualJunction
 from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest, margins
@@ -25,7 +25,7 @@ from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
 from bondloop.program.spectrum import count_outside
 from bondloop.program.spectrum_delays import delays_in_closed_form
 from bondloop.safety import Interlock, Limits
-from bondloop.transfer import MassSpringDamper
+from bondloop.transfer import MassSpringDamper, ServoHydraulic
 
 ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
 
@@ -197,6 +197,47 @@ def test_a_thousand_substeps_are_analysed():
     assert many.margins.delay.value == pytest.approx(few.margins.delay.value, rel=0.02)
     assert math.isfinite(many.margins.model_error.value)
     assert replace(few, name="many").verdict == many.verdict
+
+
+def storey(spring, actuator, latency=0.0, amplitude=1e-3):
+    """A storey of 2 t with a mass of 150 kg on it, on a spring and a damper: tuned to each other."""
+    b = Model("storey")
+    b.ground, b.shear, b.slip, b.v = Sf("v_g"), Zero(), One(), One()
+    b.ground >> b.shear >> b.v >> I(mass=2000.0)
+    b.shear >> b.slip >> [C(stiffness=4.6e5), R(damping=2e3)]
+    b.f, b.s, b.w = Zero(), One(), One()
+    b.v >> b.f >> b.w >> I(mass=150.0)
+    b.f >> b.s >> [spring, R(damping=500.0)]
+    numerical, physical = b.cut("v >> f")
+    return HybridTest(
+        numerical,
+        rig=rigs.Emulated(physical, actuator, substeps=4, latency=latency),
+        controller=Direct(),
+        excitation={"v_g": Sine(amplitude, 2.0).derivative()},
+        rate=1000,
+        limits=Limits(displacement="70 mm"),
+    )
+
+
+def test_delay_to_spare_is_less_by_what_is_spent():
+    """A servo-valve with friction: what is analysed sticks in some regimes, and there no delay matters."""
+    spare = [
+        check(storey(C(stiffness=31326.0), ServoHydraulic(), latency), 5.0, suggest=False).margins.delay.value
+        for latency in (0.0, 0.03, 0.06)
+    ]
+    assert np.add(spare, [0.0, 0.03, 0.06]) == pytest.approx(spare[0], rel=0.02)
+    assert check(storey(C(stiffness=31326.0), ServoHydraulic(), 0.08), 10.0, suggest=False).level == "stop"
+
+
+def test_delay_to_spare_is_that_of_the_regime_that_has_least():
+    """By a linear model of the same actuator, around 0 and at the ends of the motion, it is 69 ms."""
+    found = [
+        check(storey(C(lambda d: 31326.0 * d + 4e6 * d**3), ServoHydraulic(linear=plain), amplitude=a), 5.0,
+              suggest=False).margins.delay
+        for plain, a in ((True, 1e-3), (False, 1e-3), (False, 3e-3))
+    ]  # fmt: skip
+    assert [d.value for d in found] == pytest.approx([found[0].value] * 3, rel=0.03)
+    assert all(d.where for d in found)
 
 
 # ---------------------------------------------------------------------- controllers that learn

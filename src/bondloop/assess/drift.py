@@ -47,12 +47,22 @@ class Vibration:
     drift: float
 
 
-def vibration_frequency(motion: ArrayLike, sample_period: float) -> float:
+def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0) -> float:
     """Return the frequency [Hz] below and above which half of abs(v a), velocity times acceleration, lies.
 
     In a displacement even a small drift outweighs everything, in an acceleration the noise does; with X(ω)
     the motion's spectrum, ω³ abs(X)² stands between the two. A parabola is taken out first: it is what a
     constant error of an acceleration leaves after two integrations.
+
+    Parameters
+    ----------
+    motion
+        Shape (n,).
+    sample_period
+        Seconds between samples.
+    rates
+        How often it is a displacement's rate: 0 for a displacement, 1 for a velocity, 2 for an acceleration
+        or a force. In a velocity that jumps the same weight would find the jumps alone.
 
     Returns
     -------
@@ -76,7 +86,7 @@ def vibration_frequency(motion: ArrayLike, sample_period: float) -> float:
     # White noise counts most at the highest frequencies, where nothing else is: its lines are left out.
     squares[squares <= ABOVE_NOISE * float(np.median(squares[x.size // 2 :]))] = 0.0
     # The cosine transform's line k has k half periods in the record.
-    power = np.arange(x.size) ** 3.0 * squares
+    power = np.maximum(np.arange(x.size), 0.5) ** (3.0 - 2.0 * rates) * squares
     total = float(power.sum())
     if total == 0:
         return float("nan")
@@ -84,7 +94,9 @@ def vibration_frequency(motion: ArrayLike, sample_period: float) -> float:
     return 0.5 * half / (x.size * period)
 
 
-def vibration(sample_period: float, desired: ArrayLike, *others: ArrayLike) -> Vibration | None:
+def vibration(
+    sample_period: float, desired: ArrayLike, *others: ArrayLike, rates: int = 0
+) -> Vibration | None:
     """Return signals without mean and drift: all of them less what is slow for the first of them.
 
     A parabola is fitted and taken out; of the rest the lines of the cosine transform below `SLOW` times the
@@ -99,6 +111,8 @@ def vibration(sample_period: float, desired: ArrayLike, *others: ArrayLike) -> V
         The motion that tells what is slow, shape (n,).
     *others
         Further signals, shape (n,), treated alike.
+    rates
+        How often the first one is a displacement's rate; see `vibration_frequency`.
 
     Returns
     -------
@@ -121,7 +135,7 @@ def vibration(sample_period: float, desired: ArrayLike, *others: ArrayLike) -> V
     x = signals[0]
     if not all(np.isfinite(s).all() for s in signals):
         return None
-    frequency = vibration_frequency(x, period)
+    frequency = vibration_frequency(x, period, rates)
     if not frequency * x.size * period >= FEWEST_PERIODS:
         return None
     count = int(np.ceil(2 * SLOW * frequency * x.size * period))

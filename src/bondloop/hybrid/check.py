@@ -245,8 +245,9 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
 def _measured(so_far: Check, loop: RunningLoop) -> Check:
     """Add responses and margins.
 
-    Of a loop that is not linear, those of its most delicate regime: of one that is unstable, or else of the
-    one that stands the least error of an actuator. The slowest to come to rest may be far from any border.
+    Of a loop that is not linear, responses are those of its most delicate regime: of one that is unstable, or
+    else of the one that stands the least error of an actuator. The slowest to come to rest may be far from
+    any border. Every margin is the smallest that it has in any regime.
     """
     if so_far.step is None:
         return so_far
@@ -257,7 +258,7 @@ def _measured(so_far: Check, loop: RunningLoop) -> Check:
         worst = max(loose, key=lambda p: p.step.growth)
         return replace(so_far, curves=worst.curves)
     delicate = min(places, key=lambda p: p.model_error.value)
-    return replace(so_far, curves=delicate.curves, margins=margins(delicate))
+    return replace(so_far, curves=delicate.curves, margins=margins(places))
 
 
 def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float) -> Check:

@@ -80,7 +80,9 @@ def _open_loop(axes: Axes, check: Check) -> None:
     f, loci = check.curves.frequency, check.curves.loci
     size = np.sort(np.abs(loci), axis=1)[:, ::-1]
     if not (size > 1e-12).any():
-        _nothing(axes, title, "nothing comes back: the measured force is not fed back")
+        _nothing(
+            axes, title, "nothing comes back: the force is not fed back, or the specimen does not push here"
+        )
         return
     axes.set_yscale("log")
     for i in range(size.shape[1]):

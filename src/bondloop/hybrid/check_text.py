@@ -88,7 +88,7 @@ def _step(check: Check) -> list[str]:
         lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(check.regimes))}:")
         lines += [_regime(r) for r in check.regimes[:6]]
     if check.unvisited:
-        lines.append("Modes that the dry run did not visit:")
+        lines.append("Modes in which it was at no instant that was looked at:")
         lines += [_regime(r) for r in check.unvisited[:6]]
     return lines
 
@@ -148,14 +148,15 @@ def _margins(m: Margins) -> list[str]:
         lines.append(
             f"  {1e3 * m.delay.value:.3g} ms of extra delay would make it unstable, at "
             f"{m.delay.frequency:.3g} Hz (predictive stability indicator {m.indicator:.2f}: {how} sensitive)"
+            f"{_elsewhere(m, m.delay)}"
         )
     elif m.delay is not None:
         lines.append("  no extra delay was found that would make it unstable")
-    lines += _factor("the measured force", m.gain, m.least_gain)
+    lines += _factor(m, "the measured force")
     if m.stiffer is not None:
-        lines += [_times("the specimen", m.stiffer, "as stiff")]
+        lines += [_times(m, m.stiffer, "as stiff")]
     if m.lighter is not None:
-        lines += [_times("the specimen", m.lighter, "as heavy", "a tenth")]
+        lines += [_times(m, m.lighter, "as heavy", "a tenth")]
     if m.model_error is not None:
         lines.append(
             f"  the actuator may answer {100 * m.model_error.value:.3g} % differently, most delicate at "
@@ -172,19 +173,27 @@ def _margins(m: Margins) -> list[str]:
     return [head, *lines] if lines else []
 
 
-def _factor(what: str, most: Border | None, least: Border | None) -> list[str]:
+def _elsewhere(m: Margins, border: Border) -> str:
+    """Say in which regime a border is, where it is another than that of the most delicate actuator."""
+    return f", {border.where}" if border.where != m.where else ""
+
+
+def _factor(m: Margins, what: str) -> list[str]:
+    most, least = m.gain, m.least_gain
     if most is None or least is None:
         return []
-    words = [f"{b.value:.3g} times ({b.frequency:.3g} Hz)" for b in (least, most) if b.found]
+    both = (least, most)
+    words = [f"{b.value:.3g} times ({b.frequency:.3g} Hz{_elsewhere(m, b)})" for b in both if b.found]
     if not words:
         return [f"  {what} may be at least ten times smaller and ten times larger"]
     return [f"  unstable with {what} {' or '.join(words)} as large"]
 
 
-def _times(what: str, border: Border, how: str, far: str = "ten times") -> str:
+def _times(m: Margins, border: Border, how: str, far: str = "ten times") -> str:
     if not border.found:
-        return f"  {what} may be {far} {how}, at least"
-    return f"  unstable with {what} {border.value:.3g} times {how}, at {border.frequency:.3g} Hz"
+        return f"  the specimen may be {far} {how}, at least"
+    where = _elsewhere(m, border)
+    return f"  unstable with the specimen {border.value:.3g} times {how}, at {border.frequency:.3g} Hz{where}"
 
 
 def check_dict(check: Check) -> dict[str, Any]:
@@ -250,10 +259,15 @@ def check_dict(check: Check) -> dict[str, Any]:
         answer["margins"] = {
             n: None
             if (b := getattr(m, n)) is None
-            else {"found": b.found, "value": b.value, "frequency": b.frequency}
+            else {"found": b.found, "value": b.value, "frequency": b.frequency, "where": b.where}
             for n in names
         }
-        answer["margins"] |= {"indicator": m.indicator, "followed": list(m.followed), "left_out": m.left_out}
+        answer["margins"] |= {
+            "indicator": m.indicator,
+            "followed": list(m.followed),
+            "left_out": m.left_out,
+            "where": m.where,
+        }
     if check.assumptions is not None:
         answer["assumptions"] = [
             {"number": a.number, "title": a.title, "holds": a.holds, "reason": a.reason}

@@ -57,7 +57,8 @@ class DryRun:
     window
         Length of each part, in s.
     error
-        Rms of desired less actual displacement over rms of desired, each less its mean, for each interface.
+        Rms of desired less actual displacement over rms of desired, for each interface: as they are, or less
+        their means, whichever is worse.
     sensed
         By name of a measured force, the rms of what it differs from the force by, over that of the force.
     off_reference
@@ -153,7 +154,7 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
         bounds=log.bounds,
         windows=log.windows,
         window=log.length * test.period,
-        error=tuple(log.errors(log.motions)),
+        error=tuple(log.errors(log.motions, with_mean=True)),
         sensed=dict(zip([name for _, name in log.sensors], log.errors(log.sensors), strict=True)),
         off_reference=dict(
             zip([name for _, name in log.references], log.errors(log.references, with_mean=True), strict=True)

@@ -131,6 +131,13 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
         return None
     worst = max(ran.error, key=lambda error: (math.isnan(error), error))
     fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
+    if _largest(ran, "actual.velocity") > _largest(ran, "desired.velocity"):
+        text = (
+            f"in the dry run {fact}, and moves more than it should: the gains have learnt something else; "
+            "try smaller adaptive weights, or order=1, gains on displacement alone, for an actuator that is told "
+            "its position"
+        )
+        return Finding("stop", text, "the controller has learnt something else")
     text = (
         f"in the dry run {fact}: the gains have not learnt to move the rig, so nothing is known of the loop "
         "that they will close when they have; give a larger or longer excitation, or larger adaptive weights"
@@ -234,7 +241,12 @@ def _not_held(ran: DryRun) -> Finding | None:
 
 def _fastest(ran: DryRun) -> float:
     """Return the largest velocity of an interface, in m/s."""
-    return max(x for n, x in ran.peaks.items() if n.startswith(("actual.velocity", "desired.velocity")))
+    return max(_largest(ran, word) for word in ("actual.velocity", "desired.velocity"))
+
+
+def _largest(ran: DryRun, word: str) -> float:
+    """Return the largest of a motion, of all interfaces."""
+    return max(x for n, x in ran.peaks.items() if n.startswith(word))
 
 
 def _not_longer(ran: DryRun) -> list[Finding]:
@@ -299,10 +311,10 @@ def _unvisited(check: Check) -> list[Finding]:
         return []
     r = loose[0]
     text = (
-        f"with {r.words}, which did not happen in the dry run, the loop is unstable: a mode at "
+        f"with {r.words}, as it was at no instant that was looked at, the loop is unstable: a mode at "
         f"{r.step.frequency:.3g} Hz grows at {r.step.growth:.3g} 1/s as long as that lasts"
     )
-    return [Finding("care", text, "unstable in a mode that the dry run did not visit")]
+    return [Finding("care", text, "unstable in a mode that was not looked at in the dry run")]
 
 
 def _bends(check: Check, kind: Bend) -> bool:

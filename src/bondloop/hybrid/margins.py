@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,14 +13,16 @@ import numpy as np
 from bondloop.errors import BondloopError
 from bondloop.hybrid.loop_curves import curves_of, loci_at
 from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.hybrid.switched_modes import held, modes_of
 from bondloop.integrate import RK4, ForwardEuler
+from bondloop.program.one_step import Point
 from bondloop.program.tick import statements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.loop_curves import Curves
-    from bondloop.program.one_step import OneStep, Point
+    from bondloop.program.one_step import OneStep
 
 __all__ = ["FOLLOWED", "Border", "Margins", "Place", "margins"]
 
@@ -69,10 +71,13 @@ class Border:
         Seconds or a factor; infinite where no border was found.
     frequency
         Of the motion that would grow, in Hz; NaN where there is no border.
+    where
+        The regime in which it is, of a loop that is not linear.
     """
 
     value: float
     frequency: float = math.nan
+    where: str = ""
 
     @property
     def found(self) -> bool:
@@ -101,7 +106,8 @@ class Margins:
     followed
         For each interface the frequency in Hz up to which the motion is followed to 5 %.
     where
-        For a loop that is not linear, the regime that they are about: the most delicate.
+        For a loop that is not linear, the regime that stands the least error of an actuator. Each margin is
+        the smallest of all regimes, and says in which one it is.
     left_out
         Which are missing or only estimated, and why, in words; empty where none are.
     """
@@ -143,6 +149,30 @@ class Place:
     point: Point | None = None
     where: str = ""
 
+    def taken(
+        self, loop: RunningLoop | None = None, parameters: Mapping[str, float] | None = None
+    ) -> OneStep:
+        """Return one step at this place, with what switches kept in its modes: a change of mode is no motion.
+
+        A delay line gives what it gave, however long it is now. One that was not there holds what goes into
+        it: empty it would stop the rig, at another place, where friction sticks or a valve is shut.
+
+        Parameters
+        ----------
+        loop
+            Another loop, of the same test but for a detail.
+        parameters
+            Values by name instead of the tick's own.
+        """
+        point, loop = self.point, loop or self.loop
+        if point is not None and loop is not self.loop:
+            names = [d.target.name for d in self.loop.tick.delays]
+            contents = dict(zip(names, point.lines, strict=True))
+            lines = [contents.get(d.target.name, ()) for d in loop.tick.delays]
+            point = replace(point, lines=lines, steady=True)
+        modes = modes_of(self.loop.test, self.step) if self.loop.test.switching else ()
+        return held(loop, point or Point(), modes, parameters) if modes else loop.at(point, parameters)
+
     @cached_property
     def curves(self) -> Curves | None:
         """The step's responses."""
@@ -162,40 +192,57 @@ class Place:
         return Border(1 / size, float(self.curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE
 
 
-def margins(place: Place) -> Margins:
-    """Return the margins of a stable loop."""
-    loop, step, curves = place.loop, place.step, place.curves
+def margins(places: Sequence[Place]) -> Margins:
+    """Return the margins of a stable loop: each the smallest of all the places where it was looked at."""
+    delicate = min(places, key=lambda p: p.model_error.value)
+    curves = delicate.curves
     if curves is None:
         return Margins(
             left_out="margins need coupling='sampled': a continuous coupling has no commands to delay"
         )
-    known = Margins(followed=_followed(curves), where=place.where)
+    loop, step = delicate.loop, delicate.step
+    known = Margins(followed=_followed(curves), where=delicate.where)
     if not loop.closed:
         return known
-    known = replace(known, model_error=place.model_error)
-    places, length = len(step.states) + step.step.places, loop.test.rig.substeps * statements(loop.tick.steps)
-    if places > MANY or length > LONG:
+    known = replace(known, model_error=_at(delicate, delicate.model_error))
+    size, length = len(step.states) + step.step.places, loop.test.rig.substeps * statements(loop.tick.steps)
+    read = [(p, _crossing(p, p.curves), *_gains(p, p.curves)) for p in places if p.curves is not None]
+    late, early = min(read, key=lambda r: r[1].value)[:2]
+    above = min(read, key=lambda r: r[2].value)
+    below = max(read, key=lambda r: r[3].value if r[3].found else 0.0)
+    if size > MANY or length > LONG:
         words = (
-            f"with {places:,} states in {length:,} statements these are read off the response at "
+            f"with {size:,} states in {length:,} statements these are read off the response at "
             f"{len(curves.frequency)} frequencies; how much stiffer or lighter a specimen may be is left out"
         )
-        gain, least_gain = _gains(place, curves)
         return replace(
-            known, delay=_crossing(place, curves), gain=gain, least_gain=least_gain, left_out=words
+            known,
+            delay=_at(late, early),
+            gain=_at(above[0], above[2]),
+            least_gain=_at(below[0], below[3]),
+            left_out=words,
         )
-
-    def gained(factor: float) -> OneStep:
-        # The output holds the probe already: f = raw + u, and u = (1 - 1/k) f makes f = k raw.
-        return step.fed_back(loop.forces, loop.forces, 1.0 - 1.0 / factor)
-
+    # A stiffer specimen is one that pushes back harder, at first: it is tried where that matters most.
+    stiff = above[0] if above[2].found else delicate
     return replace(
         known,
-        delay=_delay(place, curves),
-        gain=border(gained, FACTORS),
-        least_gain=border(gained, [1 / k for k in FACTORS]),
-        stiffer=_scaled(loop, "stiffness", COARSELY, place.point),
-        lighter=_scaled(loop, "mass", [1 / k for k in COARSELY], place.point),
+        delay=_at(late, _delay(late, early)),
+        gain=_at(above[0], border(partial(_gained, above[0]), FACTORS)),
+        least_gain=_at(below[0], border(partial(_gained, below[0]), [1 / k for k in FACTORS])),
+        stiffer=_scaled(stiff, "stiffness", COARSELY),
+        lighter=_scaled(stiff, "mass", [1 / k for k in COARSELY]),
     )
+
+
+def _at(place: Place, found: Border) -> Border:
+    """Return a border with its place."""
+    return replace(found, where=place.where) if found.found else found
+
+
+def _gained(place: Place, factor: float) -> OneStep:
+    """Return one step with the measured forces times a factor."""
+    # The output holds the probe already: f = raw + u, and u = (1 - 1/k) f makes f = k raw.
+    return place.step.fed_back(place.loop.forces, place.loop.forces, 1.0 - 1.0 / factor)
 
 
 def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Border:
@@ -238,8 +285,9 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     return Border(math.sqrt(good * bad), frequency)
 
 
-def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point | None) -> Border | None:
+def _scaled(place: Place, word: str, factors: Sequence[float]) -> Border | None:
     """Return the border for all parameters of the specimen that are called so, scaled together."""
+    loop = place.loop
     values = {
         v.name: x
         for v, x in loop.tick.parameters.items()
@@ -252,10 +300,12 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point
 
     def step_at(factor: float) -> OneStep:
         scaled = {n: factor * x for n, x in values.items()}
-        return RunningLoop(loop.test.with_values(scaled)).at(point) if built_in else loop.at(point, scaled)
+        if built_in:
+            return place.taken(RunningLoop(loop.test.with_values(scaled)))
+        return place.taken(parameters=scaled)
 
     try:
-        return border(step_at, factors)
+        return _at(place, border(step_at, factors))
     except BondloopError:
         return None
 
@@ -263,14 +313,13 @@ def _scaled(loop: RunningLoop, word: str, factors: Sequence[float], point: Point
 # -------------------------------------------------------------------- delay
 
 
-def _delay(place: Place, curves: Curves) -> Border:
+def _delay(place: Place, estimate: Border) -> Border:
     """Return the critical extra delay of the commands: estimated on the response, settled on the tick.
 
     On the tick the rig has the delay in its own time steps, so the estimate is tried on a tick whose rig is
     late by that much, and where the two differ the tick is right.
     """
-    loop, step, point = place.loop, place.step, place.point
-    estimate = _crossing(place, curves)
+    loop, step = place.loop, place.step
     if not estimate.found or estimate.value > SHORT * step.period:
         return estimate  # over many samples it does not matter how a part of one is made
 
@@ -281,7 +330,7 @@ def _delay(place: Place, curves: Curves) -> Border:
         if seconds > WHOLE * step.period:  # a part of a rig's step smooths the command, and that is not delay
             latency = round(latency / fine) * fine
         rig = replace(loop.test.rig, latency=latency)
-        return RunningLoop(loop.test.replaced(rig=rig)).at(point and replace(point, lines=()))
+        return place.taken(RunningLoop(loop.test.replaced(rig=rig)))
 
     try:
         if late((1 - CLOSE) * estimate.value).stable and not late((1 + CLOSE) * estimate.value).stable:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["counterpart", "energy_words", "reference_errors", "sense", "structure_findings"]
 
 
+RATES = {"m": 0, "rad": 0, "m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2, "N": 2, "N m": 2}
+"""How often a quantity is a displacement's rate, by its unit; a force is one as much as an acceleration."""
+
+
 def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: Record) -> Iterator[Finding]:
     """Yield the error against the reference, and the energy of the transfer systems beside the excitation's.
 
@@ -63,7 +67,7 @@ def reference_errors(record: Record) -> dict[str, float]:
         if x.size < FEWEST:
             continue
         both = [normalised_rms_error(x, y)]
-        moving = vibration(mean_period(record), x, y)
+        moving = vibration(mean_period(record), x, y, rates=RATES.get(record.units[name], 1))
         if moving is not None:
             both.append(normalised_rms_error(*moving.signals))
         if not math.isnan(both[0]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,9 @@ def mode_words(test: Checkable, modes: Modes, others: Sequence[Modes]) -> str:
     return " and ".join(f"{path} {rules[path].words[m]}" for path, m in varying)
 
 
-def held(loop: RunningLoop, point: Point, modes: Modes) -> OneStep:
+def held(
+    loop: RunningLoop, point: Point, modes: Modes, parameters: Mapping[str, float] | None = None
+) -> OneStep:
     """Return one step of the loop at a point, with its parts in some modes and kept there.
 
     The contents of storages are those after a change into the modes. In a step in which a mode changes the
@@ -55,7 +57,7 @@ def held(loop: RunningLoop, point: Point, modes: Modes) -> OneStep:
     still = copy.copy(loop)
     still.tick = modes_held(loop.tick)
     states = {**point.states, **{names[path]: float(m) for path, m in modes}}
-    return still.at(replace(point, states=states))
+    return still.at(replace(point, states=states), parameters)
 
 
 def unvisited(loop: RunningLoop, visited: Sequence[Modes]) -> list[tuple[Modes, Point, OneStep]]:

@@ -46,12 +46,16 @@ class Point:
         given.
     inputs
         Values by name of an input; zero where none are given.
+    steady
+        Whether a delay line of which nothing is given holds what goes into it now, as if that had not
+        changed, instead of its initial value.
     """
 
     count: int = 1
     states: Mapping[str, float] = field(default_factory=dict)
     lines: Sequence[Sequence[float]] = ()
     inputs: Mapping[str, float] = field(default_factory=dict)
+    steady: bool = False
 
 
 class Walk:
@@ -293,9 +297,10 @@ class Walk:
             for j in range(len(first)):
                 ticks = -(-(delay.length - j) // each)
                 self.pops.append((base + j - delay.length + ticks * each, ticks))
+            steady = range(len(self.popped), len(self.popped) + len(first) if at.steady and not kept else 0)
             self.popped += first
             self.pop_columns += columns
-            self._lines[id(delay)] = _Line(base, list(zip(first, columns, strict=True)))
+            self._lines[id(delay)] = _Line(base, list(zip(first, columns, strict=True)), steady)
 
     def _delay(self, step: Delay) -> None:
         line = self._lines[id(step)]
@@ -308,7 +313,10 @@ class Walk:
         line.count += 1
         # What went in during this tick comes out again in it only where the line is shorter than the tick.
         line.places.append((value, column))
-        value, number = line.places[line.count - 1]
+        came, number = line.places[line.count - 1]
+        if line.count <= len(line.steady):
+            self.popped[line.steady[line.count - 1]] = came = value
+        value = came
         pairs = [] if number is None else [(number, 1.0)]
         self._put(step.target, value, pairs, number in self._bent)
 
@@ -340,10 +348,14 @@ class Walk:
 
 @dataclass
 class _Line:
-    """A delay line during the walk: what is in it (the part that can come out), and how much has gone in."""
+    """A delay line during the walk: what is in it (the part that can come out), and how much has gone in.
+
+    `steady` are the places among all that comes out of delay lines that take the value that goes in.
+    """
 
     base: int
     places: list[tuple[float, int | None]]
+    steady: range
     count: int = 0
 
 
