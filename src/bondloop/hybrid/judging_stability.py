@@ -134,7 +134,7 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     if _largest(ran, "actual.velocity") > _largest(ran, "desired.velocity"):
         text = (
             f"in the dry run {fact}, and moves more than it should: the gains have learnt something else; "
-            "try smaller adaptive weights, or order=1, gains on displacement alone, where an actuator is told "
+            "try smaller weights, or order=1, gains on displacement alone, where an actuator is told "
             "its position"
         )
         return Finding("stop", text, "the controller has learnt something else")
