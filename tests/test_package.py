@@ -9,7 +9,7 @@ import pytest
 
 import bondloop
 
-HEAVY = {"numpy", "scipy", "sympy", "matplotlib", "h5py", "pydantic", "rich"}
+HEAVY = {"numpy", "scipy", "sympy", "matplotlib", "h5py", "rich"}
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         bondgraph,
         compile,  # noqa: A004 - the room's name; it is reached as bl.compile
         control,
+        description,
         errors,
         hybrid,
         identify,
@@ -51,6 +52,7 @@ __all__ = [
     "bondgraph",
     "compile",
     "control",
+    "description",
     "errors",
     "hybrid",
     "identify",
@@ -82,6 +84,7 @@ _LAZY = {
     "bondgraph": "bondloop.bondgraph",
     "compile": "bondloop.compile",
     "control": "bondloop.control",
+    "description": "bondloop.description",
     "errors": "bondloop.errors",
     "hybrid": "bondloop.hybrid",
     "identify": "bondloop.identify",

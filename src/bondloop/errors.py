@@ -15,6 +15,7 @@ __all__ = [
     "BondloopError",
     "CausalityError",
     "CompileError",
+    "FaultsError",
     "ForceOutputError",
     "InputError",
     "ModelError",
@@ -73,6 +74,23 @@ class CompileError(BondloopError):
 
 class InputError(BondloopError):
     """A value, a name or a file given by the user cannot be used."""
+
+
+class FaultsError(InputError):
+    """A file with several faults; the text has a line for each.
+
+    Attributes
+    ----------
+    faults
+        A sentence for each.
+    """
+
+    def __init__(self, what: str, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n  ".join([f"{what}: {len(self.faults)} faults:", *self.faults]))
+
+    def __reduce__(self) -> tuple[type[FaultsError], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self).partition(f": {len(self.faults)} faults:")[0], self.faults)
 
 
 class AccuracyWarning(UserWarning):

@@ -326,7 +326,7 @@ def test_python_and_c_agree_on_the_papers_tests(paper):
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.__name__.rpartition(".")[2])
 def test_a_description_is_json(paper):
-    description = json.loads(json.dumps(paper.test().describe(), allow_nan=False))
+    description = json.loads(json.dumps(paper.test().about(), allow_nan=False))
     assert description["name"] == paper.__name__.rpartition(".")[2]
     assert description["parameters"]
 

@@ -214,9 +214,9 @@ def test_a_run_is_repeated_exactly_from_its_file(tmp_path):
 
 
 def test_the_description_says_what_was_run():
-    said = simulation({"a": system()}, name="pair").describe()
+    said = simulation({"a": system()}, name="pair").about()
     assert said["name"] == "pair"
     assert said["rate"] == 500.0
-    assert said["systems"]["a"]["states"] == ["a.mass.momentum", "a.spring.displacement"]
-    assert said["systems"]["a"]["parameters"]["a.spring.stiffness"] == 50.0
+    assert said["states"]["a"] == ["a.mass.momentum", "a.spring.displacement"]
+    assert said["parameters"]["a.spring.stiffness"] == 50.0
     assert said["excitation"]["F"]["signal"] == "Sine"

@@ -9,7 +9,9 @@ from bondloop.safety import Limits
 def test_units_are_accepted_as_text():
     limits = Limits(displacement="25 mm", force="0.5 kN", velocity=0.2)
     assert (limits.displacement, limits.force, limits.velocity) == pytest.approx((0.025, 500.0, 0.2))
-    assert limits.describe() == {"displacement": 0.025, "velocity": 0.2, "force": 500.0, "command": None}
+    assert limits.describe() == {
+        "displacement": 0.025, "velocity": 0.2, "force": 500.0, "command": None, "tracking_error": None,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), "0 mm"])

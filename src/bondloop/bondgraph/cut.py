@@ -9,6 +9,7 @@ from bondloop.bondgraph.elements import SS
 from bondloop.bondgraph.flatten import flatten
 from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
 from bondloop.errors import ModelError
+from bondloop.program.kinds import FAMILIES, Kind, register, stamp_all
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
@@ -91,7 +92,33 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
         _remove(half, gone)
         _place(half, sensors)
         halves.append(half)
+    arguments = {"of": model, "cut": tuple(bonds), "physical": physical}
+    stamp_all({"numerical_half": halves[0], "physical_half": halves[1]}, FAMILIES["model"], arguments)
     return halves[0], halves[1]
+
+
+def numerical_half(of: Model, cut: Sequence[str], physical: str | None = None) -> Model:
+    """Return the numerical half of a model.
+
+    Parameters
+    ----------
+    of
+        The model.
+    cut
+        The bonds that are cut.
+    physical
+        Path of any part that is to be physical.
+    """
+    return of.cut(*cut, physical=physical)[0]
+
+
+def physical_half(of: Model, cut: Sequence[str], physical: str | None = None) -> Model:
+    """Return the physical half of a model; what it takes is as for `numerical_half`."""
+    return of.cut(*cut, physical=physical)[1]
+
+
+register(Kind("model", "numerical_half", numerical_half))
+register(Kind("model", "physical_half", physical_half))
 
 
 def _place(half: Model, sensors: list[SS]) -> None:

@@ -12,6 +12,7 @@ from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
 from bondloop.calls import clear_calls
 from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.program.kinds import family_word, in_python, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +52,7 @@ class Model(Part):
 
     def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
         """Make room for parts, so that a subclass need not call ``super().__init__()``."""
-        self = super().__new__(cls)
+        self = object.__new__(cls)
         object.__setattr__(self, "_parts", {})
         object.__setattr__(self, "_symbol_values", {})
         object.__setattr__(self, "_counts", {})
@@ -303,7 +304,9 @@ class Model(Part):
                 bonds[b] = Bond(twins[b.tail], twins[b.head], b.tail_index, b.head_index, b.stroke, b.word)
         for part, twin in twins.items():
             for name, value in part.__dict__.items():
-                if name == "_bonds":
+                if type(value) in _PLAIN or name in _MADE:
+                    twin.__dict__[name] = value
+                elif name == "_bonds":
                     twin.__dict__[name] = [bonds[b] for b in value if b in bonds]
                 elif name != "_owner":
                     twin.__dict__[name] = _twin(value, twins)
@@ -316,6 +319,29 @@ class Model(Part):
         return self.copy()
 
     # ---------------------------------------------------------------- readings
+
+    def describe(self) -> dict[str, Any]:
+        """Return the model as data: the call that made it, or its parts and bonds.
+
+        >>> from bondloop.bondgraph import I, Model, One
+        >>> m = Model("mass")
+        >>> m.v = One()
+        >>> _ = m.v >> I(mass=2.0)
+        >>> m.describe()["parts"], m.describe()["bonds"]
+        ({'v': {'part': 'One'}, 'I': {'part': 'I', 'mass': 2.0}}, ['v >> I'])
+        """
+        from bondloop.bondgraph.graph_data import describe_model
+
+        return describe_model(self)
+
+    def __repr__(self) -> str:
+        origin = origin_of(self) if self._owner is None else None
+        return super().__repr__() if origin is None else in_python(origin.describe())
+
+    def _mark(self) -> int:
+        from bondloop.bondgraph.graph_data import mark_of
+
+        return mark_of(self)
 
     def compile(
         self,
@@ -386,6 +412,14 @@ class Model(Part):
         return draw(
             nodes, edges, path, title=self._name or "" if title is None else title, frames=frames, dpi=dpi
         )
+
+
+family_word("Model", "model")
+
+_PLAIN = frozenset({str, float, int, bool, type(None)})
+"""Types of values that a copy shares with its original."""
+_MADE = frozenset({"_arguments", "_origin"})
+"""What says how a part was made; a copy was made alike."""
 
 
 def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:

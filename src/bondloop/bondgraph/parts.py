@@ -9,16 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, ModelError
+from bondloop.program.kinds import Kind, family_word, register
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.relations import Relations
 
-__all__ = ["Bond", "Element", "One", "Part", "Port", "Reading", "Terminal", "Zero", "bond", "reading"]
+__all__ = [
+    "Bond",
+    "Element",
+    "One",
+    "Part",
+    "Port",
+    "Reading",
+    "Remembering",
+    "Terminal",
+    "Zero",
+    "bond",
+    "reading",
+]
+
+
+_BASES = (
+    "Element", "Junction", "Model", "Modulated", "Multiport", "Remembering", "Switching", "TwoPort",
+)  # fmt: skip
+"""Classes of parts that others derive from, and that are none themselves."""
 
 
 class Bond:
@@ -68,13 +87,19 @@ class Part:
     relations: Relations | None = None
     """Equations of an element whose ports are described by them; None for all others."""
 
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """What an element was made with, by which it is described."""
+
     @clear_call
     def __init__(self) -> None:
         self._bonds: list[Bond] = []
 
     def __init_subclass__(cls) -> None:
-        """Answer calls of a kind of part with wrong arguments in a sentence."""
+        """Answer calls of a kind of part with wrong arguments in a sentence; let descriptions name it."""
         super().__init_subclass__()
+        own = cls.__module__.startswith("bondloop.bondgraph.")
+        if own and cls.__name__[0] != "_" and cls.__name__ not in _BASES:
+            register(Kind("part", cls.__name__, cls))
         if "__init__" in vars(cls):
             kind: Any = cls  # the constructor keeps its arguments, which a type checker cannot know
             kind.__init__ = clear_call(cls.__init__)
@@ -86,6 +111,12 @@ class Part:
             if name in _HOLDERS:
                 raise AbsentError(_absent(self, name))
             raise AttributeError(f"{type(self).__name__} has no attribute '{name}'", name=name, obj=self)
+
+    def describe(self) -> dict[str, Any]:
+        """Return it as data: its kind, and what it was made with."""
+        from bondloop.bondgraph.graph_data import describe_part
+
+        return describe_part(self)
 
     @property
     def path(self) -> str:
@@ -141,6 +172,9 @@ class Part:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"
+
+
+family_word("Part", "part")
 
 
 class Terminal:
@@ -320,7 +354,22 @@ class Port(Part):
         return model if model is None or model._owner is None else model._owner
 
 
-class Element(Part):
+class Remembering(Part):
+    """Base of parts that are more than a size: what each is made with is kept, to describe it by."""
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """Keep what the part is made with."""
+        self = object.__new__(cls)
+        if args or len(options) > 1:  # one number alone is its coefficient: a large model is full of those
+            self._arguments = (args, options)
+        elif options:
+            ((name, value),) = options.items()
+            if type(value) is not float or name not in getattr(cls, "coefficients", ()):
+                self._arguments = (args, options)
+        return self
+
+
+class Element(Remembering):
     """Base of all elements that hold a law."""
 
     signals = 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.formulas import checked_parameters
 from bondloop.bondgraph.laws import check_plain
-from bondloop.bondgraph.parts import Part
+from bondloop.bondgraph.parts import Remembering
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["De", "Df", "Function", "Input", "Integrator"]
 
 
-class _SignalPart(Part):
+class _SignalPart(Remembering):
     is_signal = True
 
 

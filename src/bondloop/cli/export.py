@@ -1,4 +1,4 @@
-"""`bondloop export c`: a test as a folder of C for another machine."""
+"""`bondloop export`: a test as a folder of C for another machine, or as a TOML file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from bondloop.errors import InputError
 __all__ = ["export"]
 
 export = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Write a test as code for another target."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Write a test as code for another target, or as a file to change.",
 )
 
 
 @export.callback()
 def _kinds() -> None:
-    """Write a test as code for another target."""
+    """Write a test as code for another target, or as a file to change."""
 
 
 @export.command("c")
@@ -58,3 +60,21 @@ def c(
     if answer is not None:
         print(f"the check says: {answer.verdict}")
     print(f"wrote {len(files)} files to {folder}; build them with: make -C {folder}")
+
+
+@export.command("toml")
+def toml(
+    source: TestSource,
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="File to write.")],
+    settings: Setting = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a test as a TOML file, to be changed, checked and run."""
+    from bondloop.description import to_toml
+
+    test, module = find_test(source, settings or [])
+    to_toml(test, file, seconds=getattr(module, "SECONDS", None))
+    if as_json:
+        print_json({"test": short_name(source), "file": str(file)})
+    else:
+        print(f"wrote {file}")

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from bondloop.errors import BondloopError
+from bondloop.errors import BondloopError, FaultsError
 
 __all__ = ["FailingInOneSentence"]
 
@@ -24,6 +24,8 @@ class FailingInOneSentence(TyperGroup):
         """Run the verb that `ctx` holds."""
         try:
             return super().invoke(ctx)
+        except FaultsError as error:  # a line for each
+            sentence = str(error)
         except BondloopError as error:
             sentence = " ".join(str(error).split())
         except OSError as error:

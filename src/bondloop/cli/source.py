@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bondloop import papers
-from bondloop.errors import BondloopError, InputError
+from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Source", "find_model", "running", "short_name"]
+__all__ = ["Source", "find_model", "short_name"]
 
 Source = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|FILE.py",
-        help="A name that `bondloop list` shows, or a Python file that defines `model`.",
+        metavar="NAME|FILE.py|FILE.toml",
+        help="A name that `bondloop list` shows, a Python file that defines `model`, or a test file.",
     ),
 ]
 
@@ -46,14 +41,16 @@ def find_model(source: str) -> Model:
     Parameters
     ----------
     source
-        A ready-made model's name, or the path of a Python file whose `model` is a `Model` or a function that
-        returns one.
+        A ready-made model's name, the path of a Python file whose `model` is a `Model` or a function that
+        returns one, or that of a test file (TOML), whose structure is meant.
 
     Raises
     ------
     InputError
         When there is no such name or file, or the file does not define a model.
     """
+    if source.endswith(".toml"):
+        return _from_test_file(Path(source))
     if _is_file(source):
         return _from_file(Path(source))
     try:
@@ -64,16 +61,27 @@ def find_model(source: str) -> Model:
 
 
 def _is_file(source: str) -> bool:
-    return source.endswith((".py", ".h5", ".hdf5")) or "/" in source or "\\" in source
+    return source.endswith((".py", ".toml", ".h5", ".hdf5")) or "/" in source or "\\" in source
+
+
+def _from_test_file(path: Path) -> Model:
+    from bondloop.description import load
+    from bondloop.hybrid.test_data import structure_of
+
+    model = structure_of(load(path))
+    if model is None:
+        raise InputError(
+            f"{path}: its test has no bond graph to show; a hybrid test with a structure has one"
+        )
+    return model
 
 
 def _from_file(path: Path) -> Model:
     from bondloop.bondgraph import Model
+    from bondloop.description.python_file import names_in, running
 
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file")
+    names = names_in(path, "bondloop_model")
     with running(path):
-        names = runpy.run_path(str(path), run_name="bondloop_model")
         if "model" not in names:
             raise InputError(
                 f"{path} defines no `model`; assign it a Model, or write a function that returns one"
@@ -86,27 +94,3 @@ def _from_file(path: Path) -> Model:
     raise InputError(
         f"{path}: `model` is of type {type(made).__name__}; a bondloop.bondgraph.Model was expected"
     )
-
-
-@contextmanager
-def running(path: Path) -> Iterator[None]:
-    """Let the user's file import its neighbours, and tell its faults by line instead of by traceback."""
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        yield
-    except BondloopError:
-        raise
-    except SyntaxError as error:
-        where = f"{error.filename or path}" + (f", line {error.lineno}" if error.lineno else "")
-        raise InputError(f"{where}: {error.msg}") from error
-    except SystemExit as error:
-        raise InputError(f"{path} ended the program (exit {error.code}) before it gave a model") from error
-    except Exception as error:
-        lines = [
-            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-        ]
-        where = f", line {lines[-1]}" if lines else ""
-        raise InputError(f"{path}{where}: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(folder)

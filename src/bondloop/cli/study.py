@@ -62,7 +62,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         return Case(test, length, getattr(module, "findings", None), backend)
 
     # A file of the user's is run anew for every case, in its own folder: one at a time.
-    jobs = 1 if source.endswith(".py") else min(os.cpu_count() or 1, 8)
+    jobs = 1 if source.endswith((".py", ".toml")) else min(os.cpu_count() or 1, 8)
     found = over_the_grid(make, axes, wanted, jobs=jobs, progress=progress_bar(as_json))
     folder = out or Path("out") / short_name(source)
     folder.mkdir(parents=True, exist_ok=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import runpy
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop import papers
-from bondloop.cli.source import running
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -23,15 +21,16 @@ __all__ = ["RunSource", "Setting", "TestSource", "find_test"]
 TestSource = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|FILE.py",
-        help="A test that `bondloop list` shows, or a Python file that defines `test`.",
+        metavar="NAME|FILE.py|FILE.toml",
+        help="A test that `bondloop list` shows, a Python file that defines `test`, or a test file.",
     ),
 ]
 RunSource = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|FILE.py|RUN.h5",
-        help="A test that `bondloop list` shows, a Python file that defines `test`, or a saved run.",
+        metavar="NAME|FILE.py|FILE.toml|RUN.h5",
+        help="A test that `bondloop list` shows, a Python file that defines `test`, a test file, or a "
+        "saved run.",
     ),
 ]
 Setting = Annotated[
@@ -48,13 +47,16 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     """Return a test with settings applied, and the module that defines it.
 
     A setting names an argument of the module's ``test`` function (``case=3/5``) or the path of any parameter
-    (``rig.transfer.damper.damping=160``).
+    (``rig.transfer.damper.damping=160``); of a test file (TOML), any of its entries (``rig.latency=2 ms``) or
+    any parameter.
     """
+    if source.endswith(".toml"):
+        return _from_test_file(Path(source), settings)
     module = _module(source)
     made = module.test
     options, values = _sorted(made, settings)
     if callable(made):
-        with running(Path(source)) if source.endswith(".py") else nullcontext():
+        with _running(source):
             made = made(**options)
     if not hasattr(made, "with_values"):
         raise InputError(
@@ -64,13 +66,28 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     return test.with_values(values) if values else test, module
 
 
+def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
+    from bondloop.description import read
+
+    file = read(path, dict(_split(text) for text in settings))
+    length = {} if file.seconds is None else {"SECONDS": file.seconds}
+    return file.test, SimpleNamespace(test=file.test, **length)
+
+
+def _running(source: str) -> AbstractContextManager[None]:
+    if not source.endswith(".py"):
+        return nullcontext()
+    from bondloop.description.python_file import running
+
+    return running(Path(source))
+
+
 def _module(source: str) -> Any:
     if source.endswith(".py"):
+        from bondloop.description.python_file import names_in
+
         path = Path(source)
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such file")
-        with running(path):
-            names = runpy.run_path(str(path), run_name="bondloop_test")
+        names = names_in(path, "bondloop_test")
         if "test" not in names:
             raise InputError(
                 f"{path} defines no `test`; assign it a HybridTest, or write a function that returns one"
@@ -90,10 +107,7 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, s
     options: dict[str, Any] = {}
     values: dict[str, str] = {}
     for text in settings:
-        key, equals, given = text.partition("=")
-        key, given = key.strip(), given.strip()
-        if not equals or not key or not given:
-            raise InputError(f"--set takes PATH=VALUE; found {text!r}")
+        key, given = _split(text)
         if key in arguments:
             options[key] = _converted(key, given, arguments[key].default)
         elif "." in key:
@@ -104,6 +118,14 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, s
                 + "; parameters are set by their path"
             )
     return options, values
+
+
+def _split(text: str) -> tuple[str, str]:
+    key, equals, given = text.partition("=")
+    key, given = key.strip(), given.strip()
+    if not equals or not key or not given:
+        raise InputError(f"--set takes PATH=VALUE; found {text!r}")
+    return key, given
 
 
 def _converted(key: str, given: str, default: Any) -> Any:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["AdaptiveVirtualJunction"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AdaptiveVirtualJunction(VirtualJunction):
     """A virtual junction with parameters of its model identified on line, as Gawthrop 2005 (5.2) suggests.
 
@@ -221,13 +221,3 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 "AdaptiveVirtualJunction: `compensate` was called for a sensor that `observe` has not seen"
             )
         return Applied([Update(((sent, desired),))], desired)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        words = ("uncertainty", "range", "memory", "noise", "filter_frequency", "latency")
-        return {
-            **super().describe(),
-            "controller": "AdaptiveVirtualJunction",
-            "parameters": list(self.parameters),
-            **{w: getattr(self, w) for w in words},
-        }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.program.block import Applied, Context
+from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Design:
     gains: tuple[Var, ...] = ()
 
 
-class Controller(ABC):
+class Controller(Described, ABC, family="controller"):
     """Makes the transfer systems follow the numerical half."""
 
     inverts: ClassVar[bool] = False
@@ -109,10 +110,6 @@ class Controller(ABC):
     ) -> Applied:
         """Return the statements that make the command from the design's; the base leaves it as it is."""
         return Applied([], desired)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"controller": type(self).__name__}
 
 
 def displacement_state(

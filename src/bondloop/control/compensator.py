@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.control.base import Controller, Design, Measured, displacement_state
 from bondloop.program.compose import connect
-from bondloop.program.described import Described
 
 if TYPE_CHECKING:
     from bondloop.program.block import Applied, Context
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Compensator", "channel"]
 
 
-class Compensator(Described, Controller, family="controller"):
+class Compensator(Controller, family="controller"):
     """Base of the compensators: a frozen dataclass with one pure step, `compensate`.
 
     The numerical half gives the desired displacement; the compensator makes of it, at every sample, the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,13 +133,6 @@ class MCS(Controller):
             signals,
             gains=tuple(law.gains),
         )
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self.reference is not None:
-            settings["reference"] = self.reference.describe()
-        return {"controller": "MCS", **settings}
 
 
 class _Law:

@@ -11,7 +11,7 @@ from bondloop.errors import ForceOutputError, InputError, ModelError, SolveError
 from bondloop.program.expr import Expr, Var
 from bondloop.program.inversion import Inverse, invert
 from bondloop.substructure.half import NumericalHalf, numerical_half
-from bondloop.transfer.base import ForceOutput, Transfer, force_output, transfer_system
+from bondloop.transfer.base import ForceOutput, Transfer, TransferSystem, force_output, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["VirtualJunction"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VirtualJunction(Controller):
     """Cancels the transfer system by its inverse: F_T = F_P + T^-1 v_N (Gawthrop 2005, eq. 4).
 
@@ -43,7 +43,7 @@ class VirtualJunction(Controller):
     """
 
     inverts: ClassVar[bool] = True
-    model: Any
+    model: TransferSystem | Sequence[TransferSystem]
 
     def models(self) -> list[Any]:
         """Return the transfer systems' models as a list."""
@@ -108,13 +108,6 @@ class VirtualJunction(Controller):
             iterations=max(half.system.iterations, plant.iterations),
         )
         return Design(system, tuple(t.command for t in transfers), half.efforts, tuple(desired), half.flows)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {
-            "controller": "VirtualJunction",
-            "models": [getattr(m, "_name", type(m).__name__) for m in self.models()],
-        }
 
 
 def _transfer(model: Any, prefix: str) -> Transfer | ForceOutput:

@@ -182,6 +182,19 @@ class PseudoDynamicTest(Checkable):
         return self.overrides.get(SCALE, 1.0)
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """What the test was made with, by the names of the constructor."""
+        excitation = {
+            n: (s, {d: x for d, x in zip(self.numerical.dofs, p.tolist(), strict=True) if x})
+            for n, (s, p) in self.excitation.items()
+        }
+        return {
+            "numerical": self.numerical, "scheme": self.scheme, "rig": self.rig, "interface": self.interface,
+            "excitation": excitation, "time_step": self.period, "time_scale": self.time_scale,
+            "reference": self.reference, "limits": self.limits, "values": self.overrides, "name": self.name,
+        }  # fmt: skip
+
+    @property
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
         return {v.name: self.overrides.get(v.name, x) for v, x in self._writer.all_parameters.items()}
@@ -192,20 +205,12 @@ class PseudoDynamicTest(Checkable):
 
     def replaced(self, **changes: Any) -> PseudoDynamicTest:
         """Return a test that differs from this one in some of its arguments, by name."""
-        excitation = {
-            n: (s, dict(zip(self.numerical.dofs, p.tolist(), strict=True)))
-            for n, (s, p) in self.excitation.items()
-        }
-        parts: dict[str, Any] = {
-            "scheme": self.scheme, "rig": self.rig, "interface": self.interface, "excitation": excitation,
-            "time_step": self.period, "time_scale": self.time_scale, "reference": self.reference,
-            "limits": self.limits, "values": self.overrides, "name": self.name,
-        }  # fmt: skip
+        parts = self.arguments
         for name in changes:
-            if name != "numerical" and name not in parts:
-                raise InputError(unknown_name("argument", name, ["numerical", *parts], where="the test"))
+            if name not in parts:
+                raise InputError(unknown_name("argument", name, parts, where="the test"))
         parts.update(changes)
-        return PseudoDynamicTest(parts.pop("numerical", self.numerical), **parts)
+        return PseudoDynamicTest(**parts)
 
     def unlimited(self) -> PseudoDynamicTest:
         """Return the same test without limits, the rig's own included."""
@@ -273,32 +278,3 @@ class PseudoDynamicTest(Checkable):
         from bondloop.hybrid.pseudo_dynamic_check import checked_steps
 
         return checked_steps(self, seconds, suggest)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe the test for run files."""
-        return {
-            "name": self.name,
-            "rate": 1 / self.period,
-            "time_step": self.period,
-            "time_scale": self.time_scale,
-            "scheme": self.scheme.describe(),
-            "rig": self.rig.describe(),
-            "interface": list(self.interface),
-            "numerical": {
-                "dofs": list(self.numerical.dofs),
-                **{
-                    n: getattr(self.numerical, n).toarray().tolist()
-                    for n in ("M", "C", "K")
-                    if len(self.numerical) < 50
-                },
-            },
-            "excitation": {
-                k: {
-                    **s.describe(),
-                    "pattern": {d: x for d, x in zip(self.numerical.dofs, p.tolist(), strict=True) if x},
-                }
-                for k, (s, p) in self.excitation.items()
-            },
-            "limits": None if self.limits is None else self.limits.describe(),
-            "parameters": self.parameters,
-        }

@@ -6,8 +6,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from bondloop.errors import InputError
+from bondloop.program.kinds import in_python, same
 from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
@@ -52,9 +54,54 @@ class Rehearsable(ABC):
     def signals(self) -> Sequence[Signal]:
         """What drives it."""
 
+    @property
     @abstractmethod
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with, by the names of the constructor."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float | None]:
+        """All parameters by path, with the values in force."""
+
     def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
+        """Return the test as data, from which the same one can be made again."""
+        from bondloop.hybrid.test_data import describe_test
+
+        return describe_test(self)
+
+    def about(self) -> dict[str, Any]:
+        """Return what run files say of the test: its description, and what follows from it."""
+        return {**self.describe(), "rate": 1.0 / self.period, "parameters": self.parameters}
+
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """Return the test as the text of a TOML file, and write it if there is a path.
+
+        A part that is a Python object without a description (a law that is a lambda) is refused by name.
+        """
+        import bondloop
+
+        return bondloop.description.to_toml(self, path)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Return the test of a TOML file; an error names all faults of the file, each with its line."""
+        import bondloop
+
+        test = bondloop.description.load(path)
+        if not isinstance(test, cls):
+            raise InputError(f"{path}: expected a {cls.__name__}; found a {type(test).__name__}")
+        return test
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the descriptions are complete and equal."""
+        return self is other or (isinstance(other, type(self)) and same(self, other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.period))
+
+    def __repr__(self) -> str:
+        return in_python(self.describe())
 
     @property
     def length(self) -> float:

@@ -168,7 +168,7 @@ def rehearse(
     described = {name: s.describe() for name, s in signals.items()}
     result, runner = _execute(test.tick, steps, signals, backend, every, progress)
     description = {
-        **test.describe(),
+        **test.about(),
         "seconds": seconds,
         "every": every,
         "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},

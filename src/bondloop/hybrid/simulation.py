@@ -74,10 +74,7 @@ class Simulation(Rehearsable):
 
     def with_values(self, values: Mapping[str, float | str]) -> Simulation:
         """Return the same simulation with some parameters changed, by path."""
-        return Simulation(
-            self.plain, excitation=self.excitation, rate=self.rate, integrator=self.integrator,
-            values={**self.values, **values}, name=self.name,
-        )  # fmt: skip
+        return Simulation(**{**self.arguments, "values": {**self.values, **values}})
 
     @cached_property
     def _built(self) -> tuple[Tick, Signals]:
@@ -141,14 +138,20 @@ class Simulation(Rehearsable):
         """What drives it."""
         return list(self.excitation.values())
 
-    def describe(self) -> dict[str, Any]:
-        """Return the description for run files."""
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with, by the names of the constructor."""
         return {
-            "name": self.name,
-            "rate": self.rate,
-            "systems": {
-                k: {"states": list(s.states), "parameters": s.parameters} for k, s in self.systems.items()
-            },
-            "excitation": {k: s.describe() for k, s in self.excitation.items()},
-            **self.integrator.describe(),
-        }
+            "systems": self.plain, "excitation": self.excitation, "rate": self.rate,
+            "integrator": self.integrator, "values": self.values, "name": self.name,
+        }  # fmt: skip
+
+    @property
+    def parameters(self) -> dict[str, float | None]:
+        """All parameters by path, ``name.parameter``, with the values in force."""
+        own: dict[str, float | None] = {p: x for s in self.systems.values() for p, x in s.parameters.items()}
+        return {**own, **self.values}
+
+    def about(self) -> dict[str, Any]:
+        """Return what run files say: the description, and the states of every system."""
+        return {**super().about(), "states": {name: list(s.states) for name, s in self.systems.items()}}

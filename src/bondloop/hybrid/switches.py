@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
+from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.safety.switch import Switch
 from bondloop.substructure.half import orientation
@@ -22,8 +23,8 @@ FORCE = "switch.force"
 """Name of the force switch, gamma in du Bois 2010, eq. 25."""
 
 
-@dataclass(frozen=True)
-class Switches:
+@dataclass(frozen=True, eq=False)
+class Switches(Described, family="switches", alone=True):
     """How the halves are coupled: each switch goes continuously from 0 to 1.
 
     At 0 the displacement switch leaves the rig at rest and the force switch feeds back the force of the
@@ -45,15 +46,6 @@ class Switches:
     def closed(self) -> Switches:
         """Return the same with both switches at 1 from the start: fully coupled."""
         return replace(self, displacement=Switch(1.0), force=Switch(1.0))
-
-    def describe(self) -> dict[str, Any]:
-        """Describe them for run files."""
-        model = self.simulated
-        return {
-            "displacement": self.displacement.describe(),
-            "force": self.force.describe(),
-            "simulated": None if model is None else (model._name or type(model).__name__),
-        }
 
 
 def blended(half: NumericalHalf, switches: Switches) -> NumericalHalf:

@@ -217,6 +217,17 @@ class HybridTest(Checkable):
         return self.overrides.get(SCALE, 1.0)
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """What the test was made with, by the names of the constructor."""
+        return {
+            "numerical": self.numerical, "rig": self.rig, "controller": self.controller,
+            "excitation": self.excitation, "rate": self.rate, "coupling": self.coupling,
+            "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
+            "switches": self.switches, "interlock": self.interlock, "record": self.record,
+            "feedback": self.feedback, "values": self.overrides, "name": self.name,
+        }  # fmt: skip
+
+    @property
     def parameters(self) -> dict[str, float | None]:
         """All parameters by path, with the values in force."""
         values: dict[str, float | None] = {SCALE: self.scale}
@@ -245,19 +256,14 @@ class HybridTest(Checkable):
 
         What has been derived of this one and does not depend on the changes is not derived again.
         """
-        arguments: dict[str, Any] = {
-            "rig": self.rig, "controller": self.controller, "excitation": self.excitation, "rate": self.rate,
-            "coupling": self.coupling, "integrator": self.integrator, "reference": self.reference,
-            "limits": self.limits, "switches": self.switches, "interlock": self.interlock,
-            "record": self.record, "feedback": self.feedback, "values": self.overrides, "name": self.name,
-        }  # fmt: skip
+        arguments = self.arguments
         for name in changes:
-            if name != "numerical" and name not in arguments:
-                raise InputError(unknown_name("argument", name, ["numerical", *arguments], where="the test"))
+            if name not in arguments:
+                raise InputError(unknown_name("argument", name, arguments, where="the test"))
         arguments.update(changes)
         test = HybridTest.__new__(HybridTest)
         test.__dict__.update(self._still_good(changes))  # before the constructor, which derives
-        test.__init__(arguments.pop("numerical", self.numerical), **arguments)  # type: ignore[misc]
+        test.__init__(**arguments)  # type: ignore[misc]
         return test
 
     def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -412,24 +418,6 @@ class HybridTest(Checkable):
         import bondloop
 
         return bondloop.realtime.run_realtime(self, seconds, **options)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe the test for run files: everything that makes it what it is."""
-        return {
-            "name": self.name,
-            "rate": self.rate,
-            "coupling": self.coupling,
-            "feedback": self.feedback,
-            "controller": self.controller.describe(),
-            "rig": self.rig.describe(),
-            "numerical": {"states": list(self.half.system.states), **self.integrator.describe()},
-            "excitation": {k: s.describe() for k, s in self.excitation.items()},
-            "limits": None if self.limits is None else self.limits.describe(),
-            "switches": None if self.switches is None else self.switches.describe(),
-            "interlock": None if self.interlock is None else self.interlock.describe(),
-            "record": list(self.record),
-            "parameters": self.parameters,
-        }
 
 
 def _signal(name: str, given: Any) -> Signal:

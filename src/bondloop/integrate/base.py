@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.resolve import resolve
 from bondloop.program.tick import Step, instantiate
@@ -41,7 +42,7 @@ class Discretised:
     rest: list[Step] = field(default_factory=list)
 
 
-class Integrator(ABC):
+class Integrator(Described, ABC, family="integrator"):
     """A time-stepping scheme: turns a continuous system into steps of a tick."""
 
     order: ClassVar[int]
@@ -62,10 +63,6 @@ class Integrator(ABC):
         goals
             Expressions besides the rates that are needed at the beginning of the step.
         """
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"integrator": type(self).__name__}
 
     @staticmethod
     def at_start(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,10 +39,6 @@ class Exact(Integrator):
     def __post_init__(self) -> None:
         if self.hold not in ("zero", "first", "second"):
             raise InputError(f"hold must be 'zero', 'first' or 'second'; found {self.hold!r}")
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"integrator": "Exact", "hold": self.hold}
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: one product with the matrix exponential."""

@@ -56,10 +56,6 @@ class Modal(Integrator):
         if self.hold not in ("zero", "first"):
             raise InputError(f"hold must be 'zero' or 'first'; found {self.hold!r}")
 
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"integrator": "Modal", "hold": self.hold}
-
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: outputs as dot products, then one sparse product."""
         from scipy import sparse

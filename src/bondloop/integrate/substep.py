@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.integrate.coupling import Coupling, SubStepped
 from bondloop.integrate.structural.base import Motion, combination
+from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update
@@ -23,7 +24,7 @@ __all__ = ["Coupling", "SubStep", "SubStepped"]
 
 
 @dataclass(frozen=True)
-class SubStep:
+class SubStep(Described, member_of="scheme"):
     """Implicit Newmark without iteration: a ramp of what is known, plus what is measured in every sub-step.
 
     With M_e = M + δΔt C + αΔt² K and F_e the part of the inner forces that is known at t (eqs. 5 to 7), the
@@ -150,10 +151,6 @@ class SubStep:
             The way to the rig and back.
         """
         return _Writer(self, (M, C, K), period, motion, coupling).write(load)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {"scheme": "SubStep", **asdict(self)}
 
 
 class _Writer:

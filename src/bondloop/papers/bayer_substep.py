@@ -28,6 +28,7 @@ import numpy as np
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, function
+from bondloop.program.kinds import describable
 from bondloop.program.signals import Signal
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ class Mass(Model):
         self.v >> [self.mass, self.ground]
 
 
+@describable("model", "bayer-substep")
 def model() -> Model:
     """Return the combined four-mass system as a bond graph; its input is the velocity of the base."""
     chain = Model("bayer_four_mass")

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
+from bondloop.bondgraph.graph_data import system_from_model
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run, Simulation
@@ -88,6 +90,7 @@ def _suspension(ms: Matrices) -> tuple[float, float, float]:
     return m, 2 * 0.05 * m * omega, m * omega**2
 
 
+@describable("model", "dasilva-beam")
 def model(form: str = "network") -> Model:
     """Return the beam with its suspended mass as a bond graph.
 
@@ -109,6 +112,7 @@ def model(form: str = "network") -> Model:
     return whole
 
 
+@describable("system", "dasilva-beam-plain")
 def _plain() -> Any:
     """Return the finite-element equations with the suspended mass, in first-order form."""
     from bondloop.program import system_from_matrices
@@ -155,7 +159,7 @@ def test(frequency: float = 0.0, rate: float = 5000.0) -> Simulation:
     if not frequency:
         first = float(np.sqrt(eigh(ms.K.toarray(), ms.M.toarray(), eigvals_only=True)[0])) / (2 * np.pi)
         frequency = 0.9 * first
-    systems = {form: model(form).compile(outputs=list(OUTPUTS.values())) for form in ("network", "field")}
+    systems = {form: system_from_model(model(form), list(OUTPUTS.values())) for form in ("network", "field")}
     return Simulation(
         {**systems, "plain": _plain()},
         excitation={"beam.F": Sine(FORCE, frequency)},
@@ -172,9 +176,9 @@ def findings(run: Run) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     peaks = {label: float(np.abs(run[f"plain.{path}"]).max()) for label, path in OUTPUTS.items()}
-    systems = run.record.description["systems"]
+    states = run.record.description["states"]
     for form in ("network", "field"):
-        found[f"states_of_the_{form}_form"] = float(len(systems[form]["states"]))
+        found[f"states_of_the_{form}_form"] = float(len(states[form]))
         found[f"{form}_form_minus_finite_elements"] = max(
             float(np.abs(run[f"{form}.{path}"] - run[f"plain.{path}"]).max()) / peaks[label]
             for label, path in OUTPUTS.items()

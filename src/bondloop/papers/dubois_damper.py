@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.dubois_structure import STRUCTURE, FadingSine
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +60,7 @@ DISPLACEMENT_CLOSED, FORCE_CLOSED, RAMP = 2.0, 3.0, 0.5
 """s: when the switches begin to close, and how long that takes."""
 
 
+@describable("model", "dubois-damper")
 def model(play: float = PLAY, damper: str = "standard") -> Model:
     """Return the complete system: two modes (eqs. 12-14) bonded to the damper."""
     from bondloop.bondgraph import Model, bond

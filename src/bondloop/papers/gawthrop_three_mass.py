@@ -23,6 +23,7 @@ import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,15 +79,21 @@ def excitation(t: float) -> float:
     return -0.5 * math.sin(t)
 
 
-def model() -> Model:
-    """Return the chain with the numbers of figure 7 and its double-well spring.
+@describable("model", "gawthrop-three-mass")
+def model(spring: str = "double-well") -> Model:
+    """Return the chain with the numbers of figure 7.
+
+    Parameters
+    ----------
+    spring
+        The third one: ``double-well`` (the paper's) or ``hardening``.
 
     Examples
     --------
     >>> print(model().compile(outputs=["m3.v.flow"]).equations().rows[5][1])
     m3.C.displacement**3 - m3.C.displacement - m3.I.momentum*m3.R.damping/m3.I.mass
     """
-    return _chain(VALUES, _spring("double-well"))
+    return _chain(VALUES, _spring(spring))
 
 
 def symbolic_model() -> Model:
@@ -153,7 +160,7 @@ def test(
     from bondloop.rigs import Emulated
     from bondloop.transfer import MassSpringDamper
 
-    chain = _chain(VALUES, _spring(spring))
+    chain = model(spring)
     numerical, physical = chain.cut(CUT)
     actuator = MassSpringDamper(m_t, c_t, k_t, velocity=velocity)
     return HybridTest(

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.errors import InputError
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest, Run
@@ -65,6 +66,7 @@ class PointMass(Model):
         self.v >> I(mass=m)
 
 
+@describable("model", "gawthrop-two-actuators")
 def model() -> Model:
     """Return the complete three-mass structure between two walls."""
     s = Model("two_actuators")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import C, Df, Integrator, Model, Sf
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +36,15 @@ AMPLITUDE = 0.5
 """Support motion in m: r(t) = 0.5 cos t, so at the start the first spring is stretched by 0.5."""
 
 
-def model() -> Model:
-    """Return the complete chain, with the displacement of the second mass as an output."""
+@describable("model", "wagg-three-mass")
+def model(displacement: bool = False) -> Model:
+    """Return the complete chain.
+
+    Parameters
+    ----------
+    displacement
+        Whether the displacement of the second mass, ``m2.displacement``, is among its variables.
+    """
     chain = Model("wagg_three_mass")
     chain.wall = Sf("r")
     chain.m1 = Mass(VALUES["m1"], VALUES["c1"], C(stiffness=VALUES["k1"], initial=AMPLITUDE))
@@ -45,13 +53,9 @@ def model() -> Model:
     chain.wall >> chain.m1.left
     chain.m1.right >> chain.m2.left
     chain.m2.right >> chain.m3.left
-    return chain
-
-
-def _with_displacement() -> Model:
-    chain = model()
-    chain.m2.speed, chain.m2.displacement = Df(), Integrator()
-    chain.m2.v >> chain.m2.speed >> chain.m2.displacement
+    if displacement:
+        chain.m2.speed, chain.m2.displacement = Df(), Integrator()
+        chain.m2.v >> chain.m2.speed >> chain.m2.displacement
     return chain
 
 
@@ -92,7 +96,7 @@ def test(
         excitation={"r": support.derivative()},
         rate=rate,
         coupling=coupling,
-        reference=(_with_displacement(), ["m2.displacement"]),
+        reference=(model(displacement=True), ["m2.displacement"]),
         name="wagg_three_mass",
     )
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
 from bondloop.papers.gawthrop_three_mass import Mass
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest, Run
@@ -58,6 +59,7 @@ class Specimen(Model):
         self.v >> [I(mass=MASS), self.stop, self.bearing]
 
 
+@describable("model", "wagg-two-mass-rig")
 def model(friction: float = FRICTION) -> Model:
     """Return the complete system: two numerical masses and the free mass of the rig."""
     chain = Model("wagg_two_mass")

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Self
 
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError
+from bondloop.program.kinds import PYTHON, Kind, family_word, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
+from bondloop.program.restoring import restore
 
 __all__ = ["Described", "Parameter", "Whole", "number", "ranges_of"]
-
-_FAMILIES: dict[str, dict[str, type[Described]]] = {}
 
 
 class Parameter:
@@ -53,7 +53,11 @@ class Parameter:
         return self.default
 
     def __set__(self, instance: object, value: float | str) -> None:
-        instance.__dict__[self.name] = self.range.check(value, f"{type(instance).__name__}({self.name})")
+        instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
+
+    def accept(self, value: float | str, what: str) -> float:
+        """Return a value as a float within the range."""
+        return self.range.check(value, what)
 
 
 def ranges_of(owner: type, *names: str, **other: str) -> dict[str, Range]:
@@ -88,79 +92,72 @@ class Whole:
         return self.default
 
     def __set__(self, instance: object, value: int) -> None:
+        instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
+
+    def accept(self, value: int, what: str) -> int:
+        """Return a value as a whole number within the bounds."""
         try:  # True is no count, though Python takes it for 1
             result = self.least - 1 if isinstance(value, bool) else operator.index(value)
         except TypeError:
             result = self.least - 1
         if not self.least <= result <= self.most:
             raise InputError(
-                f"{type(instance).__name__}({self.name}): expected a whole number "
-                f"from {self.least} to {self.most}; found {value!r}"
+                f"{what}: expected a whole number from {self.least} to {self.most}; found {value!r}"
             )
-        instance.__dict__[self.name] = result
+        return result
 
 
 class Described:
-    """Base of the families; the base of one says ``family="signal"``, and its members register by name."""
+    """Base of the families; the base of one says ``family="signal"``, and its members register by name.
 
+    With ``alone=True`` a family has one member, the class itself, and its description no first entry. A class
+    with another base joins a family by ``member_of="rig"``.
+    """
+
+    _kind: ClassVar[Kind]
     _family: ClassVar[str] = ""
 
-    def __init_subclass__(cls, family: str = "", **rest: Any) -> None:
+    def __init_subclass__(
+        cls, family: str = "", *, alone: bool = False, member_of: str = "", **rest: Any
+    ) -> None:
         super().__init_subclass__(**rest)
+        if family or member_of:
+            cls._family = family or member_of
         if family:
-            cls._family = family
-            _FAMILIES[family] = {}
-        elif not cls.__name__.startswith("_"):
-            _FAMILIES[cls._family][cls.__name__] = cls
+            family_word(cls.__name__, family)
+        if alone or (not family and not cls.__name__.startswith("_")):
+            cls._kind = register(Kind(cls._family, cls.__name__, cls, alone), cls.__name__)
 
     def describe(self) -> dict[str, Any]:
         """Return the value as a dictionary that fits into JSON; `from_description` is its exact inverse."""
-        entries = {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.init}  # type: ignore[arg-type]
-        return {self._family: type(self).__name__, **entries}
+        value: Any = self
+        if not is_dataclass(value):
+            return {PYTHON: in_words(value)}
+        entries = {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.init}
+        return {**self._kind.head(), **entries}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the descriptions are complete and equal; dataclasses compare fields, unless told not to."""
+        if type(self) is not type(other):
+            return NotImplemented
+        return self is other or same(self, other)
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, *(v for v in vars(self).values() if isinstance(v, (float, str)))))
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any]) -> Self:
         """Return the value that a dictionary from `describe` (or from a file) stands for."""
-        value = _restored(description, cls._family)
+        given: Any = description
+        if not isinstance(given, Mapping) or (cls._family not in given and not _alone(cls)):
+            raise InputError(
+                f"expected a dictionary with the entry '{cls._family}'; found {description!r:.80}"
+            )
+        value = restore(description, cls._kind if _alone(cls) else None)
         if not isinstance(value, cls):
             raise InputError(f"expected a description of {cls.__name__}; found one of {type(value).__name__}")
         return value
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Described):
-        return value.describe()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, (tuple, list)):
-        return [_plain(v) for v in value]
-    return value
-
-
-def _restored(description: Any, family: str) -> Any:
-    if not isinstance(description, Mapping) or family not in description:
-        raise InputError(f"expected a dictionary with the entry '{family}'; found {description!r:.80}")
-    kind = description[family]
-    members = _FAMILIES[family]
-    if kind not in members:
-        raise InputError(unknown_name(family, str(kind), members))
-    member = members[kind]
-    known = {f.name: f for f in fields(member) if f.init}  # type: ignore[arg-type]
-    given = {name: _nested(v) for name, v in description.items() if name != family}
-    for name in given:
-        if name not in known:
-            raise InputError(unknown_name("parameter", name, known, where=f"the {family} {kind}"))
-    missing = [n for n, f in known.items() if n not in given and f.default is f.default_factory is MISSING]
-    if missing:
-        raise InputError(f"the {family} {kind} needs {', '.join(missing)}")
-    return member(**given)
-
-
-def _nested(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        for family in _FAMILIES:
-            if family in value:
-                return _restored(value, family)
-    if isinstance(value, (list, tuple)):
-        return tuple(_nested(v) for v in value)
-    return value
+def _alone(cls: type[Described]) -> bool:
+    return "_kind" in vars(cls) and cls._kind.alone

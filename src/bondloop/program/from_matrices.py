@@ -8,6 +8,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.kinds import describable, family_word
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ ENTRIES = 64
 __all__ = ["system_from_control", "system_from_matrices", "system_from_state_space"]
 
 
+family_word("System", "system")
+
+
+@describable("system", "from_matrices")
 def system_from_matrices(
     A: Any,
     B: Any,

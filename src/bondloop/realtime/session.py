@@ -262,7 +262,7 @@ class Prepared:
         return {
             "steps": self.steps,
             "description": {
-                **self.test.describe(),
+                **self.test.about(),
                 "seconds": self.seconds,
                 "every": 1,
                 "realtime": {

@@ -13,12 +13,12 @@ from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
-from bondloop.program.described import Parameter, Whole
+from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Var
 from bondloop.rigs.imperfections.base import checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.half import orientation
-from bondloop.transfer.base import OUT, transfer_system
+from bondloop.transfer.base import OUT, TransferSystem, transfer_system
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
@@ -48,8 +48,8 @@ class RigSystem:
     velocities: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
-class Emulated:
+@dataclass(frozen=True, eq=False)
+class Emulated(Described, member_of="rig"):
     """A rig in the computer: the physical half on its transfer systems, as it would stand in the laboratory.
 
     Parameters
@@ -84,7 +84,7 @@ class Emulated:
     """
 
     physical: Model
-    actuators: Any
+    actuators: TransferSystem | Sequence[TransferSystem]
     sensors: Mapping[str, Any] = field(default_factory=dict)
     drive: tuple[Any, ...] = ()
     latency: Parameter = Parameter(0.0, least=0, most=60)
@@ -212,19 +212,6 @@ class Emulated:
         if extra:
             system = connect("rig", [system], {}, system.output_exprs, states=extra)
         return RigSystem(system, tuple(commands), tuple(forces), tuple(displacements), tuple(velocities))
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {
-            "rig": "Emulated",
-            "actuators": [getattr(a, "_name", None) or type(a).__name__ for a in self.actuator_list()],
-            "sensors": {k: s.describe() for k, s in self.sensors.items()},
-            "drive": [d.describe() for d in self.drive],
-            "latency": self.latency,
-            "substeps": self.substeps,
-            "seed": self.seed,
-            **self.integrator.describe(),
-        }
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

@@ -18,11 +18,13 @@ from typing import Any
 from bondloop.bondgraph import C, R
 from bondloop.bondgraph.laws import check_number
 from bondloop.errors import InputError, ModelError
+from bondloop.program.kinds import describable
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
 
 
+@describable("part")
 def coulomb(force: Any, width: Any = 1e-3) -> R:
     """Return dry friction: force tanh(flow/width).
 
@@ -72,6 +74,7 @@ def _unknown_velocity(effort: Any, force: Any, width: Any) -> Any:  # noqa: ARG0
     )
 
 
+@describable("part")
 def stribeck(coulomb: Any, static: Any, velocity: Any, viscous: Any = 0.0, width: Any = 1e-3) -> R:
     """Return dry friction that is larger near rest, with viscous friction beside it.
 
@@ -115,6 +118,7 @@ def _stribeck(flow: Any, coulomb: Any, static: Any, velocity: Any, viscous: Any,
     return (coulomb + excess) * sp.tanh(flow / width) + viscous * flow
 
 
+@describable("part")
 def dead_zone_spring(stiffness: Any, gap: Any, **options: Any) -> C:
     """Return a spring with play: no force within half the gap on either side, linear beyond.
 
@@ -137,6 +141,7 @@ def _dead_zone(displacement: Any, stiffness: Any, gap: Any) -> Any:
     return stiffness * (sp.Max(displacement - gap / 2, 0) + sp.Min(displacement + gap / 2, 0))
 
 
+@describable("part")
 def cubic_spring(stiffness: Any, cubic: Any, **options: Any) -> C:
     """Return a spring that hardens (cubic > 0) or softens: stiffness x + cubic x³.
 
@@ -157,6 +162,7 @@ def _cubic(displacement: Any, stiffness: Any, cubic: Any) -> Any:
     return stiffness * displacement + cubic * displacement**3
 
 
+@describable("part")
 def preloaded_spring(stiffness: Any, preload: Any, width: Any = 1e-4, **options: Any) -> C:
     """Return a centring spring that moves only beyond a preload: preload tanh(x/width) + stiffness x.
 

@@ -10,6 +10,7 @@ from bondloop.bondgraph import TF, C, De, Function, I, Integrator, Model, MSf, O
 from bondloop.bondgraph.laws import check_number
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.program.kinds import describable
 from bondloop.rigs.friction import dead_zone_spring
 from bondloop.transfer.guide_friction import guide_friction
 
@@ -96,6 +97,7 @@ class PlayData(_Damper):
     mass: Parameter = Parameter(4.0, above=0)
 
 
+@describable("model")
 class OrificeDamper(Model):
     """A symmetric piston that pushes oil through an orifice; its port ``rod`` takes a velocity ẏ.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RampHold"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RampHold(SubSteppedRig):
     """Each sub-step the actuators move to the commanded displacements at a steady speed, then stand still.
 
@@ -91,7 +91,3 @@ class RampHold(SubSteppedRig):
 
         # Its speed is that of the last ramp: what the machine has to do, though it rests in between.
         return joined.built({"displacement": position, "velocity": rates}, applied, impose)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {**super().describe(), "ramp": self.ramp, "limits": self.bounds}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
 from bondloop.program.described import number
+from bondloop.program.kinds import describable
 from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
 from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
@@ -78,6 +79,7 @@ def sensor_from(description: Mapping[str, Any]) -> Sensor:
     return Sensor.from_description(description)
 
 
+@describable("imperfection", remembered=False)
 def LoadCell(
     range: float | str = "500 N",  # noqa: A002 - the word of data sheets
     noise: float | str | None = None,
@@ -113,6 +115,7 @@ def LoadCell(
     return _transducer("N", range, noise, 2e-4, bits, linearity, bandwidth)
 
 
+@describable("imperfection", remembered=False)
 def LVDT(
     range: float | str = "50 mm",  # noqa: A002 - the word of data sheets
     noise: float | str | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.ranges import POSITIVE
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ShakingTable"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ShakingTable(SubSteppedRig):
     """A table (or several, one per interface) that holds the commanded acceleration over each sub-step.
 
@@ -119,12 +119,3 @@ class ShakingTable(SubSteppedRig):
         built.before += [Assign(p, Const(0.0)) for p in peak]
         built.peak = peak
         return built
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {
-            **super().describe(),
-            "bandwidth": self.bandwidth,
-            "damping": self.damping,
-            "limits": self.bounds,
-        }

@@ -12,6 +12,7 @@ from bondloop.bondgraph.cut import interfaces
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.kinds import FAMILIES, Kind, family_word, register, stamp
 from bondloop.substructure.half import orientation
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ class Specimen:
             A, B[:, needed], out, D[:, needed], states=states, inputs=[inputs[j] for j in needed],
             outputs=[f"{d}.force" for d in names], name="specimen",
         )  # fmt: skip
-        return cls._of(system, names, [system.output_exprs[f"{d}.force"] for d in names], matrices)
+        made = cls._of(system, names, [system.output_exprs[f"{d}.force"] for d in names], matrices)
+        stamp(made, FAMILIES["specimen"]["from_matrices"], {"matrices": matrices, "interface": names})
+        return made
 
     @classmethod
     def from_model(cls, physical: Model) -> Specimen:
@@ -127,7 +130,9 @@ class Specimen:
         for e, direction in zip(ends, orientation(physical), strict=True):
             effort = system.output_exprs[f"{e}.effort"]
             forces.append(-effort if direction < 0 else effort)
-        return cls(system, motions, tuple(forces), None, tuple(ends))
+        made = cls(system, motions, tuple(forces), None, tuple(ends))
+        stamp(made, FAMILIES["specimen"]["from_model"], {"physical": physical})
+        return made
 
     @classmethod
     def _of(cls, system: System, names: list[str], forces: list[Expr], matrices: Any) -> Specimen:
@@ -148,3 +153,8 @@ class Specimen:
             self.matrices,
             self.interface,
         )
+
+
+family_word("Specimen", "specimen")
+register(Kind("specimen", "from_matrices", Specimen.from_matrices))
+register(Kind("specimen", "from_model", Specimen.from_model))

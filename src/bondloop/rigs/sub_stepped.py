@@ -13,6 +13,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
+from bondloop.program.described import Described
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign
@@ -67,8 +68,8 @@ class BuiltRig:
     switching: tuple[Switching, ...] = ()
 
 
-@dataclass(frozen=True)
-class SubSteppedRig(ABC):
+@dataclass(frozen=True, eq=False)
+class SubSteppedRig(Described, ABC, family="rig"):
     """A specimen on a machine that takes one command per interface and sub-step.
 
     Parameters
@@ -128,16 +129,6 @@ class SubSteppedRig(ABC):
         """Return the same machine without limits of its own."""
         none: dict[str, Any] = dict.fromkeys(self.limited)
         return replace(self, **none)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {
-            "rig": type(self).__name__,
-            "specimen": {"name": self.specimen.system.name, "interface": list(self.specimen.interface)},
-            "overshoot": self.overshoot,
-            "sensor": None if self.sensor is None else self.sensor.describe(),
-            "seed": self.seed,
-        }
 
 
 class Machine:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
@@ -67,8 +66,6 @@ class Interlock(SafetyBlock):
     safe_position: Parameter = Parameter(0.0)
 
     def __post_init__(self) -> None:
-        if isinstance(self.limits, Mapping):
-            object.__setattr__(self, "limits", Limits(**self.limits))
         if not isinstance(self.limits, Limits):
             raise InputError(f"Interlock(limits): expected Limits(...); found {self.limits!r:.60}")
         if self.power is not None and not isinstance(self.power, PowerTrip):
@@ -88,10 +85,6 @@ class Interlock(SafetyBlock):
                 f"Interlock(release): the switches must be open when the retreat ends; found a release of "
                 f"{self.release:g} s and a retreat of {self.retreat:g} s; make the release the shorter one"
             )
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        return {**super().describe(), "limits": self.limits.describe()}
 
     def guard(self, value: Expr, context: Context) -> Guarded:
         """Guard a measured value: the last good one instead of NaN or an infinity."""

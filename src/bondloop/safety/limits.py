@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.units import quantity
 
 __all__ = ["Limits"]
@@ -17,7 +17,7 @@ _KINDS = {"displacement": "m", "velocity": "m/s", "force": "N", "tracking_error"
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Described, family="limits", alone=True):
     """Largest allowed magnitudes; None where there is no limit. Texts with units are accepted.
 
     Parameters
@@ -52,7 +52,3 @@ class Limits:
             if number == math.inf:
                 raise InputError(f"limits.{f.name} must be finite; leave it out where there is no limit")
             object.__setattr__(self, f.name, number)
-
-    def describe(self) -> dict[str, Any]:
-        """Describe them for run files; a tracking error only where it is limited."""
-        return {k: v for k, v in asdict(self).items() if k != "tracking_error" or v is not None}

@@ -21,11 +21,12 @@ from bondloop.structures.matrices import Matrices
 from bondloop.structures.modal_form import modal_form
 from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
+from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
     "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
     "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
-    "network_form", "read_matrices", "write_matrices",
+    "matrices_from_structure", "network_form", "read_matrices", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.structures.elements.base import DOFS, Array
 
 __all__ = ["Constraint", "RigidFloor", "eliminate", "floor_rows"]
@@ -22,7 +23,7 @@ PLANES = {"xy": (0, 1, 5), "xz": (0, 2, 4), "yz": (1, 2, 3)}
 
 
 @dataclass(frozen=True)
-class Constraint:
+class Constraint(Described, member_of="constraint"):
     """A linear combination of degrees of freedom that stays zero; the first one named is eliminated."""
 
     terms: tuple[tuple[str, float], ...]
@@ -36,7 +37,7 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class RigidFloor:
+class RigidFloor(Described, member_of="constraint"):
     """Nodes that move in their plane like one rigid body, led by a master node."""
 
     master: str

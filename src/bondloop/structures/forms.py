@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
+from bondloop.bondgraph.graph_data import place
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
@@ -23,9 +25,6 @@ __all__ = ["StructureModel", "field_form", "network_form"]
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Share of its own terms below which a sum of matrix entries is taken for zero."""
-
-LONGEST = 100_000
-"""Most numbers of an array of nodes such as ``floor[1]`` for which it becomes a list."""
 
 
 class StructureModel(Model):
@@ -93,6 +92,7 @@ class StructureModel(Model):
             bond(force, self.junction(dof))
 
 
+@describable("model")
 def field_form(
     matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()
 ) -> StructureModel:
@@ -126,6 +126,7 @@ def field_form(
     return model
 
 
+@describable("model")
 def network_form(
     matrices: Matrices, name: str = "structure", forces: Mapping[str, str] | Iterable[str] = ()
 ) -> StructureModel:
@@ -194,31 +195,13 @@ def _placed(model: Model, dof: str) -> One:
         inner = model._parts.get(node)
         if inner is None:
             inner = Model()
-            _give_name(model, node, inner)
+            place(model, node, inner)
         if not isinstance(inner, Model):
             raise InputError(f"'{dof}': '{node}' is a degree of freedom already, so it cannot be a node")
         model = inner
     junction = One()
-    _give_name(model, motion, junction)
+    place(model, motion, junction)
     return junction
-
-
-def _give_name(model: Model, name: str, part: Model | One) -> None:
-    """Name a part as it is called in the matrices, which need not be a Python identifier.
-
-    Any name can be found by its path; those that Python can write become attributes, and ``floor[1]`` becomes
-    a member of a list, with None where there is no such number.
-    """
-    model._add(name, part)
-    array, bracket, number = name.partition("[")
-    if hasattr(type(model), array):
-        return
-    if not bracket:
-        object.__setattr__(model, name, part)
-    elif number[:-1].isdigit() and int(number[:-1]) < LONGEST:
-        members = model.__dict__.setdefault(array, [])
-        members += [None] * (int(number[:-1]) + 1 - len(members))
-        members[int(number[:-1])] = part
 
 
 def _is_coupled(M: Any) -> bool:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.described import Described
+from bondloop.program.kinds import origin_of
 
 __all__ = ["Matrices"]
+
+FULL = 12
+"""Most degrees of freedom whose matrices are described by rows; those of larger ones by their entries."""
 
 SYMMETRY = 1e-9
 """Largest relative asymmetry that is taken for rounding."""
 
 
-@dataclass(frozen=True)
-class Matrices:
+@dataclass(frozen=True, eq=False)
+class Matrices(Described, member_of="matrices"):
     """M ü + C u̇ + K u = F with named degrees of freedom.
 
     Attributes
@@ -42,7 +47,9 @@ class Matrices:
             raise InputError(f"degrees of freedom named twice: {', '.join(twice[:5])}")
         for name in ("M", "C", "K"):
             given = getattr(self, name)
-            matrix = sparse.csr_array(np.zeros((n, n)) if given is None else given, dtype=float)
+            matrix = sparse.csr_array(
+                np.zeros((n, n)) if given is None else _entries(name, given, n), dtype=float
+            )
             if matrix.shape != (n, n):
                 raise InputError(f"{name} has shape {matrix.shape}, but there are {n} degrees of freedom")
             if not np.all(np.isfinite(matrix.data)):
@@ -55,7 +62,19 @@ class Matrices:
                     f"{name} is not symmetric: entries ({self.dofs[i]}, {self.dofs[j]}) "
                     f"differ by {difference.data[k]:.3g}"
                 )
-            object.__setattr__(self, name, matrix)
+            # One order of entries: matrices that are equal give the same equations to the last digit.
+            object.__setattr__(self, name, matrix if matrix.has_sorted_indices else matrix.sorted_indices())
+
+    def describe(self) -> dict[str, Any]:
+        """Describe them by what they were assembled from, or entry by entry."""
+        origin = origin_of(self)
+        if origin is not None:
+            return origin.describe()
+        return {
+            **self._kind.head(),
+            **{name: _described(getattr(self, name)) for name in ("M", "C", "K")},
+            "dofs": list(self.dofs),
+        }
 
     def __len__(self) -> int:
         return len(self.dofs)
@@ -80,3 +99,42 @@ class Matrices:
         """Return the matrices of some degrees of freedom, the others held."""
         k = self.indices(dofs)
         return Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
+
+
+def _described(matrix: Any) -> list[list[float]] | dict[str, list[float]]:
+    """Return a matrix by rows; a large one, or one that keeps entries of zero, by its entries."""
+    entries = matrix.tocoo()
+    if matrix.shape[0] <= FULL and np.all(entries.data):
+        rows: list[list[float]] = matrix.toarray().tolist()
+        return rows
+    return {
+        "rows": entries.coords[0].tolist(),
+        "columns": entries.coords[1].tolist(),
+        "values": entries.data.tolist(),
+    }
+
+
+def _entries(name: str, given: Any, n: int) -> Any:
+    """Return a matrix that is given by rows or, as `_described` writes it, by entries; SciPy's as it is."""
+    if isinstance(given, (list, tuple, str, int, float)):  # SciPy takes a tuple for something else
+        try:
+            rows: Any = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            rows = np.zeros(0)
+        if not n and not rows.size:
+            return np.zeros((0, 0))
+        if rows.ndim != 2:
+            raise InputError(f"Matrices({name}): expected {n} rows of {n} numbers; found {given!r:.60}")
+        return rows
+    if not isinstance(given, Mapping):
+        return given
+    from scipy import sparse
+
+    try:
+        places = (given["rows"], given["columns"])
+        return sparse.coo_array((np.asarray(given["values"], dtype=float), places), shape=(n, n))
+    except (KeyError, ValueError, TypeError):
+        raise InputError(
+            f"Matrices({name}): a matrix by its entries has three lists of the same length: rows, columns "
+            f"(counted from 0) and values; found {list(given)}"
+        ) from None

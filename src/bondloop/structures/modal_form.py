@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import TF, C, I, Model, One, R, Zero, bond
 from bondloop.errors import InputError
+from bondloop.program.kinds import Kind, register, stamp
 from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
@@ -75,8 +77,18 @@ def modal_form(
         bond(shape, sums[j])
     for dof, total in zip(wanted, sums, strict=True):
         bond(total, model.junction(dof))
-    model.apply_forces(forces)
+    named = dict(forces) if isinstance(forces, Mapping) else list(forces)
+    model.apply_forces(named)
+    # Described by the rows that it takes: those of all other motions would fill a file for nothing.
+    rows_taken = [modes.dofs.index(d) for d in wanted]
+    few = replace(
+        modes, shapes=modes.shapes[rows_taken], dofs=tuple(wanted), weighted=modes.weighted[rows_taken]
+    )
+    stamp(model, _KIND, {"modes": few, "dofs": wanted, "name": name, "forces": named})
     return model
+
+
+_KIND = register(Kind("model", "modal_form", modal_form))
 
 
 def _oscillator(stiffness: float, damping: float) -> Model:

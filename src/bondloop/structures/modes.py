@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, SolveError, unknown_name
+from bondloop.program.described import Described
 from bondloop.structures.eigen import Pencil, largest_ratio
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ RESIDUAL = 1e-6
 DIRECTIONS = ("ux", "uy", "uz", "rx", "ry", "rz")
 
 
-@dataclass(frozen=True)
-class Modes:
+@dataclass(frozen=True, eq=False)
+class Modes(Described, family="modes", alone=True):
     """Natural modes, lowest first, mass-normalised: Φᵀ M Φ = I, Φᵀ K Φ = Λ.
 
     Attributes
@@ -51,6 +52,10 @@ class Modes:
     damping: NDArray[np.float64]
     coupling: float
     weighted: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for name in ("omega", "shapes", "damping", "weighted"):  # a description has lists
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
 
     def __len__(self) -> int:
         return len(self.omega)

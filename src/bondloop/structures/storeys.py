@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
 
@@ -20,7 +21,7 @@ __all__ = ["ShearBuilding"]
 
 
 @dataclass(frozen=True)
-class ShearBuilding:
+class ShearBuilding(Described, member_of="structure"):
     """A chain from the ground up: storey i, with stiffness kᵢ and damping cᵢ, carries floor i of mass mᵢ.
 
     Parameters
@@ -86,7 +87,9 @@ class ShearBuilding:
         K = _chain(self.stiffnesses)
         C = _chain(self.dampings) if self.dampings is not None else 0 * K
         alpha, beta = self.rayleigh
-        return Matrices(M, C + alpha * M + beta * K, K, self.dofs)
+        from bondloop.structures.structure_tables import remember
+
+        return remember(Matrices(M, C + alpha * M + beta * K, K, self.dofs), self)
 
     def influence(self) -> Array:
         """Return the motion of the floors when the ground moves by one."""

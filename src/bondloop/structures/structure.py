@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -210,7 +210,15 @@ class Structure:
         free
             Accept motions without stiffness, such as those of a structure that is not supported.
         """
-        return self._matrices(self.assembly(mass), free=free)
+        from bondloop.structures.structure_tables import remember
+
+        return remember(self._matrices(self.assembly(mass), free=free), self, mass=mass, free=free)
+
+    def describe(self) -> dict[str, Any]:
+        """Return nodes, elements, supports, constraints and damping as tables."""
+        from bondloop.structures.structure_tables import describe_structure
+
+        return describe_structure(self)
 
     def _matrices(self, assembly: Assembly, *, free: bool) -> Matrices:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.compose import prefixed
+from bondloop.program.kinds import family_word
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
 from bondloop.transfer.normal_form import normal_form
@@ -20,7 +21,11 @@ from bondloop.transfer.normal_form import normal_form
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
 
-__all__ = ["OUT", "ForceOutput", "Transfer", "force_output", "transfer_system"]
+__all__ = ["OUT", "ForceOutput", "Transfer", "TransferSystem", "force_output", "transfer_system"]
+
+TransferSystem: TypeAlias = Any
+"""A `Model`, a `System`, a `StateSpace` or a python-control system; descriptions name it by its family."""
+family_word("TransferSystem", "transfer")
 
 OUT = "out"
 """Name of the port to which the specimen is attached."""

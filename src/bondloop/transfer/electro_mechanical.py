@@ -27,6 +27,7 @@ from bondloop.bondgraph import (
 )
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.program.kinds import describable
 from bondloop.program.ranges import POSITIVE
 from bondloop.transfer.clipping import clipped, unwound
 from bondloop.transfer.guide_friction import guide_friction
@@ -120,6 +121,7 @@ class CascadedLoops(_Electric):
     top_speed: Parameter = Parameter(0.5, above=0)
 
 
+@describable("transfer")
 class ElectroMechanical(Model):
     """A position-controlled screw drive, from its set point in metres to its port ``out``.
 

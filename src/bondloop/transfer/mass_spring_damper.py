@@ -6,11 +6,13 @@ from typing import Any
 
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
 from bondloop.errors import InputError
+from bondloop.program.kinds import describable
 from bondloop.units import quantity
 
 __all__ = ["MassSpringDamper"]
 
 
+@describable("transfer")
 class MassSpringDamper(Model):
     """Mass m with damper c and spring k to ground.
 

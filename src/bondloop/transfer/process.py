@@ -13,6 +13,7 @@ import numpy as np
 
 from bondloop.errors import InputError, SolveError
 from bondloop.program.described import Described, number
+from bondloop.program.kinds import Kind, describable, register, stamp
 from bondloop.transfer.held_input import hold_late, linear_recursion
 from bondloop.transfer.thin_products import mix
 
@@ -232,9 +233,11 @@ class Process(_ProcessFamily):
             rates.append(rate)
         velocity = Var("velocity")
         states: dict[Var, Expr] = dict(zip(x, [velocity, *rates[1:]], strict=True))
-        return System(
+        system = System(
             "actuator", states, (command, load), {"velocity": velocity}, values, {velocity: rates[0]}
         )
+        stamp(system, _ACTUATOR, {"process": self, "pade": pade})
+        return system
 
     def _with_pade(self, pade: int) -> tuple[Any, Any]:
         if pade < 1:
@@ -281,6 +284,13 @@ class Process(_ProcessFamily):
         return cls.from_description(content.get("model", {}))
 
 
+def _actuator(process: Process, pade: int = 0) -> System:
+    return process.actuator(pade)
+
+
+_ACTUATOR = register(Kind("system", "actuator", _actuator))
+
+
 def _coefficients(given: Sequence[float] | Any, what: str) -> NDArray[np.float64]:
     c = np.trim_zeros(np.atleast_1d(np.asarray(given, dtype=float)), "f")
     if c.ndim != 1 or not len(c) or not np.all(np.isfinite(c)):
@@ -303,6 +313,7 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
     return " + ".join(terms)
 
 
+@describable("process", remembered=False)
 def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Process:
     """Return G1 or G1D of du Bois 2010: K e^(-s delay) / (time_constant s + 1).
 
@@ -312,6 +323,7 @@ def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Proces
     return Process((gain,), (time_constant, 1.0), delay)
 
 
+@describable("process", remembered=False)
 def second_order(gain: float, frequency: float, damping: float, delay: float = 0.0) -> Process:
     """Return G2 or G2D of du Bois 2010, with a static gain.
 
@@ -335,21 +347,25 @@ def second_order(gain: float, frequency: float, damping: float, delay: float = 0
     return Process((gain,), (1 / w**2, 2 * damping / w, 1.0), delay)
 
 
+@describable("process", remembered=False)
 def G1(gain: float, time_constant: float) -> Process:
     """Return G1 of du Bois 2010, eq. 1: K / (tau_p s + 1)."""
     return first_order(gain, time_constant)
 
 
+@describable("process", remembered=False)
 def G2(gain: float, natural_frequency: float, damping: float) -> Process:
     """Return G2 of du Bois 2010, eq. 1, with w0 in rad/s: K w0^2 / (s^2 + 2 zeta w0 s + w0^2)."""
     return second_order(gain, natural_frequency / (2 * np.pi), damping)
 
 
+@describable("process", remembered=False)
 def G1D(gain: float, time_constant: float, delay: float) -> Process:
     """Return G1D of du Bois 2010, eq. 1: K e^(-tau_d s) / (tau_p s + 1)."""
     return first_order(gain, time_constant, delay)
 
 
+@describable("process", remembered=False)
 def G2D(gain: float, natural_frequency: float, damping: float, delay: float) -> Process:
     """Return G2D of du Bois 2010, eq. 1, with w0 in rad/s: G2 with a delay of tau_d.
 

@@ -10,6 +10,7 @@ from typing import Any
 from bondloop.bondgraph import TF, C, De, Df, Function, I, Input, Integrator, Model, MSf, One, Port, R, Zero
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter, ranges_of
+from bondloop.program.kinds import describable
 from bondloop.transfer.clipping import clipped
 from bondloop.transfer.guide_friction import guide_friction
 from bondloop.transfer.serial_pid import PIDModel, SerialPID
@@ -87,6 +88,7 @@ class Cylinder(_Hydraulic):
     bandwidth: Parameter = Parameter(1e3, above=0)
 
 
+@describable("transfer")
 class ServoHydraulic(Model):
     """A displacement-controlled hydraulic actuator, from its set point in metres to its port ``out``.
 

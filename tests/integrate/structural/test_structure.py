@@ -135,7 +135,7 @@ def test_schemes_are_values_that_describe_themselves():
     assert scheme == KRAlpha(0.25, specimen_stiffness=2)
     assert len({scheme, KRAlpha(0.25, specimen_stiffness=2)}) == 1
     assert scheme.describe() == {
-        "scheme": "KRAlpha", "rho_inf": 0.25, "specimen_stiffness": ((2.0,),), "specimen_damping": None,
+        "scheme": "KRAlpha", "rho_inf": 0.25, "specimen_stiffness": [[2.0]], "specimen_damping": None,
     }  # fmt: skip
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
@@ -91,7 +92,7 @@ class Stepped:
         return {**self.states, **{v: evaluate(e, given) for v, e in self.starts.items()}}
 
 
-class Scheme(ABC):
+class Scheme(Described, ABC, family="scheme"):
     """A time-stepping scheme for structures, one per file."""
 
     order: ClassVar[int] = 2
@@ -140,12 +141,6 @@ class Scheme(ABC):
         restoring
             Gives the specimen's forces.
         """
-
-    def describe(self) -> dict[str, Any]:
-        """Describe it for run files."""
-        given: Any = self
-        own = {f.name: getattr(self, f.name) for f in fields(given)} if is_dataclass(given) else {}
-        return {"scheme": type(self).__name__, **own}
 
 
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:

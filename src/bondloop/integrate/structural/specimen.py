@@ -14,7 +14,7 @@ __all__ = ["Estimating"]
 
 
 @dataclass(frozen=True)
-class Estimating(Scheme):
+class Estimating(Scheme, family="scheme"):
     """A scheme that takes the specimen's force as r + K_s (u - u*) + C_s (v - v*) around what it asked for.
 
     The estimates K_s and C_s decide about stability, not about the order of accuracy: u* and v* differ from

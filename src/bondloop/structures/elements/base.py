@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.described import Described
 from bondloop.units import quantity
 
 __all__ = ["DOFS", "Array", "Blocks", "Element", "Member", "Number", "column", "condense", "rotate", "stiff"]
@@ -41,7 +42,7 @@ class Blocks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Element(ABC):
+class Element(Described, ABC, family="element"):
     """Base of the elements: a frozen value that names its nodes.
 
     Attributes
@@ -103,7 +104,7 @@ class Element(ABC):
 
 
 @dataclass(frozen=True)
-class Member(Element):
+class Member(Element, family="element"):
     """A straight element from node `a` to node `b`."""
 
     plane: ClassVar[bool] = False

@@ -25,7 +25,7 @@ def first_bending(EI: float, rhoA: float, size: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class PlaneBending(Member):
+class PlaneBending(Member, family="element"):
     """Base of the plane beams: bending in the xy-plane, no axial stiffness and no axial mass."""
 
     plane: ClassVar[bool] = True

@@ -32,7 +32,7 @@ MIRROR = np.array([1.0, -1, 1, -1])
 
 
 @dataclass(frozen=True)
-class SpaceBending(Member):
+class SpaceBending(Member, family="element"):
     """Base of the members in space."""
 
     node_dofs: ClassVar[tuple[str, ...]] = DOFS

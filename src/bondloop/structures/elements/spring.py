@@ -14,7 +14,7 @@ __all__ = ["Link", "Spring", "link_blocks"]
 
 
 @dataclass(frozen=True)
-class Link(Element):
+class Link(Element, family="element"):
     """Base of spring and dashpot: along one degree of freedom, or along the line between two nodes."""
 
     node_dofs: ClassVar[tuple[str, ...]] = DOFS

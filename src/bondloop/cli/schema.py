@@ -1,0 +1,25 @@
+"""`bondloop schema`: the JSON Schema of test files, for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["schema"]
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it into this file.")] = None,
+) -> None:
+    """Print the JSON Schema of test files, with which editors complete and check them."""
+    from bondloop.description import schema as of_test_files
+
+    text = json.dumps(of_test_files(), indent=2, ensure_ascii=False)
+    if out is None:
+        print(text)
+    else:
+        out.write_text(text + "\n", encoding="utf-8")
+        print(f"wrote {out}")

@@ -1,0 +1,119 @@
+"""What a Python file defines, for a description that names it: ``"chain.py:chain"``.
+
+Nothing else in a description makes Python run.
+"""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bondloop.errors import BondloopError, InputError, unknown_name
+from bondloop.program.kinds import Kind, describable
+
+__all__ = ["names_in", "python_kind", "running", "source_of"]
+
+_SOURCES: dict[object, str] = {}
+"""``file.py:name`` of classes that a description named."""
+
+
+def python_kind(family: str, name: str, folder: Path) -> Kind:
+    """Run a Python file, and return the kind of what it defines under a name.
+
+    Parameters
+    ----------
+    family
+        In which it stands: ``"model"``, ``"controller"``.
+    name
+        ``"file.py:name"``: a class, a function that makes the thing, or the thing itself.
+    folder
+        Where relative paths begin.
+    """
+    file, _, word = name.partition(".py:")
+    path = (folder / f"{file}.py").resolve()
+    full = f"{path}:{word}"
+    defined = names_in(path)
+    if word not in defined:
+        own = [n for n, value in defined.items() if n[0] != "_" and callable(value)]
+        raise InputError(unknown_name("name", word, own, where=str(path)))
+    value = defined[word]
+    if isinstance(value, type):
+        _SOURCES[value] = full
+        return Kind(family, full, value)
+    if not inspect.isroutine(value):
+        return Kind(family, full, _constant(family, full, value))
+    return Kind(family, full, describable(family, full)(_guarded(value, path)))
+
+
+def _constant(family: str, full: str, value: Any) -> Callable[[], Any]:
+    def constant() -> Any:
+        return value.copy() if hasattr(value, "copy") else value
+
+    return describable(family, full)(constant)
+
+
+def _guarded(make: Callable[..., Any], path: Path) -> Callable[..., Any]:
+    def guarded(*args: Any, **options: Any) -> Any:
+        with running(path):
+            return make(*args, **options)
+
+    guarded.__name__ = make.__name__
+    guarded.__signature__ = inspect.signature(make)  # type: ignore[attr-defined]
+    return guarded
+
+
+def names_in(path: Path, run_name: str = "bondloop_description") -> dict[str, Any]:
+    """Run a Python file and return what it defines."""
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file")
+    with running(path):
+        return runpy.run_path(str(path), run_name=run_name)
+
+
+def source_of(kind: Kind) -> str:
+    """Return ``file.py:name`` of a kind that is not bondloop's own; nothing for one that is."""
+    make = inspect.unwrap(kind.make)
+    if ".py:" in kind.name or (getattr(make, "__module__", "") or "").partition(".")[0] == "bondloop":
+        return ""
+    if make in _SOURCES:
+        return _SOURCES[make]
+    try:
+        file = inspect.getsourcefile(make)
+    except TypeError:
+        file = None
+    if file is None or not Path(file).is_file() or "<locals>" in make.__qualname__:
+        raise InputError(
+            f"{kind.name} is defined where a file cannot find it; define it at the top level of a Python "
+            f"file, which a test file names by '{kind.name.lower()}.py:{kind.name}'"
+        )
+    return f"{Path(file).resolve()}:{make.__qualname__}"
+
+
+@contextmanager
+def running(path: Path) -> Iterator[None]:
+    """Let the user's file import its neighbours, and tell its faults by line instead of by traceback."""
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    except BondloopError:
+        raise
+    except SyntaxError as error:
+        where = f"{error.filename or path}" + (f", line {error.lineno}" if error.lineno else "")
+        raise InputError(f"{where}: {error.msg}") from error
+    except SystemExit as error:
+        raise InputError(f"{path} ended the program (exit {error.code}) before it gave a model") from error
+    except Exception as error:
+        lines = [
+            frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+        ]
+        where = f", line {lines[-1]}" if lines else ""
+        raise InputError(f"{path}{where}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(folder)

@@ -1,0 +1,246 @@
+"""A test in a TOML file: read with all its faults at once, written from any test that can be described."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
+from bondloop.description import signal_files  # noqa: F401
+from bondloop.description.python_file import python_kind, source_of
+from bondloop.description.toml_lines import lines_of
+from bondloop.description.toml_text import toml_text
+from bondloop.errors import BondloopError, FaultsError, InputError
+from bondloop.hybrid.test_data import read_test
+from bondloop.integrate import structural  # noqa: F401
+from bondloop.program.kinds import FAMILIES, PYTHON, Kind
+from bondloop.program.ranges import POSITIVE
+from bondloop.program.restoring import Fault, Place, Reader, path_of
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.rehearsable import Rehearsable
+
+__all__ = ["TestFile", "load", "load_text", "read", "to_toml"]
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """What a file holds.
+
+    Attributes
+    ----------
+    test
+        The test.
+    seconds
+        How long it is to run; None where the file does not say.
+    """
+
+    __test__ = False  # it is not one of pytest's
+
+    test: Rehearsable
+    seconds: float | None = None
+
+
+def load(path: str | Path) -> Rehearsable:
+    """Return the test of a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file. Paths in it are relative to its folder. Python runs only where an entry names a Python file,
+        ``structure = {model = "chain.py:chain"}``.
+
+    Raises
+    ------
+    InputError
+        With all faults of the file, each with its line and its path in the file.
+    """
+    return read(path).test
+
+
+def read(path: str | Path, changes: Mapping[str, str] | None = None) -> TestFile:
+    """Return all that a TOML file holds: the test, and how long it is to run.
+
+    Parameters
+    ----------
+    path
+        The file.
+    changes
+        Entries to change, by their path in the file, as text: ``{"rig.latency": "2 ms"}``. A path that is
+        none of the file's is one of a parameter of the test, ``"rig.transfer.damper.damping"``.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file}: not a text in UTF-8") from None
+    return load_text(text, folder=file.parent, name=str(file), changes=changes)
+
+
+def load_text(
+    text: str,
+    folder: str | Path = ".",
+    name: str = "the text",
+    changes: Mapping[str, str] | None = None,
+) -> TestFile:
+    """Return what the text of a file holds; paths in it are relative to a folder.
+
+    >>> load_text('rate = "fast"')
+    Traceback (most recent call last):
+    bondloop.errors.FaultsError: the text: 3 faults: ...
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name}: {error}") from None
+    reader = Reader(folder=Path(folder))
+    reader.find = _Finder(reader, Path(folder))
+    for key, value in (changes or {}).items():
+        _change(document, key, value)
+    entries = dict(document)
+    seconds = entries.pop("seconds", None)
+    if seconds is not None:
+        seconds = reader.attempt(("seconds",), lambda: POSITIVE.check(seconds, "", "s"))
+    test = read_test(reader, entries)
+    if reader.faults:
+        faults = _with_lines(reader.faults, lines_of(text))
+        raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
+    return TestFile(test, seconds)
+
+
+def _change(document: dict[str, Any], path: str, text: str) -> None:
+    """Change an entry of a document, or a parameter of its test."""
+    try:
+        value = tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    *tables, last = path.split(".")
+    table: Any = document
+    for key in tables:
+        table = table.get(key) if isinstance(table, dict) else None
+    known = isinstance(table, dict) and (last in table or not tables or _knows(table, last))
+    if known:
+        table[last] = value
+    else:
+        document.setdefault("values", {})[path] = text
+
+
+def _knows(table: Mapping[str, Any], name: str) -> bool:
+    """Whether what a table describes takes a setting of this name."""
+    kinds = [FAMILIES[f].get(v) for f, v in table.items() if f in FAMILIES and isinstance(v, str)]
+    return any(kind is not None and name in kind.parameters for kind in kinds)
+
+
+class _Finder:
+    """Looks for kinds in ready-made tests, which are imported when they are first asked for, and in files."""
+
+    def __init__(self, reader: Reader, folder: Path) -> None:
+        self.reader, self.folder = reader, folder
+
+    def __call__(self, family: str, name: str, place: Place) -> Kind | None:
+        if ".py:" in name:
+            try:
+                return python_kind(family, name, self.folder)
+            except BondloopError as error:
+                self.reader.fault(place, str(error))
+                return None
+        for entry in papers.entries():
+            module = entry.load()
+            if family == "test" and entry.name == name and entry.kind != "model":
+                return Kind("test", name, module.test)
+        return FAMILIES[family].get(name)
+
+
+def _with_lines(faults: list[Fault], lines: Mapping[Place, int]) -> list[str]:
+    """Write all faults in the order of their lines."""
+    sentences: list[tuple[int, str]] = []
+    for fault in faults:
+        place = fault.place
+        while place and place not in lines:
+            place = place[:-1]
+        line = lines.get(place, 0)
+        where = ", ".join(
+            ([f"line {line}"] if line else []) + ([path_of(fault.place)] if fault.place else [])
+        )
+        sentences.append((line, f"{where}: {fault.message}" if where else fault.message))
+    sentences.sort(key=lambda pair: pair[0])
+    return [text for _, text in sentences]
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float | None = None) -> str:
+    """Return a test as the text of a TOML file, and write it if there is a path.
+
+    Parameters
+    ----------
+    test
+        The test.
+    path
+        Where to write it; Python files are named relative to its folder, or to the working folder.
+    seconds
+        How long it is to run, for ``bondloop run``.
+
+    Raises
+    ------
+    InputError
+        If parts of the test are Python objects that have no description; all of them are named.
+    """
+    folder = Path.cwd() if path is None else Path(path).resolve().parent
+    description = test.describe()
+    faults: list[str] = []
+    document = _writable(description, (), folder, faults)
+    if faults:
+        remedy = (
+            "write a function that makes this part in a Python file, and name it in the test file: "
+            'structure = {model = "chain.py:chain"}'
+        )
+        words = [f"{test.arguments['name']} cannot be written to a file:", *faults, remedy]
+        raise InputError("\n  ".join(words))
+    if seconds is not None:
+        document = {
+            "test": document.pop("test"),
+            "name": document.pop("name"),
+            "seconds": seconds,
+            **document,
+        }
+    text = toml_text(document)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _writable(value: Any, place: Place, folder: Path, faults: list[str]) -> Any:
+    """Return a description with files named relative to a folder; note what cannot be written."""
+    if isinstance(value, list):
+        return [_writable(item, (*place, i), folder, faults) for i, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get(PYTHON), str):
+        faults.append(f"{path_of(place)}: it is {value[PYTHON]}")
+        return {}
+    entries = {key: _writable(v, (*place, key), folder, faults) for key, v in value.items()}
+    head = next(iter(entries), "")
+    if head in FAMILIES and isinstance(entries[head], str):
+        try:
+            entries[head] = _named(head, entries[head], folder)
+        except InputError as error:
+            faults.append(f"{path_of(place)}: {error}")
+    return entries
+
+
+def _named(family: str, name: str, folder: Path) -> str:
+    """Return the name of a kind as a file can find it."""
+    kind = FAMILIES[family].get(name)
+    full = name if ".py:" in name or kind is None else source_of(kind) or name
+    file, colon, word = full.partition(".py:")
+    if not colon:
+        return name
+    return f"{Path(os.path.relpath(f'{file}.py', folder)).as_posix()}:{word}"

@@ -1,0 +1,228 @@
+"""Tests as data: every argument of the constructor, described; and back.
+
+Of a hybrid test whose halves come from one cut, the whole structure is described once, with the cut::
+
+    {"test": "HybridTest", "structure": {...}, "cut": ["m2.right >> m3.left"], "rig": {...}, ...}
+
+The rig then has no entry ``physical``, and a complete model run beside the test none that says which.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.bondgraph import Model
+from bondloop.errors import BondloopError, nearest, unknown_name
+from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
+from bondloop.hybrid.simulation import Simulation
+from bondloop.hybrid.switches import FORCE
+from bondloop.hybrid.test import HybridTest
+from bondloop.program.kinds import Kind, origin_of, plain, register
+from bondloop.program.restoring import FAILED, Place, Reader
+from bondloop.substructure.half import numerical_half
+
+if TYPE_CHECKING:
+    from bondloop.hybrid.rehearsable import Rehearsable
+    from bondloop.program.kinds import Origin
+
+__all__ = ["describe_test", "read_test"]
+
+
+def describe_test(test: Rehearsable) -> dict[str, Any]:
+    """Describe a test by what it was made with; where there is nothing to say, there is no entry."""
+    arguments = {k: v for k, v in test.arguments.items() if v is not None}
+    for name in ("values", "record"):
+        if not arguments.get(name):
+            arguments.pop(name, None)
+    entries: dict[str, Any] = {"test": type(test).__name__, "name": arguments.pop("name")}
+    if isinstance(test, HybridTest):
+        _fold_halves(arguments)
+    entries.update({name: plain(value) for name, value in arguments.items()})
+    return entries
+
+
+def _fold_halves(arguments: dict[str, Any]) -> None:
+    """Put the structure and its cut in the place of the halves."""
+    origin = origin_of(arguments["numerical"])
+    whole: Model | None = None
+    rig: Any = arguments["rig"]
+    if origin is not None and origin.kind.name == "numerical_half":
+        whole = origin.arguments["of"]
+        del arguments["numerical"]
+        rest = {"structure": whole, "cut": _cut(origin), **arguments}
+        arguments.clear()
+        arguments.update(rest)
+        own = origin_of(rig.physical)
+        if own is not None and own.kind.name == "physical_half" and own.arguments == origin.arguments:
+            arguments["rig"] = {k: v for k, v in rig.describe().items() if k != "physical"}
+    reference = arguments.get("reference")
+    if reference is not None:
+        model, outputs = reference if isinstance(reference, tuple) else (reference, None)
+        arguments["reference"] = {
+            **({} if model is whole else {"of": model}),
+            **({} if outputs is None else {"outputs": list(outputs)}),
+        }
+
+
+def _cut(origin: Origin) -> list[str] | dict[str, Any]:
+    bonds, physical = list(origin.arguments["cut"]), origin.arguments["physical"]
+    return bonds if physical is None else {"bonds": bonds, "physical": physical}
+
+
+def structure_of(test: Rehearsable) -> Model | None:
+    """Return the whole structure of a hybrid test or, where the halves were not cut from one, its half."""
+    if not isinstance(test, HybridTest):
+        return None
+    origin = origin_of(test.numerical)
+    return test.numerical if origin is None or "of" not in origin.arguments else origin.arguments["of"]
+
+
+# ---------------------------------------------------------------------- back
+
+
+def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
+    """Return the test of a description; `FAILED` where there are faults, which the reader has then."""
+    entries = dict(data)
+    name = entries.pop("test", "HybridTest")
+    kind = reader.find_kind("test", name, ()) if isinstance(name, str) else None
+    if kind is None:
+        return (
+            FAILED if isinstance(name, str) else reader.fault(("test",), f"expected a text; found {name!r}")
+        )
+    if kind.name == "HybridTest":
+        _refuse_unknown(reader, entries, kind)
+        _unfold_halves(reader, entries)
+    before = len(reader.faults)
+    test = reader.make(kind, entries, ())
+    if test is FAILED and kind.name == "HybridTest":
+        _check_inputs(reader, entries)
+    for i, fault in enumerate(reader.faults[before:], start=before):
+        if not fault.place:
+            reader.faults[i] = type(fault)(_found(data, fault.message), fault.message)
+    return test
+
+
+def _refuse_unknown(reader: Reader, entries: dict[str, Any], kind: Kind) -> None:
+    """Refuse entries that a file with a hybrid test does not have; what they may stand for is not missed."""
+    known = parameters_of_file(kind)
+    needed = {n for n, p in known.items() if p.default is p.empty} | {"structure", "cut"}
+    missing = [n for n in known if n in needed and n not in entries]
+    for name in [n for n in entries if n not in known]:
+        reader.fault((name,), unknown_name("entry", name, [*known, "seconds"], where="a test"))
+        del entries[name]
+        for near in nearest(name, missing)[:1]:
+            entries[near] = FAILED
+            missing.remove(near)
+
+
+def _unfold_halves(reader: Reader, entries: dict[str, Any]) -> None:
+    """Make structure and halves, and put them where the constructors expect them."""
+    if "structure" not in entries:
+        if "numerical" not in entries:
+            reader.fault((), "a test needs a structure and its cut, or a numerical half")
+            entries["numerical"] = FAILED
+        if "cut" in entries:
+            reader.fault(("cut",), "there is no structure to cut; give one")
+            del entries["cut"]
+        whole: Any = FAILED
+    else:
+        whole = reader.value(entries.pop("structure"), "Model", ("structure",))
+        halves = _halves(reader, whole, entries.pop("cut", None))
+        if "numerical" in entries:
+            reader.fault(("numerical",), "the numerical half follows from structure and cut; leave one out")
+        entries["numerical"] = halves[0]
+        rig = entries.get("rig")
+        if isinstance(rig, str):
+            rig = {"rig": rig}
+        if isinstance(rig, Mapping) and "physical" not in rig:
+            entries["rig"] = {**rig, "physical": halves[1]}
+    if isinstance(entries.get("reference"), Mapping):
+        entries["reference"] = _reference(reader, entries["reference"], whole)
+
+
+def _halves(reader: Reader, whole: Any, cut: Any) -> tuple[Any, Any]:
+    place: Place = ("cut",)
+    bonds, physical = (cut.get("bonds"), cut.get("physical")) if isinstance(cut, Mapping) else (cut, None)
+    bonds = [bonds] if isinstance(bonds, str) else bonds
+    if cut is FAILED:
+        return FAILED, FAILED
+    if not isinstance(bonds, Sequence) or not bonds or not all(isinstance(b, str) for b in bonds):
+        reader.fault(place, f"expected bonds such as 'm2.right >> m3.left'; found {cut!r}")
+    elif isinstance(whole, Model):
+        try:
+            return whole.cut(*bonds, physical=physical)
+        except BondloopError as error:
+            reader.fault(place, str(error))
+    elif whole is not FAILED:  # cannot be, a Python file may give anything
+        reader.fault(("structure",), f"expected a model; found {whole!r:.60}")
+    return FAILED, FAILED
+
+
+def _reference(reader: Reader, data: Mapping[str, Any], whole: Any) -> Any:
+    for name in data:
+        if name not in ("of", "outputs"):
+            reader.fault(
+                ("reference", name), unknown_name("entry", name, ["of", "outputs"], where="reference")
+            )
+    model = reader.value(data["of"], "Model", ("reference", "of")) if "of" in data else whole
+    outputs = data.get("outputs")
+    if model is FAILED:
+        return FAILED
+    return model if outputs is None else (model, reader.value(outputs, "list[str]", ("reference", "outputs")))
+
+
+def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
+    """Look for excitations of inputs that there are none of, where other faults have hidden them."""
+    excitation, numerical = entries.get("excitation"), entries.get("numerical")
+    if not isinstance(excitation, Mapping) or not isinstance(numerical, Model):
+        return
+    try:
+        half = numerical_half(numerical, "")
+    except BondloopError:
+        return
+    known = [u.name for u in half.excitations if u.name != FORCE]
+    said = " ".join(fault.message for fault in reader.faults)
+    for name in excitation:
+        if name not in known and f"unknown input '{name}'" not in said:
+            message = unknown_name("input", name, known, where="the numerical half")
+            reader.fault(("excitation", name), message)
+
+
+def _found(data: Mapping[str, Any], message: str) -> Place:
+    """Return the place of a name that a message quotes, if it stands in the description once."""
+    for word in re.findall(r"'([^']+)'", message):
+        places: list[Place] = []
+        for key, value in data.items():
+            if word in (key, value):
+                places.append((key,))
+            if isinstance(value, Mapping):
+                places += [(key, inner) for inner in value if inner == word]
+            elif isinstance(value, list):
+                places += [(key, i) for i, inner in enumerate(value) if inner == word]
+        if len(places) == 1:
+            return places[0]
+    first = re.match(r"\w+", message)
+    return (first[0],) if first and first[0] in data else ()
+
+
+def _register() -> None:
+    for test in (HybridTest, PseudoDynamicTest, Simulation):
+        register(Kind("test", test.__name__, test))
+
+
+_register()
+
+
+def parameters_of_file(kind: Kind) -> dict[str, inspect.Parameter]:
+    """Return what a file with a test of a kind may hold: of a hybrid test, its structure and cut too."""
+    parameters = dict(kind.parameters)
+    if kind.name != "HybridTest":
+        return parameters
+    make: Callable[[str, str], inspect.Parameter] = lambda name, annotation: inspect.Parameter(  # noqa: E731
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+    )
+    parameters["numerical"] = parameters["numerical"].replace(default=None)
+    return {"structure": make("structure", "Model"), "cut": make("cut", "Sequence[str] | str"), **parameters}

@@ -1,0 +1,115 @@
+"""What annotations say about the values that a parameter takes, as far as data can hold them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from bondloop.program.kinds import Kind, kind_of_word
+
+__all__ = ["Annotation", "annotation_of", "read_annotation"]
+
+SCALARS = frozenset({"float", "int", "bool", "str", "Path", "Number"})
+"""Types of single values; ``Number`` is a number or a text with a unit."""
+
+_LIST = re.compile(r"(?:tuple|list|Sequence|Iterable)(?:\[(.*?)(?:, \.\.\.)?\])?")
+_TABLE = re.compile(r"(?:Mapping|dict)(?:\[\w+, (.*)\])?")
+
+
+@dataclass
+class Annotation:
+    """What a parameter takes.
+
+    Attributes
+    ----------
+    scalars
+        Types of single values.
+    kinds
+        Kinds and families.
+    item, entry
+        Annotations of what a list or a table holds; None where neither is taken.
+    anything
+        Whether the annotation leaves something open.
+    """
+
+    scalars: set[str] = field(default_factory=set)
+    kinds: list[Kind | str] = field(default_factory=list)
+    item: str | None = None
+    entry: str | None = None
+    anything: bool = False
+
+    @property
+    def families(self) -> list[str]:
+        """Families of the kinds, each once."""
+        return list(dict.fromkeys(kind if isinstance(kind, str) else kind.family for kind in self.kinds))
+
+    def __str__(self) -> str:
+        """Say what is expected."""
+        words = [f"{'an' if family[0] in 'aeiou' else 'a'} {family}" for family in self.families]
+        if self.scalars & {"float", "Number"}:
+            words.append("a number or a text with a unit")
+        elif "int" in self.scalars:
+            words.append("a whole number")
+        if "bool" in self.scalars:
+            words.append("true or false")
+        if "Path" in self.scalars:
+            words.append("a path")
+        elif "str" in self.scalars and not self.scalars & {"float", "Number"}:
+            words.append("a text")
+        if self.item is not None:
+            words.append("a list")
+        if self.entry is not None:
+            words.append("a table")
+        return " or ".join(words)
+
+
+def read_annotation(annotation: str) -> Annotation:
+    """Read an annotation.
+
+    >>> print(
+    ...     read_annotation("float | str | None"),
+    ...     "/",
+    ...     read_annotation("Sequence[float] | Mapping[str, float]"),
+    ... )
+    a number or a text with a unit / a list or a table
+    """
+    result = Annotation()
+    for member in union(annotation):
+        listed, table = _LIST.fullmatch(member), _TABLE.fullmatch(member)
+        if member in SCALARS:
+            result.scalars.add(member)
+        elif listed is not None:
+            result.item = "Any" if not listed[1] or "," in listed[1] else listed[1]
+        elif table is not None:
+            result.entry = table[1] or "Any"
+        elif member != "None":
+            named = kind_of_word(member)
+            result.kinds += named
+            result.anything = result.anything or not named
+    return result
+
+
+@lru_cache(maxsize=1024)
+def union(annotation: str) -> tuple[str, ...]:
+    """Return the members of a union.
+
+    >>> union("tuple[float | str, ...] | None")
+    ('tuple[float | str, ...]', 'None')
+    """
+    parts, depth, start = [], 0, 0
+    for i, letter in enumerate(annotation):
+        depth += (letter == "[") - (letter == "]")
+        if letter == "|" and not depth:
+            parts.append(annotation[start:i].strip())
+            start = i + 1
+    return (*parts, annotation[start:].strip())
+
+
+def annotation_of(parameter: inspect.Parameter) -> str:
+    """Return an annotation as text; ``Any`` where there is none."""
+    a = parameter.annotation
+    if a is parameter.empty:
+        return "Any"
+    return a if isinstance(a, str) else getattr(a, "__name__", str(a))

@@ -1,0 +1,292 @@
+"""Kinds of things that describe themselves: how each is made, and how it was made.
+
+A *kind* is a class or a function by name, in a family: ``Sine`` among the signals, ``MassSpringDamper`` among
+the transfer systems. What it takes is its signature; nothing else is written down about it. A frozen
+dataclass holds its arguments as fields (`Described`); anything else remembers the call that made it, if its
+class or function is marked `describable`. Either way the description is a dictionary of plain numbers, texts
+and lists, whose first entry names family and kind, ``{"signal": "Sine", "amplitude": 0.01, ...}``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = [
+    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "in_python", "in_words",
+    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
+]  # fmt: skip
+
+FAMILIES: dict[str, dict[str, Kind]] = {}
+"""Every kind by family and name."""
+
+_WORDS: dict[str, Kind | str] = {}
+"""What a word in an annotation stands for: a kind by its class, or a family by its base."""
+
+PYTHON = "python"
+"""Entry that stands in a description for a Python object that cannot be described."""
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A class or function that a description can name.
+
+    Attributes
+    ----------
+    family, name
+        First entry of the description.
+    make
+        The class or function.
+    alone
+        Whether it is the only one where it may stand, so that the first entry can be left out.
+    """
+
+    family: str
+    name: str
+    make: Callable[..., Any]
+    alone: bool = False
+
+    @functools.cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What it takes, by name."""
+        return dict(inspect.signature(self.make).parameters)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether it takes further arguments by any name."""
+        return any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
+
+    def head(self) -> dict[str, str]:
+        """Return the entry that names it."""
+        return {} if self.alone else {self.family: self.name}
+
+
+def register(kind: Kind, word: str = "") -> Kind:
+    """Add a kind to its family; annotations may name it by a word, its class."""
+    FAMILIES.setdefault(kind.family, {})[kind.name] = kind
+    if word:
+        _WORDS[word] = kind
+    return kind
+
+
+def family_word(word: str, family: str) -> None:
+    """Let annotations name a whole family by a word, its base class."""
+    FAMILIES.setdefault(family, {})
+    _WORDS[word] = family
+
+
+def kind_of_word(annotation: str) -> list[Kind | str]:
+    """Return the kinds and families that an annotation names."""
+    return [_WORDS[word] for word in re.findall(r"\w+", annotation) if word in _WORDS]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a thing was made.
+
+    Attributes
+    ----------
+    kind
+        The class or function that was called.
+    arguments
+        What it was given, defaults included.
+    marks
+        What the thing, and what it was made of, looked like then.
+    """
+
+    kind: Kind
+    arguments: Mapping[str, Any]
+    marks: tuple[object, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """Return the description."""
+        entries = self.kind.head()
+        for name, value in self.arguments.items():
+            if self.kind.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                entries.update({key: plain(v) for key, v in value.items()})
+            elif value is not None or self.kind.parameters[name].default is not None:
+                entries[name] = plain(value)
+        return entries
+
+
+def origin_of(value: object) -> Origin | None:
+    """Return how a thing was made; None where nothing is known, or it has been edited since.
+
+    A thing that can be edited has a method ``_mark``, which tells what it looks like.
+    """
+    origin: Origin | None = getattr(value, "__dict__", {}).get("_origin")
+    if origin is None or origin.marks != _marks(value, *origin.arguments.values()):
+        return None
+    return origin
+
+
+def stamp(value: Any, kind: Kind, arguments: Mapping[str, Any]) -> None:
+    """Let a thing remember how it was made."""
+    stamp_all({kind.name: value}, {kind.name: kind}, arguments)
+
+
+def stamp_all(values: Mapping[str, Any], kinds: Mapping[str, Kind], arguments: Mapping[str, Any]) -> None:
+    """Let things that were made together remember it."""
+    others = _marks(*arguments.values())
+    for name, value in values.items():
+        object.__setattr__(value, "_origin", Origin(kinds[name], arguments, (*_marks(value), *others)))
+
+
+def _marks(*things: Any) -> tuple[object, ...]:
+    """Return what things look like now, as far as they can be edited."""
+    return tuple(thing._mark() for thing in things if hasattr(type(thing), "_mark"))
+
+
+def describable(family: str, name: str = "", *, remembered: bool = True) -> Callable[[Maker], Maker]:
+    """Mark a class or function, so that what it makes can be described by the call.
+
+    Parameters
+    ----------
+    family
+        Of the kind.
+    name
+        Of the kind; by default that of the class or function.
+    remembered
+        False where what is made describes itself better, a table that was read from a file by its numbers:
+        the kind can be named in a description, but is not written.
+
+    Examples
+    --------
+    >>> class Beam:
+    ...     pass
+    >>> @describable("example")
+    ... def beam(length, width=0.1):
+    ...     return Beam()
+    >>> origin_of(beam(2.0)).describe()
+    {'example': 'beam', 'length': 2.0, 'width': 0.1}
+    """
+
+    def mark(make: Maker) -> Maker:
+        kind = Kind(family, name or make.__name__, make)
+        if isinstance(make, type):
+            register(kind, make.__name__)
+            if remembered:
+                _remember_class(make, kind)
+            return make
+        if not remembered:
+            register(kind)
+            return make
+
+        @functools.wraps(make)
+        def remembering(*args: Any, **options: Any) -> Any:
+            value = make(*args, **options)
+            stamp(value, kind, _bound(kind, args, options))
+            return value
+
+        register(Kind(family, kind.name, remembering))
+        return remembering  # type: ignore[return-value]
+
+    return mark
+
+
+def _remember_class(owner: type, kind: Kind) -> None:
+    original = owner.__init__  # type: ignore[misc]
+
+    @functools.wraps(original)
+    def remembering(self: Any, *args: Any, **options: Any) -> None:
+        original(self, *args, **options)
+        if type(self) is owner:  # a subclass has arguments of its own
+            stamp(self, kind, _bound(kind, args, options))
+
+    owner.__init__ = remembering  # type: ignore[misc]
+
+
+def _bound(kind: Kind, args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
+    bound = inspect.signature(kind.make).bind(*args, **options)
+    bound.apply_defaults()
+    # Copies: the caller's list may change after the call.
+    return {n: copy(v) if type(v) in (list, dict, np.ndarray) else v for n, v in bound.arguments.items()}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as numbers, texts, lists and dictionaries.
+
+    A Python object that cannot be described becomes ``{"python": "..."}`` with words that say what it is.
+
+    >>> plain({"a": (1, 2.5)}), plain(len)
+    ({'a': [1, 2.5]}, {'python': 'the function len of builtins'})
+    """
+    if isinstance(value, (np.ndarray, np.generic)):  # NumPy's float is one of Python's too
+        return value.tolist()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(v) for key, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(v) for v in value]
+    if not isinstance(value, type) and callable(getattr(value, "describe", None)):
+        return value.describe()
+    origin = origin_of(value)
+    if origin is not None:
+        return origin.describe()
+    if hasattr(value, "toarray"):
+        return value.toarray().tolist()
+    return {PYTHON: in_words(value)}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two things have equal descriptions, and complete ones: words do not say what a lambda does."""
+    description = plain(one)
+    return complete(description) and bool(description == plain(other))
+
+
+def complete(description: Any) -> bool:
+    """Whether all of a description is data.
+
+    >>> complete(plain([1.0, len]))
+    False
+    """
+    if isinstance(description, Mapping):
+        return PYTHON not in description and all(complete(v) for v in description.values())
+    return not isinstance(description, list) or all(complete(v) for v in description)
+
+
+def in_python(description: Any) -> str:
+    """Write a description as the Python that makes it; long lists are cut short.
+
+    >>> in_python({"signal": "Sine", "amplitude": 0.01, "frequency": 2.0})
+    'Sine(amplitude=0.01, frequency=2.0)'
+    """
+    if isinstance(description, list):
+        shown = [in_python(item) for item in description[:6]]
+        return f"[{', '.join(shown)}{', ...' if len(description) > len(shown) else ''}]"
+    if not isinstance(description, Mapping):
+        return repr(description)
+    if PYTHON in description:
+        return f"<{description[PYTHON]}>"
+    head = next(iter(description), "")
+    if head in FAMILIES and isinstance(description[head], str):
+        rest = {k: v for k, v in description.items() if k != head}
+        if all(key.isidentifier() for key in rest):
+            return f"{description[head]}({', '.join(f'{k}={in_python(v)}' for k, v in rest.items())})"
+    return f"{{{', '.join(f'{k!r}: {in_python(v)}' for k, v in description.items())}}}"
+
+
+def in_words(value: Any) -> str:
+    """Say what a Python object is, so that its author finds it."""
+    if inspect.isroutine(value):
+        code = getattr(value, "__code__", None)
+        at = (
+            f"of {value.__module__}"
+            if code is None
+            else f"in {os.path.basename(code.co_filename)}, line {code.co_firstlineno}"  # noqa: PTH119
+        )
+        what = "a lambda" if value.__name__ == "<lambda>" else f"the function {value.__name__}"
+        return f"{what} {at}"
+    kind = type(value)
+    return f"an object of the class {kind.__qualname__} of {kind.__module__}"

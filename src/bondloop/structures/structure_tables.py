@@ -1,0 +1,122 @@
+"""Structures and their matrices as data: nodes, elements and supports in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.program.kinds import FAMILIES, Kind, family_word, plain, register, stamp
+from bondloop.structures.io import read_matrices
+from bondloop.structures.storeys import ShearBuilding
+from bondloop.structures.structure import Structure
+
+if TYPE_CHECKING:
+    from bondloop.structures.constraints import Constraint, RigidFloor
+    from bondloop.structures.elements.base import Element, Number
+    from bondloop.structures.matrices import Matrices
+
+__all__ = ["matrices_from_structure", "structure_from_tables"]
+
+
+def structure_from_tables(
+    nodes: Mapping[str, Sequence[Number]],
+    elements: Mapping[str, Element],
+    supports: Mapping[str, Sequence[str]] | None = None,
+    constraints: Sequence[Constraint | RigidFloor] = (),
+    rayleigh: Sequence[float] = (0.0, 0.0),
+    modal_damping: float | Sequence[float] | None = None,
+    highest_frequency: Number = 1e6,
+    name: str = "structure",
+) -> Structure:
+    """Return a structure from tables, the inverse of ``structure.describe()``.
+
+    Parameters
+    ----------
+    nodes
+        Coordinates x, y, z in m by name; those left out are zero.
+    elements
+        The elements by name.
+    supports
+        Degrees of freedom that are held, by node; all of a node where none is named.
+    constraints
+        Constraints and rigid floors, in their order.
+    rayleigh
+        α in 1/s and β in s of C = αM + βK.
+    modal_damping
+        Damping ratios of the lowest modes, or one for all.
+    highest_frequency
+        First frequency in Hz above which a member's units cannot be right.
+    name
+        What errors call it.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Spring
+    >>> s = structure_from_tables(
+    ...     {"a": [0], "b": [1]}, {"spring": Spring("a", "b", k=3.0, dof="ux")}, {"a": []}
+    ... )
+    >>> s.assemble().K.toarray().tolist()
+    [[3.0]]
+    """
+    structure = Structure(name, highest_frequency=highest_frequency)
+    for node, at in nodes.items():
+        if len(at) > 3:
+            raise InputError(f"node '{node}': expected up to three coordinates x, y, z; found {len(at)}")
+        structure.node(node, *at)
+    for key, element in elements.items():
+        structure.add(element, key)
+    for node, dofs in (supports or {}).items():
+        structure.support(node, *dofs)
+    structure.constraints += list(constraints)
+    structure.rayleigh(*rayleigh)
+    if modal_damping is not None:
+        structure.modal_damping(modal_damping)
+    return structure
+
+
+def describe_structure(structure: Structure) -> dict[str, Any]:
+    """Return the tables of a structure."""
+    ratios = structure._ratios
+    return {
+        "structure": "Structure",
+        "nodes": plain(structure.nodes),
+        "elements": plain(structure.elements),
+        "supports": plain(structure.supports),
+        "constraints": plain(structure.constraints),
+        "rayleigh": list(structure._proportional),
+        **({} if ratios is None else {"modal_damping": plain(ratios)}),
+        "highest_frequency": structure.highest_frequency,
+        "name": structure.name,
+    }
+
+
+def matrices_from_structure(
+    structure: Structure | ShearBuilding, mass: str = "consistent", free: bool = False
+) -> Matrices:
+    """Return M, C and K of a structure's free degrees of freedom.
+
+    Parameters
+    ----------
+    structure
+        Nodes, elements and supports, or a shear building.
+    mass
+        ``"consistent"`` or ``"lumped"``.
+    free
+        Accept motions without stiffness.
+    """
+    if isinstance(structure, ShearBuilding):
+        return structure.assemble()
+    return structure.assemble(mass, free=free)  # type: ignore[arg-type]
+
+
+def remember(matrices: Matrices, structure: Structure | ShearBuilding, **options: Any) -> Matrices:
+    """Let matrices remember the structure as it was when they were assembled."""
+    stamp(matrices, FAMILIES["matrices"]["from_structure"], {"structure": plain(structure), **options})
+    return matrices
+
+
+family_word("Structure", "structure")
+register(Kind("structure", "Structure", structure_from_tables))
+register(Kind("matrices", "from_structure", matrices_from_structure))
+register(Kind("matrices", "file", read_matrices))

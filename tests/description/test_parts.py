@@ -1,0 +1,107 @@
+"""Every part of a bond graph that is not made of Python functions is described, and made again."""
+
+import numpy as np
+import pytest
+
+from bondloop import rigs
+from bondloop.bondgraph import (
+    GY,
+    RS,
+    SS,
+    TF,
+    C,
+    CField,
+    Clutch,
+    De,
+    Df,
+    Diode,
+    I,
+    IField,
+    Input,
+    Integrator,
+    Model,
+    One,
+    Port,
+    R,
+    RField,
+    Se,
+    Sf,
+    Stop,
+    Switch,
+    Zero,
+)  # fmt: skip
+from bondloop.program.kinds import FAMILIES, complete
+from bondloop.program.restoring import restore
+
+PARTS = [
+    One(),
+    One(3),
+    Zero(size=2),
+    Port(),
+    I(mass=2),
+    I(mass="5 kg", initial=0.1),
+    I(mass=[1.0, 2.0]),
+    C(stiffness=8.0),
+    C(compliance=0.1, initial="2 mm", size=2),
+    R(damping=1.5),
+    R(resistance="3 Ohm"),
+    RS(damping=2.0, gives="heat"),
+    Se("F"),
+    Se(effort=10),
+    Sf("r", size=2),
+    Sf(flow=0.0),
+    SS(),
+    SS("effort"),
+    TF(2.0),
+    TF(modulus=0.5, size=2),
+    TF([[1.0, 2.0], [3.0, 4.0]]),
+    GY(3.0),
+    GY(ratio="2 N/A"),
+    IField([[2.0, 0.1], [0.1, 1.0]]),
+    CField(np.eye(2), initial=[0.1, 0.2]),
+    RField([[1.0]]),
+    De(),
+    Df(),
+    Input("x"),
+    Integrator(),
+    Integrator(initial=2.0),
+    Diode(),
+    Stop(0.1),
+    Stop(gap="1 mm", restitution=0.5, initial=-0.1),
+    Clutch("4 N"),
+    Switch("on"),
+    Switch(threshold=0.2),
+    rigs.coulomb(3.0),
+    rigs.stribeck(1.0, 2.0, 0.1),
+    rigs.cubic_spring(1.0, 2.0, initial=0.1),
+    rigs.dead_zone_spring(5.0, 0.1),
+    rigs.preloaded_spring(5.0, 0.1, width=0.01),
+]
+LAWS = {"Function", "ICField", "MC", "MGY", "MR", "MSe", "MSf", "MTF", "Field"}
+"""Kinds that are made of functions, or are given them by a class of one's own."""
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda p: f"{p.describe()}")
+def test_a_part_is_made_again_from_its_description(part):
+    description = part.describe()
+    assert complete(description)
+    again = restore(description)
+    assert type(again) is type(part)
+    assert again.describe() == description
+    left, right = (p.__dict__ for p in (part, again))
+    for name in ("coefficient", "start", "size", "imposes", "value", "input_name", "parameters"):
+        assert left.get(name) == right.get(name)
+
+
+def test_no_kind_of_part_is_left_out():
+    seen = {type(part).__name__ for part in PARTS} | {part.describe()["part"] for part in PARTS}
+    assert set(FAMILIES["part"]) - seen - LAWS == set()
+
+
+def test_a_law_is_told_by_what_it_is():
+    model = Model()
+    model.v, model.spring = One(), C(law=np.sin)
+    _ = model.v >> model.spring
+    assert "function sin" in model.describe()["parts"]["spring"]["law"]["python"] or "ufunc" in str(
+        model.describe()
+    )

@@ -1,0 +1,60 @@
+"""Values of every family are described, and made again from what JSON keeps of it."""
+
+import json
+
+import pytest
+
+from bondloop import description as room
+from bondloop.program.kinds import FAMILIES, complete
+from bondloop.program.restoring import Reader, restore
+
+NEEDED = {
+    "amplitude": 0.1, "frequency": 2.0, "start": 1.0, "stop": 5.0, "duration": 3.0, "at": 0.5, "value": 2.0,
+    "delay": 0.01, "of": {"signal": "Sine", "amplitude": 1.0, "frequency": 2.0}, "by": 0.5, "factor": 2.0,
+    "process": {"process": "first_order", "gain": 1.0, "time_constant": 0.01}, "times": [0.0, 1.0, 3.0],
+    "values": [0.0, 1.0, 2.0], "rms": 0.1, "gain": 1.5, "time_constant": 0.01, "damping": 0.7, "dofs": ["x"],
+    "natural_frequency": 100.0, "numerator": [1.0], "denominator": [0.1, 1.0], "bits": 12, "range": 5.0,
+    "limit": 2.0, "width": 0.1, "offset": 0.1, "error": 0.01, "cutoff": 20.0, "rate": 3.0, "threshold": 20.0,
+    "masses": [1.0, 2.0], "stiffnesses": [3.0, 4.0], "m": 1.0, "c": 2.0, "k": 3.0, "E": 1.0, "A": 1.0,
+    "parameters": ["damper.damping"], "model": {"transfer": "MassSpringDamper", "m": 1.0, "c": 2.0, "k": 3.0},
+    "a": "left", "b": "right", "I": 1.0, "rho": 1.0, "G": 1.0, "J": 1.0, "Iy": 1.0, "Iz": 1.0, "sub_steps": 4,
+    "M": [[1.0]], "C": [[0.1]], "K": [[2.0]], "terms": [{"signal": "Constant", "value": 1.0}],
+    "amplitudes": [1.0], "frequencies": [2.0], "alpha": -0.1, "rise": 1.0, "plateau": 2.0, "end": 3.0,
+    "structure": {"structure": "ShearBuilding", "masses": [1.0], "stiffnesses": [2.0]}, "decay": 0.5,
+    "peak": 1.0,
+}  # fmt: skip
+"""A value for every argument that some kind cannot do without."""
+READ = {"file", "at2"}
+"""Kinds that are read from files."""
+FAMILIES_OF_VALUES = sorted(
+    {"controller", "envelope", "element", "imperfection", "inner_loop", "integrator", "hydraulic", "damper"}
+    | {"electro_mechanical", "limits", "matrices", "process", "safety", "scheme", "signal", "transfer"}
+)
+
+
+def own(family):
+    assert room.schema()  # brings those of the ready-made tests too
+    return [k for k in FAMILIES[family].values() if k.make.__module__.startswith("bondloop.")]
+
+
+@pytest.mark.parametrize("family", FAMILIES_OF_VALUES)
+def test_values_are_made_again_from_their_descriptions(family):
+    kinds = [kind for kind in own(family) if kind.name not in READ]
+    tried = 0
+    for kind in kinds:
+        needed = [n for n, p in kind.parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD]
+        reader = Reader()
+        if not set(needed) <= set(NEEDED):
+            continue
+        value = reader.make(kind, {n: NEEDED[n] for n in needed}, ())
+        if reader.faults:  # what suits others does not suit this one
+            continue
+        tried += 1
+        said = value.describe()
+        assert complete(said), kind.name
+        again = restore(json.loads(json.dumps(said, allow_nan=False)), kind if kind.alone else None)
+        assert type(again) is type(value), kind.name
+        assert again.describe() == said, kind.name
+        if kind.family != "transfer":  # bond graphs are compared by what holds them
+            assert again == value, kind.name
+    assert tried >= 0.6 * len(kinds), f"{tried} of {len(kinds)}"
