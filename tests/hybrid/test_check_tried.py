@@ -20,11 +20,13 @@ from bondloop.hybrid import HybridTest, margins
 from bondloop.hybrid.check import check
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.hybrid.structure_findings import reference_errors
+from bondloop.hybrid.switches import Switches
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
 from bondloop.program.signals import Constant, Pulse, Ramp, Sine, Step
 from bondloop.program.spectrum import count_outside
 from bondloop.program.spectrum_delays import delays_in_closed_form
-from bondloop.safety import Interlock, Limits
+from bondloop.rigs.imperfections import Jump
+from bondloop.safety import Interlock, Limits, Switch
 from bondloop.transfer import MassSpringDamper, ServoHydraulic
 
 ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
@@ -264,3 +266,29 @@ def test_what_cannot_be_linearised_is_judged_by_its_motion(monkeypatch, stiffnes
     found = check(test, 1.0, suggest=False)
     assert (found.level, found.step) == (level, None)
     assert ("could not be linearised" if level == "care" else "motion grows") in str(found)
+
+
+# ---------------------------------------------------------------------- what comes late
+
+
+def test_the_default_length_waits_for_switches_faults_and_slow_cycles():
+    """A loop that `Direct` makes unstable, coupled after a minute; and limits that a slow sine reaches."""
+    late = Switches(force=Switch(Step(1.0, at=60.0), ramp="500 ms"))
+    coupled_late = small({"k": C(stiffness=4e3)}, damping=12.0, switches=late)
+    assert coupled_late.length == pytest.approx(70.5)
+    assert not check(coupled_late, suggest=False).passed
+    faulty = rigs.Sensor((Jump(at="20 s", size="190 N"),))
+    jumping = small({"k": C(stiffness=300.0)}, damping=60.0, sensors={"force": faulty})
+    assert jumping.length == pytest.approx(30.0)
+    assert not check(jumping, suggest=False).passed
+    slow = small({"k": C(stiffness=300.0)}, excitation={"v_wall": Sine(0.04, 0.002).derivative()})
+    assert slow.length == pytest.approx(1000.0)
+    assert not check(slow, 400.0, suggest=False).passed
+    assert "news in the excitation until 500 s" in check(slow, 10.0, suggest=False).verdict
+
+
+def test_a_rig_that_moves_ever_farther_asks_for_care():
+    drifting = small({"k": C(stiffness=300.0)}, excitation={"v_wall": Constant(1e-3)})
+    found = check(drifting, suggest=False)
+    assert "it moves ever farther" in found.verdict
+    assert not check(drifting, 40.0, suggest=False).passed  # the limit of 20 mm

@@ -169,6 +169,8 @@ def _margins(m: Margins) -> list[str]:
         lines.append(f"  the motion is followed to 5 % {bands}")
     if m.left_out:
         lines.append(f"  {m.left_out}")
+    if m.where and m.model_error is not None:
+        lines.append("  these are margins of small motions about the run's; a large one may break sooner")
     head = f"How far it is from the border, {m.where}:" if m.where else "How far it is from the border:"
     return [head, *lines] if lines else []
 

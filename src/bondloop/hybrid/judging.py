@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bondloop.hybrid.finding import Finding, percent
 from bondloop.safety import cause_words
@@ -26,6 +29,9 @@ USED = 0.8
 OFF, LOST = 0.1, 0.5
 """Predicted tracking errors from which the result is in doubt although the loop is stable, and from which
 it is worth nothing; those of a run's verdict (`assess.judgement`)."""
+
+RISING = 1.1
+"""Growth of the largest displacement from one quarter of the dry run to the next that is a trend."""
 
 GAIN, MODEL = 1.25, 0.1
 """Margins of gain and of the actuator's model below which care is needed: load cells are calibrated to some
@@ -55,6 +61,7 @@ def judged(
         *stability,
         *_dry(check, test),
         *_length(test, seconds),
+        *_rising(check, test),
         *_method(check),
         *_near(check, test),
     ]
@@ -82,11 +89,27 @@ def _method(check: Check) -> list[Finding]:
 
 def _length(test: Checkable, seconds: float) -> list[Finding]:
     """Say so where the check is for less than the whole excitation."""
-    last = max((s.last_event for s in test.signals), default=0.0)
+    last = max([test.last_event, *(s.cycle for s in test.signals)])
     if last <= 1.01 * seconds:
         return []
     text = f"the check is for {seconds:g} s, and there is news in the excitation until {last:g} s"
     return [Finding("care", text, text)]
+
+
+def _rising(check: Check, test: Checkable) -> list[Finding]:
+    """Say so where an excitation without an end moves the rig ever farther."""
+    ran = check.dry_run
+    if ran is None or not ran.completed or all(math.isfinite(s.duration) for s in test.signals):
+        return []
+    quarters = [part.max(axis=0) for part in np.array_split(ran.windows, 4)]
+    rises = (quarters[3] > RISING * quarters[2]) & (quarters[2] > RISING * quarters[1])
+    if not rises.any():
+        return []
+    text = (
+        f"the rig moves ever farther: {1e3 * quarters[3][rises].max():.3g} mm at the end of the "
+        f"{ran.seconds:g} s that were checked; in a longer run it may come to its limits: check it for longer"
+    )
+    return [Finding("care", text, "it moves ever farther")]
 
 
 def _dry(check: Check, test: Checkable) -> list[Finding]:

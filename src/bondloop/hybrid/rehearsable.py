@@ -107,13 +107,20 @@ class Rehearsable(ABC):
     def length(self) -> float:
         """Seconds of a run whose length is not said: as long as the excitation.
 
-        Where that has no end, 10 s more than until it only goes on as it is.
+        Where that has no end, or something else happens later (a switch that closes, a fault of a sensor),
+        10 s more than until all only goes on as it is; two of its slowest cycles, if these are longer.
         """
         signals = self.signals
         longest = max((s.duration for s in signals), default=math.inf)
-        if 0 < longest < math.inf:
+        last = self.last_event
+        if 0 < longest < math.inf and last <= longest:
             return max(longest, 100 * self.period)
-        return max([0.0, *(s.last_event for s in signals)]) + LENGTH
+        return last + max([LENGTH, *(2 * s.cycle for s in signals)])
+
+    @property
+    def last_event(self) -> float:
+        """Seconds after which nothing new happens to it."""
+        return max((s.last_event for s in self.signals), default=0.0)
 
     def run(
         self,

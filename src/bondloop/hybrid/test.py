@@ -343,6 +343,14 @@ class HybridTest(Checkable):
         return list(self.excitation.values())
 
     @property
+    def last_event(self) -> float:
+        """Seconds after which nothing new happens: signals, switches on schedule, faults of sensors."""
+        switches = self.switches
+        parts = [] if switches is None else [switches.displacement, switches.force]
+        parts += [*self.rig.sensors.values(), *self.rig.drive]
+        return max([super().last_event, *(part.last_event for part in parts)])
+
+    @property
     def interfaces(self) -> int:
         """How many interfaces the halves share."""
         return self.wiring.count_of_interfaces

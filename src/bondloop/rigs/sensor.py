@@ -48,6 +48,11 @@ class Sensor(Imperfection):
             raise InputError(f"Sensor(unit): expected a text, such as 'N'; found {self.unit!r}")
 
     @property
+    def last_event(self) -> float:
+        """The last of its parts' events."""
+        return Chain(self.imperfections).last_event
+
+    @property
     def streams(self) -> int:
         """How many streams of random numbers its parts draw from."""
         return Chain(self.imperfections).streams

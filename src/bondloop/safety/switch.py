@@ -56,6 +56,11 @@ class Switch(SafetyBlock):
             initial = _fraction(self.initial, "Switch(initial)")
         object.__setattr__(self, "initial", initial)
 
+    @property
+    def last_event(self) -> float:
+        """Seconds after which its schedule lets it rest."""
+        return self.schedule.last_event + self.ramp if isinstance(self.schedule, Signal) else 0.0
+
     def apply(self, target: Expr, tripped: Expr, release: float, context: Context) -> Applied:
         """Return the statements that move the switch by one tick.
 

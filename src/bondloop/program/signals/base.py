@@ -38,6 +38,11 @@ class Signal(Described, family="signal"):
         return self.duration if math.isfinite(self.duration) else 0.0
 
     @property
+    def cycle(self) -> float:
+        """Seconds of the slowest cycle in which it repeats itself; 0 where it has none."""
+        return 0.0
+
+    @property
     def highest_frequency(self) -> float | None:
         """The highest frequency in it, in Hz, where there is one and it is known."""
         return None

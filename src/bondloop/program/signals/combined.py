@@ -49,6 +49,11 @@ class Sum(Signal):
         return max(term.duration for term in self.terms)
 
     @property
+    def cycle(self) -> float:
+        """The slowest of its terms' cycles."""
+        return max(term.cycle for term in self.terms)
+
+    @property
     def last_event(self) -> float:
         """The last of its terms' events."""
         return max(term.last_event for term in self.terms)
@@ -105,6 +110,11 @@ class Scaled(Signal):
         return self.of.duration
 
     @property
+    def cycle(self) -> float:
+        """That of the signal."""
+        return self.of.cycle
+
+    @property
     def last_event(self) -> float:
         """That of the signal."""
         return self.of.last_event
@@ -154,6 +164,11 @@ class Shifted(Signal):
     def duration(self) -> float:
         """The signal's duration and the shift."""
         return self.of.duration + self.by
+
+    @property
+    def cycle(self) -> float:
+        """That of the signal."""
+        return self.of.cycle
 
     @property
     def last_event(self) -> float:
@@ -212,6 +227,11 @@ class Derivative(Signal):
     def duration(self) -> float:
         """That of the signal."""
         return self.of.duration
+
+    @property
+    def cycle(self) -> float:
+        """That of the signal."""
+        return self.of.cycle
 
     @property
     def last_event(self) -> float:

@@ -52,6 +52,11 @@ class Sine(Signal):
     offset: Parameter = Parameter(0.0)
 
     @property
+    def cycle(self) -> float:
+        """Its period."""
+        return 1.0 / self.frequency if self.frequency else 0.0
+
+    @property
     def highest_frequency(self) -> float:
         """Its frequency."""
         return self.frequency

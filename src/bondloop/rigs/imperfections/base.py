@@ -27,6 +27,11 @@ class Imperfection(Described, family="imperfection"):
         """How many streams of random numbers it draws from."""
         return 0
 
+    @property
+    def last_event(self) -> float:
+        """Seconds after which it is as it will be: 0, but for a fault that comes at its time."""
+        return 0.0
+
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the statements that make an imperfect value from a perfect one."""
         raise NotImplementedError
@@ -64,6 +69,11 @@ class Chain(Imperfection):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", checked(self.parts, "Chain(parts)"))
+
+    @property
+    def last_event(self) -> float:
+        """The last of its parts' events."""
+        return max((part.last_event for part in self.parts), default=0.0)
 
     @property
     def streams(self) -> int:

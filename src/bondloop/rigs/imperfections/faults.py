@@ -37,6 +37,11 @@ class _Fault(Imperfection):
             )
         object.__setattr__(self, "until", until)
 
+    @property
+    def last_event(self) -> float:
+        """When it comes, or goes again."""
+        return float(self.at if self.until is None else self.until)
+
     def _present(self, context: Context) -> Expr:
         """Return whether the fault is there; samples are counted, so that no rounding of the time matters."""
         began = context.count >= _sample(self.at, context)
