@@ -1,7 +1,8 @@
 # Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
-#   make test    install the development tools too, run every test and doctest
+#   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
 #   make lint    formatting, lint, types, the import rules between rooms
+#   make pages   the page of all public names and the picture of the rooms, after a change of either
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -19,7 +20,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo test lint format clean distclean
+.PHONY: demo test test-quick lint format pages clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -34,6 +35,10 @@ demo: $(RUNTIME)
 test: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+test-quick: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
+	  -m 'not slow and not realtime and not long' tests $(ARGS)
+
 lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -43,6 +48,10 @@ lint: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+pages: $(DEV)
+	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/figures/rooms.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from importlib import metadata
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,11 @@ def test_help_is_answered_without_anything_heavy():
 
 def test_version_is_the_installed_one():
     assert bondloop.__version__ == metadata.version("bondloop")
+
+
+def test_what_to_cite_has_the_version():
+    text = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {bondloop.__version__}\n" in text
 
 
 def test_the_package_says_it_is_typed():

@@ -36,6 +36,11 @@ _SAME = {
 def clear_call(function: Callable[P, T]) -> Callable[P, T]:
     """Return a function whose callers are told in a sentence what is wrong with their arguments.
 
+    Parameters
+    ----------
+    function
+        Any that users call.
+
     Examples
     --------
     >>> @clear_call
@@ -63,7 +68,13 @@ def clear_call(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def clear_calls(kind: Class) -> Class:
-    """Do so for the public methods of a class, and return it."""
+    """Do so for the public methods of a class, and return it.
+
+    Parameters
+    ----------
+    kind
+        A class that users make, and whose methods they call.
+    """
     for name, method in list(vars(kind).items()):
         if inspect.isfunction(method) and not name.startswith("_"):
             setattr(kind, name, clear_call(method))

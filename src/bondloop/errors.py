@@ -29,15 +29,44 @@ SHOWN = 12
 
 
 class BondloopError(Exception):
-    """Base of every error that bondloop raises on purpose."""
+    """Base of every error that bondloop raises on purpose.
+
+    Examples
+    --------
+    >>> import bondloop as bl
+    >>> try:
+    ...     bl.papers.find("no-such-test")
+    ... except BondloopError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class ModelError(BondloopError):
-    """The model as drawn is wrong: an unconnected port, a name used twice, incompatible bonds."""
+    """The model as drawn is wrong: an unconnected port, a name used twice, incompatible bonds.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, Model
+    >>> m = Model("loose")
+    >>> m.spring = C(stiffness=1.0)
+    >>> try:
+    ...     m.compile()
+    ... except ModelError as error:
+    ...     print(type(error).__name__)
+    ModelError
+    """
 
 
 class AbsentError(ModelError, AttributeError):
-    """A part has no such attribute; ``hasattr`` is false, as for any that is missing."""
+    """A part has no such attribute; ``hasattr`` is false, as for any that is missing.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import Model
+    >>> hasattr(Model("empty"), "mass")
+    False
+    """
 
 
 class CausalityError(ModelError):
@@ -49,6 +78,19 @@ class CausalityError(ModelError):
         Where it arose, in the flat graph: junctions and bonds, for the drawing.
     to_head
         What had been assigned until then, as in ``Causality``.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import Model, One, Sf
+    >>> m = Model("two winds")
+    >>> m.v = One()
+    >>> _ = Sf("a") >> m.v
+    >>> _ = Sf("b") >> m.v
+    >>> try:
+    ...     m.compile()
+    ... except CausalityError as error:
+    ...     print(error.bonds is not None)
+    True
     """
 
     nodes: tuple[int, ...] = ()
@@ -61,11 +103,37 @@ class ForceOutputError(ModelError):
 
     Whatever asks for its motion per command (poles, zeros, lags) raises this; a test with it can be built and
     run all the same.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, Model, Port, Sf, Zero
+    >>> from bondloop.transfer import transfer_system
+    >>> m = Model("spring")
+    >>> m.drive, m.f, m.out = Sf("u"), Zero(), Port()
+    >>> _ = m.drive >> m.f >> [C(stiffness=1e4), m.out]
+    >>> try:
+    ...     transfer_system(m)
+    ... except ForceOutputError as error:
+    ...     print(str(error).partition(" and takes")[0])
+    the transfer system spring gives a force at its port 'out'
     """
 
 
 class SolveError(BondloopError):
-    """An algebraic loop, a steady state or an inverse cannot be solved."""
+    """An algebraic loop, a steady state or an inverse cannot be solved.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, I, Model, One, Se
+    >>> m = Model("free")
+    >>> m.v = One()
+    >>> _ = Se("F") >> m.v >> I(mass=1.0)
+    >>> try:
+    ...     m.compile().steady_state({"F": 1.0})
+    ... except SolveError as error:
+    ...     print("no steady state")
+    no steady state
+    """
 
 
 class CompileError(BondloopError):

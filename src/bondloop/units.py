@@ -97,6 +97,15 @@ def quantity(text: str, *units: str) -> float:
 def is_of_kind(text: str, unit: str) -> bool:
     """Whether a number with a unit measures what a unit measures; one without a unit may measure anything.
 
+    Parameters
+    ----------
+    text
+        A number with or without a unit.
+    unit
+        The unit to compare with.
+
+    Examples
+    --------
     >>> is_of_kind("5 mm", "m"), is_of_kind("5 mm", "kg"), is_of_kind("5", "kg")
     (True, False, True)
     """
@@ -114,6 +123,13 @@ def _in_si(match: re.Match[str], text: str) -> float:
 def dimension(text: str) -> tuple[int, ...] | None:
     """Return the powers of kg, m, s, A and K of a number with a unit; None for one without.
 
+    Parameters
+    ----------
+    text
+        A number with or without a unit.
+
+    Examples
+    --------
     >>> dimension("3 N/(mm/s)"), dimension("3")
     ((1, 0, -1, 0, 0), None)
     """

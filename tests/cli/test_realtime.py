@@ -15,7 +15,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the executive runs on Linux")
+pytestmark = pytest.mark.realtime
 
 TEST = "gawthrop-two-actuators"
 QUICK = ("--retreat", 0.02)

@@ -40,6 +40,7 @@ def sizes(many, least):
         yield
 
 
+@pytest.mark.slow
 @DRAWN
 @given(tick=ticks(), seed=st.integers(0, 1000), least=st.sampled_from([1, 2]))
 def test_every_statement_may_be_a_group(tick, seed, least):

@@ -43,6 +43,7 @@ def agree(a, b):
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-300, equal_nan=True)
 
 
+@pytest.mark.slow
 @needs_compiler
 @SLOW
 @given(tick=ticks(), seed=st.integers(0, 1000), every=st.sampled_from([1, 3]))

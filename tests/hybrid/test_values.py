@@ -41,6 +41,7 @@ drawn = st.sampled_from(TESTS).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(drawn, st.floats(0.5, 2.0))
 @settings(max_examples=40, deadline=None)
 def test_a_sensible_value_is_taken(chosen, factor):

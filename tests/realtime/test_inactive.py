@@ -11,7 +11,7 @@ from bondloop.compile import Runner
 from bondloop.realtime import FLAGS, LoopOptions, LoopProcess, RigOptions, RigProcess, build_loop
 from bondloop.safety.causes import Cause
 
-SILENCE = 0.4
+SILENCE = 1.0
 """Seconds after which the rigs here miss a loop that gives no sign of life."""
 FORCE = 30 * 0.01 + 5 * 0.01**2
 """N of the specimen at 10 mm, where it begins; a command of 0 would move it."""
@@ -25,7 +25,7 @@ def rig(request, programs, shm):
 
 
 def options(link, **more):
-    usual = {"start": False, "retreat": 0.02, "phase": 0.25 * PERIOD, "stale": 0}
+    usual = {"start": False, "retreat": 0.02, "phase": 0.25 * PERIOD, "stale": 0, "timeout": 20.0}
     return LoopOptions(link=link, **{**usual, **more})
 
 

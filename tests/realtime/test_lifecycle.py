@@ -74,7 +74,7 @@ def test_the_supervisor_is_missed(programs):
         "from pathlib import Path\n"
         "import numpy as np\n"
         "from bondloop.realtime import LoopOptions, LoopProcess\n"
-        "options = LoopOptions(link='loopback://', retreat=0.02, supervisor=0.2)\n"
+        "options = LoopOptions(link='loopback://', retreat=0.02, supervisor=1.0)\n"
         f"loop = LoopProcess(Path({str(programs.loop)!r}), options, np.zeros((2, 1)))\n"
         "print(loop.name, loop.pid, flush=True)\n"
         "time.sleep(60)\n"
@@ -216,7 +216,9 @@ def test_real_time_against_rig_processes(programs, table, shm):
     """0.3 s on the clock: every sample is there, the counters add up."""
     for link in (shm, "udp://127.0.0.1:0"):
         with RigProcess(programs.rig, RigOptions(link=link, timeout=20.0)) as rig:
-            options = LoopOptions(link=rig.link, steps=300, retreat=0.02, phase=0.25e-3, stale=0)
+            options = LoopOptions(
+                link=rig.link, steps=300, retreat=0.02, phase=0.25e-3, stale=0, timeout=20.0
+            )
             with LoopProcess(programs.loop, options, table) as loop:
                 assert loop.wait(60) == 0
                 rows, status = loop.ring.read(), loop.status()

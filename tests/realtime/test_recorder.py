@@ -27,8 +27,6 @@ from bondloop.records import Record
 from bondloop.records.growing import GrowingRun
 from bondloop.records.hdf5 import read_cycles, read_run
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the executive runs on Linux")
-
 PERIOD = 1e-3
 
 

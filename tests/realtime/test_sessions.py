@@ -18,7 +18,9 @@ def link_of(scheme, shm):
 @pytest.mark.parametrize("lock_step", [False, True], ids=["clock", "lock-step"])
 def test_a_second_loop_is_refused(programs, table, shm, scheme, lock_step):
     with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm), timeout=20.0)) as rig:
-        options = LoopOptions(link=rig.link, retreat=0.005, lock_step=lock_step, start=False, stale=0)
+        options = LoopOptions(
+            link=rig.link, retreat=0.005, lock_step=lock_step, start=False, stale=0, timeout=20.0
+        )
         with LoopProcess(programs.loop, options, table) as first:
             with pytest.raises(InputError, match="in use by another loop"):
                 LoopProcess(programs.loop, options, table)
@@ -33,7 +35,7 @@ def test_a_second_loop_is_refused(programs, table, shm, scheme, lock_step):
 @pytest.mark.parametrize("scheme", ["shm", "udp"])
 def test_the_session_of_a_killed_loop_times_out(programs, table, shm, scheme):
     with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm), timeout=0.3)) as rig:
-        options = LoopOptions(link=rig.link, retreat=0.005, stale=0)
+        options = LoopOptions(link=rig.link, retreat=0.005, stale=0, timeout=20.0)
         with LoopProcess(programs.loop, options, table) as first:
             until(lambda: first.ring.written > 5)
             first.send(signal.SIGKILL)
@@ -58,7 +60,7 @@ def test_other_signals_are_refused(programs, table, shm, scheme):
     """A loop with a second command cannot use the rig of one with a single command."""
     two = make_computer("computer_two", channels=_two_commands())
     with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm))) as rig:
-        options = LoopOptions(link=rig.link)
+        options = LoopOptions(link=rig.link, timeout=20.0)
         with pytest.raises(InputError, match="other signals"):
             LoopProcess(build_loop(two), options, table)
 

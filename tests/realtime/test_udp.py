@@ -1,12 +1,13 @@
 """UDP packets, against Python's struct and zlib: Python plays the rig, and the loop."""
 
+import itertools
 import math
 import socket
 import threading
 import zlib
 
 import pytest
-from two_halves import PERIOD, make_rig
+from two_halves import PERIOD, make_rig, until
 from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, REFUSE, pack, unpack
 
 from bondloop.compile import Runner
@@ -18,6 +19,7 @@ SIGNATURE = zlib.crc32(b"command\n\nmeasured.force")
 
 def a_socket():
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)  # for who reads late
     made.bind(("127.0.0.1", 0))
     made.settimeout(20)
     return made
@@ -54,16 +56,29 @@ class PythonRig(threading.Thread):
 
 
 def echo_rig(extra=lambda _: []):
-    """A rig whose force is twice the command."""
+    """A rig whose force is twice the command, and which answers each command once.
+
+    A loop that waits for longer than 20 ms sends its command again; on a busy machine that is often, but here
+    no packet is lost, so that the copies need no answer.
+    """
+    answered = set()
 
     def answer(packet):
         session, sequence = packet["session"], packet["sequence"]
         if packet["kind"] == HELLO:
             return [pack(ACCEPT, session, 0, 0, [0.25])]
+        if sequence in answered:
+            return []
+        answered.add(sequence)
         reply = pack(MEASURED, session, sequence, sequence, [2 * packet["values"][0]])
         return [*extra(packet), reply]
 
     return PythonRig(answer)
+
+
+def commands_of(packets):
+    """The commands among them, without the copies that a loop sends when it has to wait."""
+    return list({p["sequence"]: p for p in reversed(packets) if p["kind"] == COMMAND}.values())[::-1]
 
 
 def options(link, steps=50, **more):
@@ -81,7 +96,7 @@ def test_a_rig_written_from_the_documented_layout(programs, table):
     assert hello["kind"] == HELLO
     assert hello["values"] == [1.0, 1.0, PERIOD, 1.0]
     assert hello["detail"] == SIGNATURE
-    commands = [p for p in rig.seen if p["kind"] == COMMAND]
+    commands = commands_of(rig.seen)
     assert [p["sequence"] for p in commands] == list(range(1, len(commands) + 1))
     assert {p["session"] for p in rig.seen} == {hello["session"]}
     assert [p["values"][0] for p in commands[:50]] == command.tolist()
@@ -106,7 +121,7 @@ def test_what_is_wrong_with_packets_is_counted_and_harmless(programs, table):
         assert loop.wait(60) == 0
         status = loop.status()
         rows = loop.ring.read()
-        sent = len([p for p in rig.seen if p["kind"] == COMMAND])
+        sent = len(commands_of(rig.seen))
         assert abs(rows["channels"][:, loop.ring.names.index("measured.force")]).max() < 1.0
     assert status.link["sent"] == sent
     assert status.link["corrupted"] == 2 * sent
@@ -176,26 +191,36 @@ def test_a_loop_written_from_the_documented_layout(programs):
 def test_without_commands_the_rig_goes_to_rest_and_is_free(programs):
     """On its clock the rig follows 0.02 m; then the loop falls silent, and says no goodbye."""
     with (
-        RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0", timeout=0.2)) as rig,
+        RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0", timeout=2.0)) as rig,
         a_socket() as own,
     ):
         host, port = rig.link.removeprefix("udp://").split(":")
         own.connect((host, int(port)))
         own.send(pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE))
         assert unpack(own.recv(2048))["kind"] == ACCEPT
-        force = []
-        for k in range(60):
-            own.send(pack(COMMAND, 5, k + 1, 0, [0.02]))
-            force.append(unpack(own.recv(2048))["values"][0])
+        numbers, force = itertools.count(1), []
         held = 30 * 0.02 + 5 * 0.02**2  # the specimen's law
-        assert force[-1] == pytest.approx(held, rel=1e-3)
-        ask = pack(HELLO, 6, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE)
-        own.send(ask)
-        while (reply := unpack(own.recv(2048)))["kind"] != ACCEPT:
-            if reply["kind"] == BUSY:
-                own.send(ask)
-            else:
+
+        def follows():
+            own.send(pack(COMMAND, 5, next(numbers), 0, [0.02]))
+            force.append(unpack(own.recv(2048))["values"][0])
+            return force[-1] == pytest.approx(held, rel=1e-3)
+
+        def gets_in():
+            """Ask, and read until the answer; the measurements before it are those of the silent loop."""
+            own.send(pack(HELLO, 6, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE))
+            while True:
+                try:
+                    reply = unpack(own.recv(2048))
+                except TimeoutError:  # there was no room for the answer among all the measurements
+                    return False
+                if reply["kind"] in (ACCEPT, BUSY):
+                    return reply["kind"] == ACCEPT
                 force.append(reply["values"][0])
+
+        until(follows)
+        own.settimeout(0.5)
+        until(gets_in)
         assert abs(force[-1]) < 0.1 * held
 
 
@@ -209,7 +234,7 @@ def test_a_rig_that_falls_silent_in_lock_step(programs, table):
         return [pack(MEASURED, packet["session"], sequence, sequence, [0.0])] if sequence <= 20 else []
 
     with PythonRig(answer) as rig:
-        silent = LoopOptions(link=rig.link, lock_step=True, steps=50, retreat=0.005, timeout=0.2)
+        silent = LoopOptions(link=rig.link, lock_step=True, steps=50, retreat=0.005, timeout=2.0)
         with LoopProcess(programs.loop, silent, table) as loop:
             assert loop.wait(60) == 3
             status, rows = loop.status(), loop.ring.read()

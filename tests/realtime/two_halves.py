@@ -80,8 +80,8 @@ def make_interlocked(retreat=20):
     )
 
 
-def until(condition, seconds=20.0):
-    """Wait for something that another process does; fail if it never comes."""
+def until(condition, seconds=60.0):
+    """Wait for something that another process does; fail if it never comes, however busy the machine is."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "what was waited for did not come"

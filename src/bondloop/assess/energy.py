@@ -30,6 +30,11 @@ __all__ = [
 def work(force: ArrayLike, displacement: ArrayLike) -> NDArray[np.float64]:
     """Return ∫F dx [J] up to each sample, by the trapezoidal rule; over a closed loop, the loop's area.
 
+    Parameters
+    ----------
+    force, displacement
+        Samples in N and m.
+
     Examples
     --------
     >>> angle = np.linspace(0, 2 * np.pi, 4001)
@@ -48,6 +53,15 @@ def energy_error(
     Positive: the interface has put energy into the test (negative damping). It is the power form of the
     synchronisation error ṽ of Gawthrop 2005, eq. (2).
 
+    Parameters
+    ----------
+    force
+        At the interface in N, positive as this module takes it.
+    physical_velocity, numerical_velocity
+        Of the specimen and of the numerical half in m/s.
+    sample_period
+        In s.
+
     Examples
     --------
     >>> energy_error([2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [0.5, 0.5, 0.5], 0.1).round(12).tolist()
@@ -63,6 +77,13 @@ def energy_error(
 
 def energy_error_of_motion(force: ArrayLike, desired: ArrayLike, actual: ArrayLike) -> NDArray[np.float64]:
     """Return E(t) = ∫F d(x_P − x_N) [J] from displacements, where velocities were not recorded.
+
+    Parameters
+    ----------
+    force
+        At the interface in N.
+    desired, actual
+        Displacements of the numerical half and of the specimen in m.
 
     Examples
     --------
@@ -80,6 +101,15 @@ def normalised_energy_error(
 
     NaN where nothing was exchanged.
 
+    Parameters
+    ----------
+    force
+        At the interface in N, positive as this module takes it.
+    physical_velocity, numerical_velocity
+        Of the specimen and of the numerical half in m/s.
+    sample_period
+        In s.
+
     Examples
     --------
     >>> round(normalised_energy_error([2.0, 2.0], [1.0, 1.0], [0.8, 0.8], 0.1), 12)
@@ -96,6 +126,13 @@ def normalised_energy_error_of_motion(force: ArrayLike, desired: ArrayLike, actu
 
     NaN where nothing was exchanged. For a spring that is followed late by τ, at angular frequency ω, it is
     (π/2) sin ωτ.
+
+    Parameters
+    ----------
+    force
+        At the interface in N.
+    desired, actual
+        Displacements of the numerical half and of the specimen in m.
 
     Examples
     --------

@@ -134,6 +134,15 @@ def response_at(desired: ArrayLike, actual: ArrayLike, sample_period: float, fre
     number of samples a period the coefficients are the Fourier sums; otherwise they are fitted by least
     squares together with the mean, which is exact for a sine of that frequency at any sample rate.
 
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals.
+    sample_period
+        In s.
+    frequency
+        In Hz.
+
     Examples
     --------
     >>> t = np.arange(3000) * 1e-3

@@ -27,6 +27,11 @@ def tracking_indicator(desired: ArrayLike, actual: ArrayLike) -> NDArray[np.floa
     leads; an amplitude error alone leaves it level. A sine of amplitude X that comes out with amplitude Y
     and phase lag φ encloses π X Y sin φ a period.
 
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals, of one unit and one length.
+
     Returns
     -------
     ndarray

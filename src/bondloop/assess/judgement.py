@@ -41,6 +41,11 @@ class Scale:
         The magnitude of the measure from which on the grade is no better than this.
     reason
         Why there.
+
+    Examples
+    --------
+    >>> Scale(well=0.02, poorly=0.1, not_at_all=0.5, reason="...").grade(-0.05).words
+    'well'
     """
 
     well: float
@@ -163,6 +168,17 @@ class Finding:
 
 def graded(measure: str, value: float, sentence: str, remark: str = "") -> Finding:
     """Return a finding with the grade that the measure's scale gives it.
+
+    Parameters
+    ----------
+    measure
+        Name of a scale of :data:`SCALES`.
+    value
+        What was measured.
+    sentence
+        What to say of it.
+    remark
+        What to add to it; may be empty.
 
     Examples
     --------

@@ -40,6 +40,13 @@ def synchronisation_errors(
 
     Exact synchronisation is F̃ = ṽ = 0.
 
+    Parameters
+    ----------
+    physical_force, numerical_force
+        F_P and F_N in N.
+    physical_velocity, numerical_velocity
+        v_P and v_N in m/s.
+
     References
     ----------
     Gawthrop, Wallace and Wagg (2005), eqs. (2) and (3).

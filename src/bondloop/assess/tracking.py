@@ -17,6 +17,11 @@ __all__ = ["maximum_error", "normalised_peak_error", "normalised_rms_error", "pe
 def rms(values: ArrayLike) -> float:
     """Return the root of the mean square, without overflow for values near the largest float.
 
+    Parameters
+    ----------
+    values
+        Samples, in any unit.
+
     Examples
     --------
     >>> rms([3.0, -4.0, 0.0, 0.0])
@@ -35,6 +40,11 @@ def normalised_rms_error(desired: ArrayLike, actual: ArrayLike) -> float:
     For a sine of angular frequency ω that lags by τ it is 2 sin(ωτ/2); for one scaled by g it is abs(g − 1).
     NaN where the desired signal is zero throughout.
 
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals, of one unit and one length.
+
     Examples
     --------
     >>> round(normalised_rms_error([1.0, -1.0], [1.1, -1.1]), 12)
@@ -47,6 +57,11 @@ def normalised_rms_error(desired: ArrayLike, actual: ArrayLike) -> float:
 def maximum_error(desired: ArrayLike, actual: ArrayLike) -> float:
     """Return max abs(actual − desired), the maximum tracking error, in the unit of the signals.
 
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals, of one unit and one length.
+
     Examples
     --------
     >>> maximum_error([0.0, 1.0], [0.0, 0.75])
@@ -58,6 +73,11 @@ def maximum_error(desired: ArrayLike, actual: ArrayLike) -> float:
 
 def normalised_peak_error(desired: ArrayLike, actual: ArrayLike) -> float:
     """Return max abs(actual − desired) / max abs(desired); NaN where the desired signal is zero throughout.
+
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals, of one unit and one length.
 
     Examples
     --------
@@ -72,6 +92,11 @@ def peak_amplitude_error(desired: ArrayLike, actual: ArrayLike) -> float:
     """Return max abs(actual) / max abs(desired) − 1: how far the greatest excursion is over- or undershot.
 
     A delay alone leaves it at zero.
+
+    Parameters
+    ----------
+    desired, actual
+        Samples of both signals, of one unit and one length.
 
     Examples
     --------

@@ -131,7 +131,13 @@ def _place(half: Model, sensors: list[SS]) -> None:
 
 
 def interfaces(model: Model) -> list[SS]:
-    """Return the source-sensors at the cut of a half, in order."""
+    """Return the source-sensors at the cut of a half, in order.
+
+    Parameters
+    ----------
+    model
+        A half, as a cut returns it.
+    """
     found = getattr(model, INTERFACE, None) if INTERFACE in model.__dict__ else None
     if isinstance(found, SS):
         return [found]
@@ -141,7 +147,13 @@ def interfaces(model: Model) -> list[SS]:
 
 
 def rejoin(numerical: Model, physical: Model) -> Model:
-    """Join two halves at their interfaces; the result behaves as the original did."""
+    """Join two halves at their interfaces; the result behaves as the original did.
+
+    Parameters
+    ----------
+    numerical, physical
+        The two halves of one cut.
+    """
     from bondloop.bondgraph.model import Model
 
     left, right = interfaces(numerical), interfaces(physical)

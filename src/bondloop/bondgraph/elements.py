@@ -174,6 +174,8 @@ class I(_OnePort):
         none is given. A narrower range than the element's own may be given for a coefficient too.
     mass, inertia, inductance, inertance
         The coefficient; one of them, positive.
+    size
+        Number of equal or listed components, for a vector bond.
     """
 
     coefficients: ClassVar[Mapping[str, str]] = {
@@ -204,6 +206,8 @@ class C(_OnePort):
         Which numbers the parameters may be, as for `I`.
     stiffness, compliance, capacitance
         The coefficient; one of them. A stiffness may be negative.
+    size
+        Number of equal or listed components, for a vector bond.
     """
 
     coefficients: ClassVar[Mapping[str, str]] = {
@@ -230,6 +234,10 @@ class R(_OnePort):
         Which numbers the parameters may be, as for `I`.
     damping, resistance, conductance
         The coefficient; one of them.
+    size
+        Number of equal or listed components, for a vector bond.
+    initial
+        A resistor stores nothing: zero.
     """
 
     coefficients: ClassVar[Mapping[str, str]] = {"damping": "mul", "resistance": "mul", "conductance": "div"}
@@ -312,13 +320,33 @@ class _Source(Element):
 
 
 class Se(_Source):
-    """Source of effort. ``Se("F")`` is an input named F; ``Se(effort=10)`` an input with that default."""
+    """Source of effort. ``Se("F")`` is an input named F; ``Se(effort=10)`` an input with that default.
+
+    Parameters
+    ----------
+    name
+        Of the input; None: that of the attribute it is assigned to.
+    size
+        Number of components of its bond, for a vector bond.
+    effort
+        The input's default.
+    """
 
     word: ClassVar[str] = "effort"
 
 
 class Sf(_Source):
-    """Source of flow. ``Sf("r")`` is an input named r; ``Sf(flow=0)`` a fixed wall."""
+    """Source of flow. ``Sf("r")`` is an input named r; ``Sf(flow=0)`` a fixed wall.
+
+    Parameters
+    ----------
+    name
+        Of the input; None: that of the attribute it is assigned to.
+    size
+        Number of components of its bond, for a vector bond.
+    flow
+        The input's default.
+    """
 
     word: ClassVar[str] = "flow"
 
@@ -334,6 +362,8 @@ class SS(Element):
     ----------
     imposes
         ``"effort"``, ``"flow"``, ``"both"``, ``"neither"`` or None.
+    size
+        Number of components of its bond, for a vector bond.
     """
 
     def __init__(self, imposes: str | None = None, *, size: int | None = None) -> None:

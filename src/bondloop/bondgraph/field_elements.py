@@ -255,6 +255,16 @@ class RField(Field):
         flows. Arguments, ports and parameters as for `CField`.
     size, ranges, **parameters
         As for `CField`.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Model, One, RField
+    >>> m = Model("coupled dampers")
+    >>> m.a, m.b, m.film = One(), One(), RField([[2.0, -1.0], [-1.0, 2.0]])
+    >>> _ = m.a >> [I(mass=1.0, initial=1.0), m.film[0]]
+    >>> _ = m.b >> [I(mass=1.0), m.film[1]]
+    >>> sorted(m.compile().poles().real.round(9).tolist())
+    [-3.0, -1.0]
     """
 
     word: ClassVar[str] = "resistance"

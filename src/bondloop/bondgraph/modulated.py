@@ -71,13 +71,53 @@ class MSe(Modulated):
     """Source of effort given by signals.
 
     ``MSe()`` copies its signal, ``MSe(lambda a, k: k * a, k=2)`` computes.
+
+    Parameters
+    ----------
+    function, effort
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters. None copies the only signal.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Input, Model, MSe, One
+    >>> m = Model("pushed")
+    >>> m.demand, m.push, m.v = Input("u"), MSe(lambda u, gain: gain * u, gain=5.0), One()
+    >>> _ = m.demand >> m.push >> m.v >> I(mass=2.0)
+    >>> m.compile(outputs=["v.flow"]).transfer_function("v.flow", "u").subs("push.gain", 5)
+    5/(I.mass*s)
     """
 
     forms: ClassVar[Mapping[str, str]] = {"effort": "mul"}
 
 
 class MSf(Modulated):
-    """Source of flow given by signals."""
+    """Source of flow given by signals.
+
+    Parameters
+    ----------
+    function, flow
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters. None copies the only signal.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, Input, Model, MSf, Zero
+    >>> m = Model("pump")
+    >>> m.valve, m.pump, m.p = Input("opening"), MSf(lambda u, most: most * u, most=0.2), Zero()
+    >>> _ = m.valve >> m.pump >> m.p >> C(capacitance=4.0)
+    >>> run = m.compile().simulate(10, {"opening": 0.5})
+    >>> print(f"{run['p.effort'][-1]:.3f}")  # 0.5 * 0.2 * 10 / 4
+    0.250
+    """
 
     forms: ClassVar[Mapping[str, str]] = {"flow": "mul"}
 
@@ -86,6 +126,16 @@ class MR(Modulated):
     """Resistor whose coefficient is a function of signals: effort = resistance(signals) * flow.
 
     ``MR(conductance=...)`` is one with flow = conductance(signals) * effort.
+
+    Parameters
+    ----------
+    function, resistance, damping, conductance
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters. None copies the only signal.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
     """
 
     forms: ClassVar[Mapping[str, str]] = {"resistance": "mul", "damping": "mul", "conductance": "div"}

@@ -46,6 +46,26 @@ class Bond:
     ``stroke`` is the end with the causal stroke (``"head"`` or ``"tail"``, the end that receives the effort)
     where the user imposes it. ``word`` names what a signal reads of its tail (``"displacement"``); None for
     every other bond.
+
+    Parameters
+    ----------
+    tail, head
+        The parts it joins; positive power goes from tail to head.
+    tail_index, head_index
+        Component or port of a part with several; None: all.
+    stroke
+        ``"head"`` or ``"tail"`` where it is imposed, else None.
+    word
+        What a signal reads of its tail; None for every other bond.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Model, One, Se, bond
+    >>> m = Model("pushed")
+    >>> m.force, m.v = Se("F"), One()
+    >>> pushing = bond(m.force, m.v)
+    >>> pushing.tail is m.force, pushing.head is m.v, pushing.stroke
+    (True, True, None)
     """
 
     __slots__ = ("head", "head_index", "stroke", "tail", "tail_index", "word")
@@ -74,7 +94,17 @@ def _indexed(part: Part, index: int | None) -> str:
 
 
 class Part:
-    """Base of everything that can be bonded."""
+    """Base of everything that can be bonded.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Model, One
+    >>> m = Model("body")
+    >>> m.v = One()
+    >>> m.mass = I(mass=2.0)
+    >>> m.mass.path
+    'mass'
+    """
 
     _owner: Model | None = None
     _name: str | None = None
@@ -329,19 +359,37 @@ class Junction(Part):
 
 
 class Zero(Junction):
-    """0-junction: one effort, flows add up to zero."""
+    """0-junction: one effort, flows add up to zero.
+
+    Parameters
+    ----------
+    size
+        Number of components of its bonds, for vector bonds.
+    """
 
     symbol = "0"
 
 
 class One(Junction):
-    """1-junction: one flow, efforts add up to zero."""
+    """1-junction: one flow, efforts add up to zero.
+
+    Parameters
+    ----------
+    size
+        Number of components of its bonds, for vector bonds.
+    """
 
     symbol = "1"
 
 
 class Port(Part):
-    """A named port of a model: a bond from outside passes through it to the part bonded inside."""
+    """A named port of a model: a bond from outside passes through it to the part bonded inside.
+
+    Parameters
+    ----------
+    size
+        Number of components of its bonds, for vector bonds.
+    """
 
     symbol = "port"
 

@@ -21,7 +21,22 @@ class _SignalPart(Remembering):
 
 
 class Input(_SignalPart):
-    """An input of the model as a signal: ``Input("x_d") >> MC(...)``."""
+    """An input of the model as a signal: ``Input("x_d") >> MC(...)``.
+
+    Parameters
+    ----------
+    name
+        Of the input; None: that of the attribute it is assigned to.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Input, Model, MSe, One
+    >>> m = Model("pushed")
+    >>> m.demand, m.push, m.v = Input("u"), MSe(lambda u, gain: gain * u, gain=5.0), One()
+    >>> _ = m.demand >> m.push >> m.v >> I(mass=2.0)
+    >>> m.compile().inputs
+    ('u',)
+    """
 
     symbol = "u"
 
@@ -31,7 +46,18 @@ class Input(_SignalPart):
 
 
 class De(_SignalPart):
-    """Effort detector: ``zero >> De()``. It is an output, and its signal can be bonded on."""
+    """Effort detector: ``zero >> De()``. It is an output, and its signal can be bonded on.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, De, Model, R, Sf, Zero
+    >>> m = Model("tank")
+    >>> m.inflow, m.p, m.gauge = Sf("q"), Zero(), De()
+    >>> _ = m.inflow >> m.p >> [C(capacitance=2.0), R(conductance=0.5)]
+    >>> _ = m.p >> m.gauge
+    >>> m.compile().outputs
+    ('gauge',)
+    """
 
 
 class Df(_SignalPart):
@@ -39,7 +65,13 @@ class Df(_SignalPart):
 
 
 class Integrator(_SignalPart):
-    """Integral of a signal over time, a state: ``Df() >> Integrator()`` is a displacement or an angle."""
+    """Integral of a signal over time, a state: ``Df() >> Integrator()`` is a displacement or an angle.
+
+    Parameters
+    ----------
+    initial
+        Its value at the beginning.
+    """
 
     symbol = "∫"
     state_word: ClassVar[str] = "value"
@@ -61,6 +93,17 @@ class Function(_SignalPart):
         Which numbers the parameters may be; any finite one where none is given.
     **parameters
         Named parameters of the function, with values; parameters of the model, under the part's path.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import Df, Function, I, Model, MSe, One, R
+    >>> m = Model("governed")
+    >>> m.v, m.speed = One(), Df()
+    >>> m.law, m.drive = Function(lambda v, gain: gain * (3 - v), gain=30), MSe()
+    >>> _ = m.v >> m.speed >> m.law >> m.drive >> m.v >> [I(mass=2.0), R(damping=10.0)]
+    >>> run = m.compile().simulate(2)
+    >>> print(f"{run['v.flow'][-1]:.4f}")  # 30 * 3 / (30 + 10)
+    2.2500
     """
 
     symbol = "ƒ"

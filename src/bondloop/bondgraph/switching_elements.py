@@ -91,6 +91,11 @@ class Diode(Switching):
 
     It opens when the flow would become negative and closes when the effort would become positive. A forward
     voltage is an ``Se`` in series, an on-resistance an ``R``.
+
+    Parameters
+    ----------
+    **parameters
+        None: it has none.
     """
 
     words: ClassVar[Mapping[int, str]] = {0: "off", 1: "on"}

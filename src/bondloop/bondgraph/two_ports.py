@@ -95,6 +95,8 @@ class TF(MatrixTransformer, TwoPort):
         Number of components of a transformer with one modulus for a vector bond.
     ranges
         Which numbers the modulus may be, ``{"modulus": Range(above=0)}``; any but zero where none is given.
+    coefficient
+        The modulus, as first argument.
 
     Examples
     --------
@@ -150,6 +152,15 @@ class GY(TwoPort):
     """Gyrator: effort_in = ratio * flow_out, effort_out = ratio * flow_in.
 
     ``GY(admittance=g)`` is the same the other way round: flow_out = g * effort_in, flow_in = g * effort_out.
+
+    Parameters
+    ----------
+    coefficient, ratio, admittance
+        A number or a SymPy expression; one of them, the first is the ratio.
+    size
+        Number of components, for vector bonds.
+    ranges
+        Which numbers the ratio may be, as for `TF`.
     """
 
     forms: ClassVar[Mapping[str, str]] = {"ratio": "mul", "admittance": "div"}
@@ -160,6 +171,16 @@ class MTF(MatrixTransformer, Modulated):
 
     A function that returns rows makes a matrix transformer, as for `TF`; ``MTF(effort_ratio=...)`` gives the
     modulus the other way round.
+
+    Parameters
+    ----------
+    function, modulus, effort_ratio
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters. None copies the only signal.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
     """
 
     @cached_property
@@ -178,6 +199,29 @@ class MTF(MatrixTransformer, Modulated):
 
 
 class MGY(Modulated):
-    """Gyrator whose ratio is a function of signals; ``MGY(admittance=...)`` gives it the other way round."""
+    """Gyrator whose ratio is a function of signals; ``MGY(admittance=...)`` gives it the other way round.
+
+    Parameters
+    ----------
+    function, ratio, admittance
+        Of SymPy expressions: one argument per signal, in the order in which they are bonded to it, then the
+        parameters. None copies the only signal.
+    ranges
+        Which numbers the parameters may be; any finite one where none is given.
+    **parameters
+        Named parameters of the function, with values.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Input, Model, MGY, One, R, Se
+    >>> m = Model("motor")  # its torque constant is the field, an input
+    >>> m.field, m.motor, m.i, m.w = Input("k"), MGY(), One(), One()
+    >>> _ = Se(effort=12.0) >> m.i >> m.motor >> m.w >> [I(inertia=0.1), R(damping=0.5)]
+    >>> _ = m.i >> R(resistance=2.0)
+    >>> _ = m.field >> m.motor
+    >>> run = m.compile().simulate(20, {"k": 1.5})
+    >>> print(f"{run['w.flow'][-1]:.4f}")  # 12 k / (2 * 0.5 + k^2)
+    5.5385
+    """
 
     forms: ClassVar[Mapping[str, str]] = {"ratio": "mul", "admittance": "div"}

@@ -38,6 +38,13 @@ in place; returns the status, the number of the tick at which it stopped and the
 def python_run(tick: Tick) -> PythonRun:
     """Return the run loop of a tick as a Python function, with the meaning of ``NAME_run`` in C.
 
+    Parameters
+    ----------
+    tick
+        What to run.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from bondloop.program.expr import Var
     >>> from bondloop.program.tick import Channel

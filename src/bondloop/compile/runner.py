@@ -58,6 +58,13 @@ class Result:
     loop
         Of an algebraic loop that did not converge: its unknowns, the worst of them, how far that is off. Of a
         search for modes: the elements that switch.
+
+    Examples
+    --------
+    >>> from bondloop.compile import Result
+    >>> import numpy as np
+    >>> Result(np.arange(3.0), {}, "not a number", 3, 2.0, "x", 0.01).message
+    "stopped at t = 2 s: channel 'x' became NaN"
     """
 
     time: NDArray[np.float64]

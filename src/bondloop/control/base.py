@@ -20,7 +20,13 @@ __all__ = ["Controller", "Design", "Measured", "displacement_state"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What the sensors of one transfer system read: expressions of force, displacement, velocity."""
+    """What the sensors of one transfer system read: expressions of force, displacement, velocity.
+
+    Parameters
+    ----------
+    force, displacement, velocity
+        Expressions of what the sensors read, in N, m and m/s.
+    """
 
     force: Expr
     displacement: Expr

@@ -91,6 +91,19 @@ def load_text(
 ) -> TestFile:
     """Return what the text of a file holds; paths in it are relative to a folder.
 
+    Parameters
+    ----------
+    text
+        TOML.
+    folder
+        What paths in it are relative to.
+    name
+        What messages call it.
+    changes
+        As for `read`.
+
+    Examples
+    --------
     >>> load_text('rate = "fast"')
     Traceback (most recent call last):
     bondloop.errors.FaultsError: the text: 3 faults: ...

@@ -179,7 +179,15 @@ def rehearse(
 
 
 def rerun(path: str | Path, *, backend: str = "auto") -> Run:
-    """Repeat a saved run exactly, from its file alone."""
+    """Repeat a saved run exactly, from its file alone.
+
+    Parameters
+    ----------
+    path
+        A run file.
+    backend
+        As for ``test.run``.
+    """
     old = Record.load(path)
     repeat = old.description.get("repeat")
     if not isinstance(repeat, dict):

@@ -37,6 +37,13 @@ class Switches(Described, family="switches", alone=True):
         The switches.
     simulated
         A model of the physical half that runs alongside in the computer; without one f_n is zero.
+
+    Examples
+    --------
+    >>> from bondloop.safety import Switch
+    >>> switches = Switches(force=Switch(1.0, ramp=0.5))
+    >>> switches.force.ramp, switches.simulated
+    (0.5, None)
     """
 
     displacement: Switch = field(default_factory=Switch)

@@ -23,7 +23,24 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A fitted parameter: value, standard deviation, 95 % confidence interval and unit."""
+    """A fitted parameter: value, standard deviation, 95 % confidence interval and unit.
+
+    Parameters
+    ----------
+    value, deviation
+        The parameter and its standard deviation.
+    low, high
+        The 95 % confidence interval.
+    unit
+        Of all four.
+    at_bound
+        Whether the fit ended at the border of what was allowed: the interval then says little.
+
+    Examples
+    --------
+    >>> print(Estimate(0.0374, 0.0002, 0.037, 0.0378, "s"))
+    0.0374 s (95 %: 0.037 to 0.0378)
+    """
 
     value: float
     deviation: float

@@ -28,6 +28,17 @@ def harmonic_distortion(
 ) -> float:
     """Return the total harmonic distortion of a steady periodic signal: rms of harmonics over fundamental.
 
+    Parameters
+    ----------
+    signal
+        Samples of at least one whole period.
+    frequency
+        Of the fundamental in Hz.
+    sample_period
+        In s.
+    harmonics
+        Number of the last one counted.
+
     Examples
     --------
     >>> t = np.arange(1000) * 1e-3
@@ -77,6 +88,11 @@ def nonlinearity(surface: SteppedSine) -> Nonlinearity:
     """Judge the nonlinearity of a stepped-sine test.
 
     Changes that the noise can explain (three standard deviations) do not count.
+
+    Parameters
+    ----------
+    surface
+        Responses at several amplitudes.
 
     Examples
     --------

@@ -36,6 +36,12 @@ class PlannedPoint:
         Samples to let pass, and samples in all.
     periods
         Whole periods measured.
+
+    Examples
+    --------
+    >>> point = PlannedPoint(frequency=5.0, amplitude=1e-3, first=0, settling=400, samples=1400, periods=5)
+    >>> (point.samples - point.settling) / point.periods  # samples a period
+    200.0
     """
 
     frequency: float
@@ -54,6 +60,13 @@ class PlannedPoint:
 @dataclass(frozen=True)
 class SteppedSinePlan:
     """A stepped-sine test, point after point.
+
+    Parameters
+    ----------
+    points
+        One for each pair of frequency and amplitude, in the order in which they are run.
+    sample_period
+        In s.
 
     Examples
     --------

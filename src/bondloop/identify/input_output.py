@@ -38,6 +38,12 @@ class InputOutput:
         Time of the first sample [s].
     warnings
         What is doubtful about them, in sentences.
+
+    Examples
+    --------
+    >>> data = InputOutput(np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.2, 0.5]), 0.01, output_unit="m")
+    >>> data.sample_period, data.output_unit
+    (0.01, 'm')
     """
 
     input: NDArray[np.float64]

@@ -99,7 +99,17 @@ def rank_time(
     models: Sequence[Structure | str] = USUAL,
     **options: Any,
 ) -> Ranking:
-    """Fit several models to a record and rank them; options are those of `fit_time`."""
+    """Fit several models to a record and rank them; options are those of `fit_time`.
+
+    Parameters
+    ----------
+    command, output, sample_period
+        As for `fit_time`.
+    models
+        Structures to try, or their names.
+    **options
+        Of `fit_time`.
+    """
     fits, failed = [], {}
     for model in models:
         try:
@@ -117,7 +127,17 @@ def rank_time(
 def rank_frequency(
     frequency: ArrayLike, response: ArrayLike, models: Sequence[Structure | str] = USUAL, **options: Any
 ) -> Ranking:
-    """Fit several models to a frequency response and rank them; options are those of `fit_frequency`."""
+    """Fit several models to a frequency response and rank them; options are those of `fit_frequency`.
+
+    Parameters
+    ----------
+    frequency, response
+        As for `fit_frequency`.
+    models
+        Structures to try, or their names.
+    **options
+        Of `fit_frequency`.
+    """
     fits, failed = [], {}
     for model in models:
         try:

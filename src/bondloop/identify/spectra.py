@@ -160,6 +160,19 @@ def power_spectrum(
 
     That is what du Bois 2010 (section 2.2, Figure 5) uses; whether their segments overlap is not said.
 
+    Parameters
+    ----------
+    signal
+        Samples.
+    sample_period
+        In s.
+    segments
+        Number of pieces whose spectra are averaged.
+    window
+        Name of a window of ``scipy.signal``.
+    overlap
+        Share of a piece that the next one repeats, from 0 up to 1.
+
     Examples
     --------
     >>> t = np.arange(8000) * 1e-3
@@ -187,6 +200,11 @@ class SpectralSurface:
         Of the response [Hz], shape (n,).
     density
         Power per hertz, unit² / Hz, shape (m, n).
+
+    Examples
+    --------
+    >>> SpectralSurface(np.array([1.0, 2.0]), np.linspace(0, 10, 6), np.zeros((2, 6))).density.shape
+    (2, 6)
     """
 
     excitation: NDArray[np.float64]

@@ -35,6 +35,14 @@ class FrequencyResponse:
         Complex output over input, shape (n,).
     deviation
         Standard deviation of the real and of the imaginary part, shape (n,).
+
+    Examples
+    --------
+    >>> found = FrequencyResponse(
+    ...     np.array([1.0, 2.0]), np.array([1 - 0.1j, 0.9 - 0.2j]), np.array([0.01, 0.01])
+    ... )
+    >>> np.abs(found.response).round(3).tolist()
+    [1.005, 0.922]
     """
 
     frequency: NDArray[np.float64]

@@ -26,6 +26,11 @@ class NewmarkAverage(Integrator):
     follow from average velocities and velocities from average accelerations. Unconditionally stable, no
     numerical damping, second order. A linear system needs one matrix product a step, a nonlinear one a
     Newton iteration with a fixed number of steps.
+
+    Parameters
+    ----------
+    iterations
+        Newton steps of a nonlinear system, the same number in every step.
     """
 
     order: ClassVar[int] = 2

@@ -116,6 +116,11 @@ def entries() -> tuple[Entry, ...]:
 def find(name: str) -> Entry:
     """Return the entry called `name`.
 
+    Parameters
+    ----------
+    name
+        As ``bondloop list`` shows it.
+
     Raises
     ------
     InputError

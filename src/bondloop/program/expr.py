@@ -165,7 +165,13 @@ class Var(Expr):
 
 
 class Const(Expr):
-    """A number."""
+    """A number.
+
+    Parameters
+    ----------
+    value
+        It is kept as a float.
+    """
 
     __slots__ = ("value",)
 
@@ -179,6 +185,13 @@ class Op(Expr):
     Names: ``add`` (any number of operands, summed left to right), ``neg``, ``mul``, ``div``, ``pow``, the
     functions of :data:`FUNCTIONS`, the comparisons ``lt le gt ge eq ne``, ``and or not``, ``select``, and
     ``row``: a :class:`~bondloop.program.matrix_rows.MatrixRow`.
+
+    Parameters
+    ----------
+    name
+        One of those above.
+    args
+        The operands.
     """
 
     __slots__ = ("args", "name")
@@ -260,6 +273,15 @@ def _pow(a: Expr, b: Expr) -> Expr:
 def function(name: str, *args: Expr | Number) -> Expr:
     """Apply one of :data:`FUNCTIONS`; constants are folded.
 
+    Parameters
+    ----------
+    name
+        Of the function.
+    *args
+        Its arguments.
+
+    Examples
+    --------
     >>> print(function("tanh", Var("v") / 0.01))
     tanh(v/0.01)
     """
@@ -272,6 +294,15 @@ def function(name: str, *args: Expr | Number) -> Expr:
 def select(condition: Expr, if_true: Expr | Number, if_false: Expr | Number) -> Expr:
     """Choose between two expressions by a condition.
 
+    Parameters
+    ----------
+    condition
+        A comparison, such as ``x > 0.0``.
+    if_true, if_false
+        The value where it holds, and where it does not.
+
+    Examples
+    --------
     >>> x = Var("x")
     >>> evaluate(select(x > 1, 1, x), {x: 5.0})
     1.0
@@ -284,6 +315,13 @@ def select(condition: Expr, if_true: Expr | Number, if_false: Expr | Number) -> 
 def variables(expr: Expr) -> list[Var]:
     """List the variables of an expression, each once, in order of appearance.
 
+    Parameters
+    ----------
+    expr
+        What to look through.
+
+    Examples
+    --------
     >>> [v.name for v in variables(Var("a") * Var("b"))]
     ['a', 'b']
     """
@@ -322,6 +360,15 @@ def substitute(expr: Expr, replacements: dict[Var, Expr]) -> Expr:
 def evaluate(expr: Expr, values: dict[Var, float]) -> float:
     """Evaluate an expression for given values of its variables.
 
+    Parameters
+    ----------
+    expr
+        What to evaluate.
+    values
+        A number for each variable in it.
+
+    Examples
+    --------
     >>> x = Var("x")
     >>> evaluate(2 * x**2, {x: 3.0})
     18.0

@@ -40,6 +40,15 @@ def system_from_matrices(
 
     Every entry that is not zero becomes a parameter ``A[i,j]``, unless there are many: more than `ENTRIES`
     stay as they are, products of matrices.
+
+    Parameters
+    ----------
+    A, B, C, D
+        Matrices of dx/dt = A x + B u, y = C x + D u.
+    states, inputs, outputs
+        Names; x[0], u[0], y[0] and so on where none are given.
+    name
+        Of the system.
     """
     from scipy import sparse
 

@@ -30,12 +30,29 @@ class InverseSystem(System):
     Made by ``system.inverse(output, input)``, or by compiling a model with bicausal source-sensors. It is a
     System like others: simulate it, read its equations, write it as C.
 
+    Parameters
+    ----------
+    name, states, inputs, outputs, parameters, definitions, tears, initial, dots
+        As for `System`.
+    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching
+        As for `System`.
+
     Attributes
     ----------
     orders
         For every imposed output, and every other input: how many of its rates are inputs too.
     inversion
         How it came about: which definitions were turned round.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import I, Model, One, R, Se
+    >>> m = Model("cart")
+    >>> m.force, m.v, m.mass, m.drag = Se("F"), One(), I(mass=2.0), R(damping=3.0)
+    >>> _ = m.force >> m.v >> [m.mass, m.drag]
+    >>> inverse = m.compile(outputs=["v.flow"]).inverse("v.flow", "F")
+    >>> inverse.inputs, inverse.outputs
+    (('v.flow', 'd/dt v.flow'), ('F',))
     """
 
     orders: dict[str, int]

@@ -40,6 +40,16 @@ class StateSpace:
         Sample period in seconds; 0 for continuous time.
     mode
         In words, the mode in which a system that switches was linearised: ``diode off, key closed``.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, I, Model, One, R, Se
+    >>> m = Model("oscillator")
+    >>> m.force, m.v = Se("F"), One()
+    >>> _ = m.force >> m.v >> [I(mass=1.0), C(stiffness=25.0), R(damping=6.0)]
+    >>> space = m.compile(outputs=["v.flow"]).numeric()
+    >>> space.states, space.poles().real.round(9).tolist()  # s^2 + 6 s + 25
+    (('I.momentum', 'C.displacement'), [-3.0, -3.0])
     """
 
     E: Any

@@ -28,6 +28,11 @@ class ZeroDynamics:
         Their eigenvalues in rad/s: the zeros of the system.
     verdict
         ``"none"``, ``"stable"``, ``"marginal"`` (a zero on the imaginary axis) or ``"unstable"``.
+
+    Examples
+    --------
+    >>> ZeroDynamics(("C.displacement",), np.array([-2.0 + 0j]), "stable").verdict
+    'stable'
     """
 
     states: tuple[str, ...]

@@ -115,7 +115,15 @@ def build_pair(
     drivers: Sequence[Path] = (),
     about: Mapping[str, Any] | None = None,
 ) -> Programs:
-    """Build a loop and its rig; arguments as in `build_loop`."""
+    """Build a loop and its rig; arguments as in `build_loop`.
+
+    Parameters
+    ----------
+    computer, rig
+        The ticks of both.
+    safe, bounds, drivers, about
+        As for `build_loop`.
+    """
     ends = computer_ends(computer)
     return Programs(
         build_loop(computer, rig=rig, safe=safe, bounds=bounds, drivers=drivers, about=about),
@@ -132,14 +140,26 @@ def loop_sources(
     drivers: Sequence[Path] = (),
     about: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable."""
+    """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable.
+
+    Parameters
+    ----------
+    tick, rig, safe, bounds, drivers, about
+        As for `build_loop`.
+    """
     return _loop_files(tick, rig, safe, bounds, drivers, about)[0]
 
 
 def rig_sources(
     tick: Tick, *, commands: Sequence[str] | None = None, measured: Sequence[str] | None = None
 ) -> dict[str, str]:
-    """Return all files of a rig's program by name: every ``.c`` among them belongs to the one executable."""
+    """Return all files of a rig's program by name: every ``.c`` among them belongs to the one executable.
+
+    Parameters
+    ----------
+    tick, commands, measured
+        As for `build_rig`.
+    """
     return _rig_files(rig_ends(tick, commands, measured))[0]
 
 

@@ -6,8 +6,8 @@ per tick. Writers take turns: threads by a lock, processes by a record lock on t
 
 from __future__ import annotations
 
-import fcntl
 import struct
+import sys
 import threading
 import time
 from typing import Any, Self
@@ -16,6 +16,9 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import Range
 from bondloop.realtime.layout import MAIL_KEY, MAILS
 from bondloop.realtime.shared import Segment
+
+if sys.platform != "win32":  # as in shared.py
+    import fcntl
 
 __all__ = ["Mailbox"]
 

@@ -43,6 +43,13 @@ class Histogram:
         In ns; exact.
     bins
         Counts; `bin_edges` has the edges.
+
+    Examples
+    --------
+    >>> bins = np.zeros(len(bin_edges()) - 1, np.uint64)
+    >>> bins[3] = 10
+    >>> Histogram(count=10, mean=4.0, least=3, most=5, bins=bins).percentile(50) <= 5
+    True
     """
 
     count: int
@@ -102,6 +109,13 @@ class Status:
 
 class Ring:
     """A reader of telemetry, with a cursor of its own.
+
+    Parameters
+    ----------
+    segment
+        The loop's telemetry segment, attached.
+    from_now
+        Begin with the next sample, not with the oldest that the ring still has.
 
     Attributes
     ----------

@@ -9,7 +9,6 @@ starts, which removes all that nobody holds: the loop and its supervisor hold a 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import mmap
 import os
@@ -23,6 +22,9 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.realtime.layout import HEADER, MAGIC, VERSION
+
+if sys.platform != "win32":  # there the room can be imported, though no loop be run
+    import fcntl
 
 __all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "remove", "sweep"]
 

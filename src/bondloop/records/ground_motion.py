@@ -73,6 +73,11 @@ def read_at2(path: str | os.PathLike[str]) -> GroundMotion:
     (9.80665 m/s²), to m/s². Numbers that run into each other (``.1E-02-.2E-02``) are told apart by their
     signs.
 
+    Parameters
+    ----------
+    path
+        Of the file.
+
     Examples
     --------
     >>> import tempfile
@@ -126,6 +131,13 @@ def read_two_columns(path: str | os.PathLike[str], unit: str = "m/s^2") -> Groun
 
     Lines before the first two numbers, and lines that start with ``#`` or ``%``, are the header. `unit` is
     the unit of the second column; ``"g"`` means gravity here, not gram.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    unit
+        Of the second column.
     """
     factor = STANDARD_GRAVITY if unit.strip().lower() == "g" else quantity(f"1 {unit}")
     header: list[str] = []

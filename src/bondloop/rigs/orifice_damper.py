@@ -49,6 +49,12 @@ class DamperData(_Damper):
         Coefficients of the path through an open valve.
     seal_friction, seal_width
         Dry friction of the rod's seal in N, and the velocity over which it changes sign in m/s.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> replace(DamperData(), bulk_modulus="0.8 GPa").bulk_modulus
+    800000000.0
     """
 
     area: Parameter = Parameter(15e-4, above=0)
@@ -89,6 +95,11 @@ class PlayData(_Damper):
         Of the grease in it, N s/m: it acts in the gap too.
     mass
         Of the rod and piston that move freely in the gap, kg.
+
+    Examples
+    --------
+    >>> PlayData(gap="0.1 mm").gap
+    0.0001
     """
 
     gap: Parameter = Parameter(1e-4, above=0)

@@ -80,7 +80,13 @@ def checked_sensor(sensor: Any, what: str) -> Sensor:
 
 
 def sensor_from(description: Mapping[str, Any]) -> Sensor:
-    """Return the sensor of a description, the inverse of ``sensor.describe()``."""
+    """Return the sensor of a description, the inverse of ``sensor.describe()``.
+
+    Parameters
+    ----------
+    description
+        As ``sensor.describe()`` returns it.
+    """
     return Sensor.from_description(description)
 
 

@@ -17,6 +17,13 @@ class SafetyBlock(Described, family="safety"):
 def safety_from(description: Mapping[str, Any]) -> SafetyBlock:
     """Return the block of a description, the inverse of ``block.describe()``.
 
+    Parameters
+    ----------
+    description
+        As ``block.describe()`` returns it.
+
+    Examples
+    --------
     >>> safety_from({"safety": "PowerTrip", "threshold": "20 W"})
     PowerTrip(threshold=20.0, cutoff=1.0)
     """

@@ -50,6 +50,13 @@ _WORDS = {
 def cause_words(code: float) -> str:
     """Return a cause in words, by its number as generated code and records hold it.
 
+    Parameters
+    ----------
+    code
+        Number of a `Cause`.
+
+    Examples
+    --------
     >>> cause_words(6)
     'the power discrepancy at the interface stayed beyond its threshold'
     >>> cause_words(99.0)

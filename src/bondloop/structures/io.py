@@ -85,6 +85,13 @@ def write_matrices(matrices: Matrices, path: str | Path) -> tuple[Path, ...]:
 
     ``.npz`` and ``.mat`` make one file, ``name.mtx`` makes name.M.mtx, name.C.mtx and name.K.mtx.
 
+    Parameters
+    ----------
+    matrices
+        What to write.
+    path
+        Name of the file; its ending is the format.
+
     Examples
     --------
     >>> import tempfile

@@ -57,6 +57,11 @@ class Axis:
 def axis_from(text: str) -> Axis:
     """Read ``name=1..12`` (whole numbers), ``name=0..1/5`` (five numbers, evenly spaced) or ``name=a,b,c``.
 
+    Parameters
+    ----------
+    text
+        As above.
+
     Examples
     --------
     >>> axis_from("sub_steps=1..4").values

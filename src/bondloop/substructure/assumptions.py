@@ -34,7 +34,22 @@ class TransferLike(Protocol):
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption: its number in the paper, whether it holds, and why."""
+    """One assumption: its number in the paper, whether it holds, and why.
+
+    Parameters
+    ----------
+    number, title
+        As in the paper.
+    holds
+        Whether the test complies with it.
+    reason
+        Why, or why not.
+
+    Examples
+    --------
+    >>> print(Assumption(1, "the numerical half is causal", True, "it takes forces"))
+    1. the numerical half is causal: holds. it takes forces
+    """
 
     number: int
     title: str
@@ -47,7 +62,15 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """All five, with the two shortest causal paths of each interface."""
+    """All five, with the two shortest causal paths of each interface.
+
+    Parameters
+    ----------
+    items
+        The five, in their order.
+    numerical_paths, transfer_paths
+        The shortest causal path of each interface, in the numerical half and in the transfer system.
+    """
 
     items: tuple[Assumption, ...]
     numerical_paths: tuple[CausalPath | None, ...] = ()

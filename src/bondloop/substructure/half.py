@@ -44,12 +44,26 @@ class NumericalHalf:
 
 
 def orientation(half: Model) -> tuple[int, ...]:
-    """For each interface +1 if its bond points out of this half, -1 if into it."""
+    """For each interface +1 if its bond points out of this half, -1 if into it.
+
+    Parameters
+    ----------
+    half
+        As a cut returns it.
+    """
     return tuple(1 if s._bonds[0].head is s else -1 for s in interfaces(half))
 
 
 def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
-    """Compile the numerical half; it must take forces and give velocities (Gawthrop 2005, assumption 1)."""
+    """Compile the numerical half; it must take forces and give velocities (Gawthrop 2005, assumption 1).
+
+    Parameters
+    ----------
+    model
+        The half, as a cut returns it.
+    prefix
+        Put before the names of its variables.
+    """
     system = prefixed(model.compile(), prefix)
     by_name = dict(zip(system.inputs, system.input_vars, strict=True))
     efforts, flows = [], []

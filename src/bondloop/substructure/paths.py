@@ -25,6 +25,17 @@ class CausalPath:
         Names from the input to the output.
     storages
         Names of the states on the way; their number is the length sigma of the path.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph import C, I, Model, One, Se
+    >>> from bondloop.substructure import shortest_causal_path
+    >>> m = Model("oscillator")
+    >>> m.force, m.v = Se("F"), One()
+    >>> _ = m.force >> m.v >> [I(mass=1.0), C(stiffness=4.0)]
+    >>> system = m.compile(outputs=["C.effort"])
+    >>> shortest_causal_path(system, system.input_vars[0], system.output_exprs["C.effort"]).storages
+    ('I.momentum', 'C.displacement')
     """
 
     variables: tuple[str, ...]
@@ -44,6 +55,15 @@ def shortest_causal_path(system: System, source: Var, goal: Expr) -> CausalPath 
 
     A step from what an assignment uses to what it assigns costs nothing; a step from a rate to its state
     costs one integration.
+
+    Parameters
+    ----------
+    system
+        The compiled model.
+    source
+        An input of it.
+    goal
+        An output.
     """
     users: dict[Var, list[Var]] = {}
     for target, expr in system.definitions.items():

@@ -60,6 +60,11 @@ class ServoMotor(_Electric):
         Of the winding, ohm and H; used where the winding is modelled.
     voltage
         Of the amplifier, V; used where the winding is modelled.
+
+    Examples
+    --------
+    >>> ServoMotor(peak_current="20 A").peak_current
+    20.0
     """
 
     torque_constant: Parameter = Parameter(0.6, above=0)
@@ -85,6 +90,11 @@ class BallScrew(_Electric):
         Of carriage, load cell and clevis, kg.
     viscous, coulomb, width
         Friction of the guides: N s/m, N, and the velocity over which the dry part changes sign, m/s.
+
+    Examples
+    --------
+    >>> BallScrew(lead="5 mm").lead
+    0.005
     """
 
     lead: Parameter = Parameter(0.01, above=0)
@@ -112,6 +122,11 @@ class CascadedLoops(_Electric):
         Of the current loop, Hz.
     top_speed
         Largest demanded speed of the carriage, m/s.
+
+    Examples
+    --------
+    >>> 1 / CascadedLoops(position_gain=50.0).position_gain  # the lag at low frequency, s
+    0.02
     """
 
     position_gain: Parameter = Parameter(80.0, above=0)

@@ -317,6 +317,15 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
 def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Process:
     """Return G1 or G1D of du Bois 2010: K e^(-s delay) / (time_constant s + 1).
 
+    Parameters
+    ----------
+    gain
+        K, the ratio at low frequency.
+    time_constant, delay
+        In s.
+
+    Examples
+    --------
     >>> first_order(1.0, 0.01).denominator
     (0.01, 1.0)
     """

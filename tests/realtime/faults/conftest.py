@@ -70,7 +70,8 @@ class Bench:
     def loop(self, link, table=True, **options):
         from fault_rules import PERIOD, RETREAT, STALE
 
-        usual = {"retreat": RETREAT * PERIOD, "stale": STALE, "phase": 0.25 * PERIOD, "timeout": 10.0}
+        usual = {"retreat": RETREAT * PERIOD, "stale": STALE, "phase": 0.25 * PERIOD, "timeout": 20.0}
+        usual["slots"] = 65536  # two minutes, for who comes late to read them
         given = LoopOptions(link=link, **{**usual, **options})
         return self.stack.enter_context(LoopProcess(self.programs.loop, given, self.table if table else None))
 

@@ -15,8 +15,8 @@ from bondloop.safety.causes import Cause
 PERIOD = 2e-3
 RETREAT = 20
 """Ticks of the way to the safe command: n."""
-STALE = 150
-"""A rig that a busy machine holds up for 0.3 s is not missed."""
+STALE = 400
+"""A rig that a busy machine holds up for 0.8 s is not missed."""
 
 RAMP = "n"
 """From the cause until the safe command has been given, on the executive's own way."""

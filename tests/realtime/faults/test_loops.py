@@ -14,22 +14,21 @@ from wire import ACCEPT, BYE, HELLO, pack, unpack
 
 from bondloop.errors import InputError
 
-STEPS = 300
-
 
 @pytest.mark.parametrize("scheme", ["udp", "shm"])
 def test_a_second_loop_is_refused(bench, scheme):
     """The first one does not notice: no tick less, no packet of a stranger, one session for the rig."""
     assert STATED["a second loop on the same link"].cause is None
     rig = bench.rig(scheme)
-    first = bench.loop(rig.link, steps=STEPS)
+    first = bench.loop(rig.link)
     until(lambda: first.ring.written > 20)
     for lock_step in (False, True):
         with pytest.raises(InputError, match=f"the rig at {scheme}://.* is in use by another loop"):
             bench.loop(rig.link, lock_step=lock_step)
-    assert first.ring.written < STEPS, "it was still running"
+    assert first.ring.state == "active"
+    first.mailbox.stop()
     ring, rows, status = ended(first, 0)
-    ran_on(ring, rows, status, STEPS)
+    ran_on(ring, rows, status, status.counts["steps"])
     assert status.link["foreign"] == status.link["corrupted"] == 0
     assert rig.process.stdout.readline().startswith("a loop came")
     assert rig.process.stdout.readline().startswith("the loop has gone: ")
@@ -38,7 +37,7 @@ def test_a_second_loop_is_refused(bench, scheme):
 def test_loop_killed_over_udp(bench):
     """The rig goes on for `timeout` seconds, to rest in the second half of them, and is free then."""
     assert STATED["loop killed"].cause is None
-    timeout = 0.5
+    timeout = 2.0
     rig = bench.rig("udp", timeout=timeout)
     proxy = bench.proxy(rig)
     loop = bench.loop(proxy.link)
@@ -59,7 +58,7 @@ def test_loop_killed_over_udp(bench):
 def test_loop_killed_over_shared_memory(bench, half_written):
     """A command that was only half written is not obeyed, and does not disturb the next loop."""
     assert STATED["loop killed"].cause is STATED["loop killed while it writes a message"].cause is None
-    rig = bench.rig("shm", timeout=0.5)
+    rig = bench.rig("shm", timeout=2.0)
     peek = Peek(rig.link)
     loop = bench.loop(rig.link)
     until(lambda: loop.ring.written > 50)
@@ -83,7 +82,8 @@ def gets_in(bench, link):
     loop = bench.loop(link, steps=100)
     ring, rows, status = ended(loop, 0)
     ran_on(ring, rows, status, 100)
-    assert np.median(rows["age"]) <= 5
+    answered = rows["cycle"] + 1 - rows["age"]  # number of the command that each cycle's measurement answers
+    assert answered.max() > 20
     assert rows["channels"][0, ring.names.index("x")] == 0.05
 
 

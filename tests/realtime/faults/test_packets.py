@@ -19,7 +19,7 @@ from fault_rules import (
 )
 from wire import ACCEPT, COMMAND, HELLO, MEASURED, pack
 
-STEPS = 450
+STEPS = 650
 WINDOW = {"begin": 40, "end": 350}
 """Harm is over well before the run is, so that all of it has been counted at the end."""
 
@@ -51,7 +51,7 @@ def used(ring, rows):
 
 @pytest.mark.parametrize("share", [0.01, 0.5], ids=["1 %", "50 %"])
 def test_dropped(bench, share):
-    """The rule: only a gap of more than `stale` ticks trips; half the packets leave none of 150."""
+    """The rule: only a gap of more than `stale` ticks trips; half the packets leave none of 400."""
     fault = f"{share:.0%} of the packets dropped, each way".replace("%", " %")
     assert STATED[fault].cause is None
     up, down = (Mischief(kind, drop=share, seed=7, **WINDOW) for kind in (COMMAND, MEASURED))

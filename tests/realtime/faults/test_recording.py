@@ -64,7 +64,7 @@ def test_recorder_killed(bench, scheme, tmp_path):
     with recorder(loop, path) as second:
         goes_on(loop)
         ring, rows = stopped(loop)
-        assert second.wait(20) == 0, second.stderr.read()
+        assert second.wait(60) == 0, second.stderr.read()
     assert Record.load(path).attributes["status"] == "recording"
     merged, cycles = merged_files([path, tmp_path / "run-2.h5"])
     np.testing.assert_array_equal(cycles["step"], rows["step"])
@@ -82,7 +82,7 @@ def test_disk_full(bench, tmp_path):
         before = recorded(path)
         size = path.stat().st_size + 1000
         resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (size, size))
-        assert child.wait(30) == EXIT_DISK
+        assert child.wait(60) == EXIT_DISK
         assert "file too large; the loop runs on" in child.stderr.read()
     goes_on(loop)
     ring, rows = stopped(loop)

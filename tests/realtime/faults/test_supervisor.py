@@ -13,7 +13,7 @@ from two_halves import until
 from bondloop.realtime import Ring
 from bondloop.realtime.shared import FOLDER
 
-PATIENCE = 0.25
+PATIENCE = 1.0
 """Seconds without a heartbeat that the loop bears."""
 
 SCRIPT = """
@@ -26,7 +26,7 @@ loop_program, rig_program, link = sys.argv[1:4]
 retreat, stale, phase, patience = map(float, sys.argv[4:])
 with RigProcess(Path(rig_program), RigOptions(link=link, timeout=20.0)) as rig:
     options = LoopOptions(
-        link=rig.link, retreat=retreat, stale=int(stale), phase=phase, supervisor=patience, timeout=10.0
+        link=rig.link, retreat=retreat, stale=int(stale), phase=phase, supervisor=patience, timeout=20.0
     )
     with LoopProcess(Path(loop_program), options, np.sin(0.02 * np.arange(9999))[:, None]) as loop:
         print(loop.name, loop.pid, rig.pid, flush=True)
@@ -76,7 +76,7 @@ def test_supervisor_killed(programs, shm, scheme):
 
 def test_ctrl_c_is_for_the_supervisor_alone(programs, shm):
     """A terminal sends the signal to all of its foreground group; loop and rig are in none of it."""
-    with start(programs, shm, 2.0) as supervisor:
+    with start(programs, shm, 20.0) as supervisor:
         name, *children = supervisor.stdout.readline().split()
         with Ring.attach(name) as ring:
             until(lambda: ring.written > 20)

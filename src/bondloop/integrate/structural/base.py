@@ -43,7 +43,18 @@ degree of freedom. ``label`` is unique to the call and goes into variable names.
 
 @dataclass(frozen=True)
 class Motion:
-    """The state of a structure: displacements, velocities, accelerations; variables that the tick keeps."""
+    """The state of a structure: displacements, velocities, accelerations; variables that the tick keeps.
+
+    Parameters
+    ----------
+    displacement, velocity, acceleration
+        One variable for each degree of freedom.
+
+    Examples
+    --------
+    >>> Motion.named(["tip.uy"]).velocity[0].name
+    'numerical.tip.uy.velocity'
+    """
 
     displacement: tuple[Var, ...]
     velocity: tuple[Var, ...]
@@ -79,6 +90,13 @@ class Stepped:
         Initial values of some of ``states`` for a start from elsewhere, as expressions of the initial motion.
     command
         The displacements with which the restoring force was last asked for.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> u, last = Var("u"), Var("u@last")
+    >>> Stepped(states={last: 0.0}, starts={last: u - 0.01}).initial({u: 0.25})
+    {<Var u@last>: 0.24}
     """
 
     steps: list[Step] = field(default_factory=list)

@@ -29,11 +29,19 @@ SCHEMES: tuple[type[Scheme], ...] = (
     KRAlpha,
     Rosenbrock,
 )
+"""Every scheme that `find_scheme` knows."""
 
 
 def find_scheme(name: str) -> type[Scheme]:
     """Return a scheme by its name here, in OpenSees or in the literature.
 
+    Parameters
+    ----------
+    name
+        Of the class, in OpenSees, or another that the literature has; case does not matter.
+
+    Examples
+    --------
     >>> find_scheme("KRAlphaExplicit").__name__, find_scheme("cr").__name__
     ('KRAlpha', 'ChenRicles')
     >>> find_scheme("AlphaOSS")

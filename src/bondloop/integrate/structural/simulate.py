@@ -138,6 +138,13 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
 ) -> tuple[Tick, Array | None]:
     """Build the tick of `simulate_structure`, and the table of its inputs, if it has any.
 
+    Parameters
+    ----------
+    scheme, M, C, K, period, steps, load, restoring, initial, dofs
+        As for `simulate_structure`.
+
+    Examples
+    --------
     >>> from bondloop.integrate.structural import ChenRicles
     >>> tick, _ = structure_tick(ChenRicles(), 1, 0, 4, period=0.1, initial=(1, 0))
     >>> {v.name: value for v, value in tick.states.items()}["u1.acceleration"]

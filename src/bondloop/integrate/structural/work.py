@@ -36,6 +36,13 @@ class Work:
 def work(steps: Iterable[Step]) -> Work:
     """Count what a list of statements without algebraic loops computes.
 
+    Parameters
+    ----------
+    steps
+        The statements.
+
+    Examples
+    --------
     >>> from bondloop.program.expr import Var
     >>> work([Assign(Var("y"), 2 * Var("x") + 1)])
     Work(statements=1, multiplications=1)

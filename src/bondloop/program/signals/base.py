@@ -167,6 +167,13 @@ def _terms(signal: Signal) -> tuple[Signal, ...]:
 def signal_from(description: Mapping[str, Any]) -> Signal:
     """Return the signal of a description, the inverse of ``signal.describe()``.
 
+    Parameters
+    ----------
+    description
+        As ``signal.describe()`` returns it.
+
+    Examples
+    --------
     >>> signal_from({"signal": "Sine", "amplitude": "5 mm", "frequency": 2})
     Sine(amplitude=0.005, frequency=2.0, phase=0.0, offset=0.0)
     """

@@ -29,6 +29,13 @@ def _check(signal: Any, where: str) -> None:
 class Sum(Signal):
     """A sum of signals.
 
+    Parameters
+    ----------
+    terms
+        At least one signal.
+
+    Examples
+    --------
     >>> from bondloop.program.signals import Constant
     >>> (Constant(1) + Constant(2))(0.0)
     3.0
@@ -93,6 +100,15 @@ class Sum(Signal):
 class Scaled(Signal):
     """A multiple of a signal.
 
+    Parameters
+    ----------
+    of
+        The signal.
+    factor
+        What its values are multiplied by.
+
+    Examples
+    --------
     >>> from bondloop.program.signals import Constant
     >>> (-2 * Constant(3))(0.0)
     -6.0
@@ -149,6 +165,15 @@ class Scaled(Signal):
 class Shifted(Signal):
     """A signal later in time: value(t) = of(t - by).
 
+    Parameters
+    ----------
+    of
+        The signal.
+    by
+        How much later, in s.
+
+    Examples
+    --------
     >>> from bondloop.program.signals import Ramp
     >>> Ramp(1, start=0, end=1).shifted("500 ms")(1.0)
     0.5
@@ -206,6 +231,15 @@ class Derivative(Signal):
 
     At a kink the value is that of one side. A sweep starts with 2π times its first frequency:
 
+    Parameters
+    ----------
+    of
+        The signal.
+    order
+        Of the derivative, from 1 to 8.
+
+    Examples
+    --------
     >>> from bondloop.program.signals import Sweep
     >>> round(Sweep(1, start=1, stop=3, duration=10).derivative()(0.0), 6)
     6.283185

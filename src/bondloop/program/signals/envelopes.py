@@ -29,7 +29,13 @@ class Envelope(Described, family="envelope"):
 
 @dataclass(frozen=True)
 class Flat(Envelope):
-    """No envelope: stationary shaking."""
+    """No envelope: stationary shaking.
+
+    Examples
+    --------
+    >>> Flat()(np.array([0.0, 9.0])).tolist()
+    [1.0, 1.0]
+    """
 
     def __call__(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ones."""
@@ -113,6 +119,15 @@ class Jennings(Envelope):
 class Gamma(Envelope):
     """Gamma function: ((t/peak) exp(1 - t/peak))^shape, 1 at the peak (Saragoni and Hart 1974).
 
+    Parameters
+    ----------
+    peak
+        When it is 1, in s.
+    shape
+        The larger, the narrower.
+
+    Examples
+    --------
     >>> Gamma(peak=3, shape=2)(np.array([0.0, 3.0])).tolist()
     [0.0, 1.0]
     """

@@ -19,6 +19,13 @@ __all__ = ["Constant", "HalfSine", "Pulse", "Ramp", "Step"]
 class Constant(Signal):
     """A constant.
 
+    Parameters
+    ----------
+    value
+        In the unit of what it drives.
+
+    Examples
+    --------
     >>> Constant("2 kN")(3.0)
     2000.0
     """
@@ -38,6 +45,15 @@ class Constant(Signal):
 class Step(Signal):
     """A step from 0 to the amplitude at a time; the amplitude counts from that time on, inclusive.
 
+    Parameters
+    ----------
+    amplitude
+        In the unit of what it drives.
+    at
+        When, in s.
+
+    Examples
+    --------
     >>> Step("1 mm", at=2)([1.9, 2.0]).tolist()
     [0.0, 0.001]
     """
@@ -64,6 +80,15 @@ class Step(Signal):
 class Ramp(Signal):
     """A ramp from 0 at start to the amplitude at end, where it stays.
 
+    Parameters
+    ----------
+    amplitude
+        In the unit of what it drives.
+    start, end
+        In s.
+
+    Examples
+    --------
     >>> Ramp("10 mm", start=1, end=3)([0.0, 2.0, 9.0]).tolist()
     [0.0, 0.005, 0.01]
     >>> Ramp.at_rate("5 mm/s", start=1, end=3).amplitude
@@ -111,6 +136,15 @@ class Ramp(Signal):
 class Pulse(Signal):
     """A rectangular pulse: the amplitude from start (inclusive) for a width.
 
+    Parameters
+    ----------
+    amplitude
+        In the unit of what it drives.
+    start, width
+        In s.
+
+    Examples
+    --------
     >>> Pulse(3, start=1, width="500 ms")([0.9, 1.0, 1.4, 1.5]).tolist()
     [0.0, 3.0, 3.0, 0.0]
     """
@@ -138,6 +172,15 @@ class Pulse(Signal):
 class HalfSine(Signal):
     """Half a sine wave, from start for a width: the usual shock pulse.
 
+    Parameters
+    ----------
+    amplitude
+        In the unit of what it drives.
+    start, width
+        In s.
+
+    Examples
+    --------
     >>> round(HalfSine("10 gn", start=0, width="11 ms")(0.0055), 6)
     98.0665
     """

@@ -40,6 +40,13 @@ class Imperfection(Described, family="imperfection"):
 def imperfection_from(description: Mapping[str, Any]) -> Imperfection:
     """Return the imperfection of a description, the inverse of ``imperfection.describe()``.
 
+    Parameters
+    ----------
+    description
+        As ``imperfection.describe()`` returns it.
+
+    Examples
+    --------
     >>> imperfection_from({"imperfection": "Bias", "offset": "2 mm"})
     Bias(offset=0.002)
     """
@@ -63,7 +70,13 @@ def in_turn(parts: Sequence[Imperfection], value: Expr, contexts: Sequence[Conte
 
 @dataclass(frozen=True)
 class Chain(Imperfection):
-    """Imperfections one after the other."""
+    """Imperfections one after the other.
+
+    Parameters
+    ----------
+    parts
+        In the order in which the signal passes them.
+    """
 
     parts: tuple[Imperfection, ...] = ()
 
@@ -103,6 +116,13 @@ def checked(parts: Any, what: str) -> tuple[Imperfection, ...]:
 def chain(parts: Sequence[Imperfection]) -> Chain:
     """Return imperfections one after the other as one.
 
+    Parameters
+    ----------
+    parts
+        In the order in which the signal passes them.
+
+    Examples
+    --------
     >>> from bondloop.rigs.imperfections import Bias, GainError
     >>> chain([Bias(0.5), GainError("1 %")]).parts[1].error
     0.01

@@ -29,6 +29,11 @@ class PureDelay(Imperfection):
         The delay.
     initial
         The value before the first one has come through.
+
+    Examples
+    --------
+    >>> PureDelay("2.5 ms").seconds
+    0.0025
     """
 
     seconds: Parameter = Parameter(least=0)
@@ -62,6 +67,11 @@ class Backlash(Imperfection):
     initial
         The output before the first sample.
 
+    Examples
+    --------
+    >>> Backlash("0.2 mm").width
+    0.0002
+
     References
     ----------
     Krasnosel'skii and Pokrovskii (1989), Systems with Hysteresis.
@@ -93,6 +103,11 @@ class RateLimit(Imperfection):
         The largest rate.
     initial
         The output before the first sample.
+
+    Examples
+    --------
+    >>> RateLimit("50 mm/s").rate
+    0.05
     """
 
     rate: Parameter = Parameter(above=0)
@@ -121,6 +136,12 @@ class LowPass(Imperfection):
         Corner frequency, Hz: -3 dB.
     initial
         Input and output before the first sample.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> LowPass("10 Hz").apply(Var("x"), Context("rig.x", Var("n"), period=0.001)).states
+    {<Var rig.x.low>: 0.0, <Var rig.x.low_input>: 0.0}
     """
 
     frequency: Parameter = Parameter(above=0)

@@ -44,7 +44,13 @@ class Noise(Imperfection):
 
 @dataclass(frozen=True)
 class Bias(Imperfection):
-    """A constant offset."""
+    """A constant offset.
+
+    Parameters
+    ----------
+    offset
+        In the unit of the signal.
+    """
 
     offset: Parameter = Parameter()
 
@@ -55,7 +61,13 @@ class Bias(Imperfection):
 
 @dataclass(frozen=True)
 class GainError(Imperfection):
-    """A wrong sensitivity: value * (1 + error); the error is a fraction or a text such as ``"0.5 %"``."""
+    """A wrong sensitivity: value * (1 + error); the error is a fraction or a text such as ``"0.5 %"``.
+
+    Parameters
+    ----------
+    error
+        A fraction, or a text with per cent.
+    """
 
     error: Parameter = Parameter()
 

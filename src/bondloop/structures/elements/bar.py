@@ -43,6 +43,8 @@ class Bar(Member):
         Names of the end nodes.
     E, A, rho
         Modulus in Pa, area in m², density in kg/m³.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

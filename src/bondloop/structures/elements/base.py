@@ -105,7 +105,15 @@ class Element(Described, ABC, family="element"):
 
 @dataclass(frozen=True)
 class Member(Element, family="element"):
-    """A straight element from node `a` to node `b`."""
+    """A straight element from node `a` to node `b`.
+
+    Parameters
+    ----------
+    a, b
+        Names of the end nodes.
+    beta
+        As for `Element`.
+    """
 
     plane: ClassVar[bool] = False
     a: str

@@ -85,6 +85,8 @@ class Beam(PlaneBending):
         Modulus in Pa, area in m², second moment of area in m⁴, density in kg/m³.
     release_a, release_b
         ``("rz",)`` for a hinge at that end.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

@@ -112,6 +112,10 @@ class Beam3D(SpaceBending):
         Modulus in Pa, area in m², second moments of area in m⁴ about the local axes, density in kg/m³.
     reference
         Vector in the local x–z plane, as for `Frame3D`.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
+    release_a, release_b
+        Local rotations released at that end, of ``"ry"``, ``"rz"``.
 
     Examples
     --------

@@ -26,6 +26,8 @@ class Dashpot(Link):
         Damping in N s/m (rotations: N m s/rad).
     dof
         Name such as ``"ux"``; None: along the line between the nodes.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

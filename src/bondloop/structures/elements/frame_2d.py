@@ -34,6 +34,8 @@ class Frame2D(PlaneBending):
         inertia), without it Euler–Bernoulli.
     release_a, release_b
         ``("rz",)`` for a hinge at that end.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

@@ -37,6 +37,8 @@ class Frame3D(SpaceBending):
         Vector in the local x–z plane.
     release_a, release_b
         Local rotations released at that end, of ``"rx"``, ``"ry"``, ``"rz"``.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

@@ -30,6 +30,8 @@ class PointMass(Element):
         Mass moments of inertia about the global axes in kg m².
     dofs
         Names such as ``("ux",)``; None: what the node has.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

@@ -69,6 +69,8 @@ class Spring(Link):
         Stiffness in N/m (rotations: N m/rad).
     dof
         Name such as ``"rz"``; None: along the line between the nodes.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     Examples
     --------

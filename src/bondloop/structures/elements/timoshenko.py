@@ -26,6 +26,8 @@ class Timoshenko(PlaneBending):
         Shear factor: 5/6 for a rectangle.
     release_a, release_b
         ``("rz",)`` for a hinge at that end.
+    beta
+        Stiffness-proportional damping in s: its damping matrix is beta times its stiffness.
 
     References
     ----------

@@ -32,6 +32,15 @@ class ReductionError:
         Displacement per force in m/N, shape (f, outputs, forces).
     what
         The reduction, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = ReductionError(
+    ...     np.array([1.0]), np.array([[[2.0 + 0j]]]), np.array([[[1.9 + 0j]]]), "two modes"
+    ... )
+    >>> round(found.largest, 3)
+    0.05
     """
 
     frequencies: NDArray[np.float64]

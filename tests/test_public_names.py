@@ -1,0 +1,72 @@
+"""Every public name is documented: in its docstring, parameter by parameter, on the page, by an example."""
+
+import inspect
+import sys
+from pathlib import Path
+
+import bondloop
+
+sys.path.append(str(Path(__file__).parent))
+from public_names import callables, classes, is_shown, missing_parameters, public, reference
+
+WITHOUT_EXAMPLE = {
+    "compile.Compiler",
+    "control.Controller",
+    "control.Design",
+    "control.RecursiveLeastSquares",
+    "errors.AccuracyWarning",
+    "errors.StabilityWarning",
+    "identify.Ranking",
+    "program.signals.Envelope",
+    "realtime.Segment",
+    "realtime.Status",
+    "rigs.RigSystem",
+    "safety.Guarded",
+    "safety.Watch",
+    "safety.Watched",
+    "structures.Element",
+    "structures.Prescribed",
+    "structures.elements.Member",
+    "substructure.Assumptions",
+    "substructure.NumericalHalf",
+}
+"""Classes that no example shows yet: this list may only become shorter."""
+
+
+def test_all_rooms_are_looked_at():
+    """Rooms that `bl` names are among those that the page lists."""
+    rooms = {
+        thing.__name__ for name in bondloop.__all__ if inspect.ismodule(thing := getattr(bondloop, name))
+    }
+    assert rooms <= {f"bondloop.{room}" for room in reference().ROOMS}
+    assert len(public()) > 300
+
+
+def test_every_name_has_a_docstring_of_its_own():
+    """One line of purpose; a dataclass without one is given its signature."""
+    named = {**callables(), **classes()}
+    bare = [
+        name
+        for name, thing in named.items()
+        if not (thing.__doc__ or "").strip() or thing.__doc__.startswith(f"{thing.__name__}(")
+    ]
+    assert bare == []
+
+
+def test_the_page_of_all_names_is_up_to_date():
+    page = reference().PAGE.read_text(encoding="utf-8")
+    assert page == reference().page(), "the public names have changed: run `make pages`"
+    assert "|  |" not in page, "a constant without a docstring after it"
+
+
+def test_every_parameter_is_described():
+    """In a section Parameters (or Attributes) of the docstring, with an entry for each."""
+    missing = {name: missing_parameters(thing) for name, thing in callables().items()}
+    assert {name: words for name, words in missing.items() if words} == {}
+
+
+def test_every_class_has_an_example():
+    """In a doctest: of its own, of what returns it, or on a page."""
+    bare = {name for name, thing in classes().items() if not is_shown(name, thing)}
+    assert bare - WITHOUT_EXAMPLE == set(), "show each in a doctest"
+    assert WITHOUT_EXAMPLE - bare == set(), "these have an example now: take them from the list"
