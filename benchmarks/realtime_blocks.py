@@ -16,6 +16,7 @@ from bondloop.compile import Compiler, build, compiler, write_c
 from bondloop.compile.plan import Plan
 from bondloop.compile.toolchain import build_program
 from bondloop.program.expr import Var, function
+from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
 from bondloop.realtime import LoopOptions, LoopProcess, Programs, RigOptions, RigProcess, build_pair
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 MASSES = 15
 CHANNELS = 2 * MASSES + 2
 FORCE, COMMAND, PLACE, T, K = Var("measured.force"), Var("command"), Var("place"), Var("t"), Var("k")
+MEASURED = Channel("measured.force", FORCE, "N", Meaning(Role.MEASURED, "force", "effort"))
 HOT_STEPS, TICK_STEPS = 500_000, 50_000
 
 
@@ -38,22 +40,21 @@ def chain(rate: int) -> Tick:
         pull = 400.0 * (left - x[i]) - (400.0 * (x[i] - x[i + 1]) if i + 1 < MASSES else FORCE)
         steps += [(x[i], x[i] + h * v[i]), (v[i], v[i] + h * (pull - 4.0 * v[i]))]
     channels = (
-        Channel("command", out, "m"), Channel("measured.force", FORCE, "N"),
+        Channel("command", out, "m", Meaning(Role.COMMAND)), MEASURED,
         *(Channel(f"x{i}", x[i], "m") for i in range(MASSES)),
         *(Channel(f"v{i}", v[i], "m/s") for i in range(MASSES)),
     )  # fmt: skip
     before = (Assign(shake, 0.01 * function("sin", 6.0 * T)), Assign(out, x[-1]))
     return Tick(
         f"chain_{rate}", h, T, K, (FORCE,), dict.fromkeys([*x, *v], 0.0), {}, (*before, Update(tuple(steps))),
-        channels,
+        channels, measured=(FORCE,),
     )  # fmt: skip
 
 
 def spring(rate: int) -> Tick:
     """Return the rig's tick: a spring behind a first-order lag."""
     steps = (Assign(FORCE, 300.0 * PLACE), Update(((PLACE, PLACE + 0.3 * (COMMAND - PLACE)),)))
-    shown = (Channel("measured.force", FORCE, "N"),)
-    return Tick(f"spring_{rate}", 1.0 / rate, T, K, (COMMAND,), {PLACE: 0.0}, {}, steps, shown)
+    return Tick(f"spring_{rate}", 1.0 / rate, T, K, (COMMAND,), {PLACE: 0.0}, {}, steps, (MEASURED,))
 
 
 def _compiler() -> Compiler:

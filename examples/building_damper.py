@@ -68,7 +68,7 @@ def complete(full: Matrices, tuning: float = 0.97) -> Model:
     mass, omega = 0.02 * FLOOR * STOREYS, tuning * modes(full, 1).omega[0]
     whole = Model("building_with_damper")
     whole.building = field_form(reduced.matrices, "building")
-    whole.building.apply_pattern(dict(zip(reduced.matrices.dofs, gusts, strict=True)), "gust")
+    whole.building.apply_pattern(dict(zip(reduced.matrices.dofs, gusts, strict=True)), "gust", unit="N")
     whole.damper = Damper(mass, 2 * 0.1 * mass * omega, mass * omega**2)
     bond(whole.building.roof.ux, whole.damper.base)
     return whole

@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["dimension", "is_of_kind", "quantity"]
+__all__ = ["dimension", "is_of_kind", "multiplied", "quantity"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -59,6 +59,8 @@ _PREFIXED = {
     "T",
 }
 _WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
+_ANGLES = frozenset({"rad", "deg", "rpm"})
+_FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
@@ -67,7 +69,7 @@ def quantity(text: str, *units: str) -> float:
 
     Units are multiplied by a space, ``*`` or ``·``, divided by ``/`` (by the next unit or bracket only, so
     after a slash a mere space is refused), raised by ``^`` or ``**`` or a trailing digit (``m2``).
-    Brackets hold several together: ``N/(mm/s)``.
+    Brackets hold several together: ``N/(mm/s)``. Powers may be raised figures too: ``m/s²``.
     Temperatures and other units with an offset are not accepted.
 
     Parameters
@@ -75,14 +77,16 @@ def quantity(text: str, *units: str) -> float:
     text
         The number and its unit.
     units
-        What it must measure, as units of the same kind: ``"m"`` for any length; any one of several. Nothing
-        for anything; a number without a unit is always good.
+        What it must measure, as units of the same kind: ``"m"`` for any length, ``"1"`` for a plain number or
+        percentage; any one of several. Nothing for anything; a number without a unit is always good.
     """
     match = _TEXT.fullmatch(text)
     wanted = [unit for unit in units if unit]
     if not match:
         raise InputError(f"expected a number with a unit, such as '150 {(*wanted, 'mm')[0]}'; found {text!r}")
     if wanted and not any(is_of_kind(text, unit) for unit in wanted):
+        if wanted == ["1"]:
+            raise InputError(f"expected a number without a unit, or in %; found {text!r}")
         names, kind = (" or ".join(wanted), "its kind" if len(wanted) == 1 else "these kinds")
         raise InputError(f"expected a quantity in {names}, or another unit of {kind}; found {text!r}")
     try:
@@ -108,9 +112,46 @@ def is_of_kind(text: str, unit: str) -> bool:
     --------
     >>> is_of_kind("5 mm", "m"), is_of_kind("5 mm", "kg"), is_of_kind("5", "kg")
     (True, False, True)
+    >>> is_of_kind("240 rpm", "rad/s"), is_of_kind("240 rpm", "Hz"), is_of_kind("4 Hz", "rad/s")
+    (True, False, False)
     """
     match = _TEXT.fullmatch(text)
-    return match is None or not match[2] or _dimension(match[2], text) == _dimension(unit, unit)
+    if match is None or not match[2]:
+        return True
+    # A turn is 2π of a radian: what is counted in Hz and what is in rad/s are two things of one dimension.
+    turning, counting = ({name for _, name, _ in _factors(u, text)} for u in (match[2], unit))
+    if ("Hz" in counting and turning & _ANGLES) or ("Hz" in turning and counting & _ANGLES):
+        return False
+    return _dimension(match[2], text) == _dimension(unit, unit)
+
+
+def multiplied(unit: str, other: str, power: int = 1) -> str:
+    """Return the unit of a product: of what is measured in one unit times a power of what is in another.
+
+    Parameters
+    ----------
+    unit, other
+        The units, as texts.
+    power
+        Of the other; -1 for a quotient.
+
+    Examples
+    --------
+    >>> multiplied("m/s", "s"), multiplied("N", "m", -1), multiplied("m^3/s", "s"), multiplied("s", "s", -2)
+    ('m', 'N/m', 'm^3', '1/s')
+    """
+    powers: dict[str, int] = {}
+    for text, factor in ((unit, 1), (other, power)):
+        for prefix, name, own in _factors(text, text):
+            symbol = next((p for p, x in _PREFIXES.items() if x == prefix), "") + name
+            powers[symbol] = powers.get(symbol, 0) + factor * own
+    above = " ".join(_raised(symbol, n) for symbol, n in powers.items() if n > 0)
+    below = "".join(f"/{_raised(symbol, -n)}" for symbol, n in powers.items() if n < 0)
+    return f"{above or '1'}{below}" if below else above
+
+
+def _raised(symbol: str, power: int) -> str:
+    return symbol if power == 1 else f"{symbol}^{power}"
 
 
 def _in_si(match: re.Match[str], text: str) -> float:
@@ -147,7 +188,8 @@ def _dimension(units: str, text: str) -> tuple[int, ...]:
 
 def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
     """Return prefix, name and power of each unit in a product with slashes and brackets."""
-    words = _WORD.findall(units)
+    plain = units.translate(_FIGURES)
+    words = _WORD.findall(plain[1:] if plain == "1" or plain[:2] == "1/" else plain)
     factors, rest = _product(words, text)
     if rest:
         raise InputError(f"{text!r}: a bracket is closed that was not opened")

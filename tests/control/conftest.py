@@ -17,7 +17,7 @@ from bondloop.program.tick import Channel, Delay, Tick, Update
 def _tick(applied, inputs, period, count, more=(), states=None):
     value = Var("out")
     channels = [Channel("command", value)]
-    channels += [Channel(n, e, unit) for n, (e, unit) in applied.channels.items()]
+    channels += applied.channels
     steps = (*applied.steps, Assign(value, applied.value), *more)
     return Tick(
         "compensator", period, Var("t"), count, inputs, {**applied.states, **(states or {})},
@@ -73,7 +73,7 @@ def _loop(compensator, process, demand, period=0.001, backend="c", noise=None):
         following.append((z[i], e))
     steps.append(Update(tuple(following)))
     channels = [Channel("command", sent), Channel("motion", y)]
-    channels += [Channel(name, e, unit) for name, (e, unit) in applied.channels.items()]
+    channels += applied.channels
     tick = Tick(
         "loop", period, Var("t"), count, (x, w), {**applied.states, **dict.fromkeys(z, 0.0)}, {},
         tuple(steps), tuple(channels),

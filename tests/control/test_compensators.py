@@ -47,7 +47,7 @@ def runner(compensator, backend):
     x, y, count, out = Var("x"), Var("y"), Var("k"), Var("out")
     measured = Measured(Const(0.0), y, Const(0.0))
     applied = compensator.compensate(x, measured, Context("controller", count, 0.001))
-    channels = [Channel("command", out), *(Channel(n, e) for n, (e, _) in applied.channels.items())]
+    channels = [Channel("command", out), *applied.channels]
     steps = (*applied.steps, Assign(out, applied.value))
     return Runner(
         Tick("one", 0.001, Var("t"), count, (x, y), applied.states, {}, steps, tuple(channels)), backend
@@ -84,7 +84,7 @@ def test_several_transfer_systems_record_under_their_own_names(compensator):
     measured = Measured(Const(0.0), y, Const(0.0))
     for name, start in (("controller[1]", "controller[1]."), ("other", "controller.other.")):
         applied = compensator.compensate(x, measured, Context(name, count, 0.001))
-        assert all(channel.startswith(start) for channel in applied.channels)
+        assert all(channel.name.startswith(start) for channel in applied.channels)
         assert bool(applied.channels) == compensator.adapts
 
 

@@ -21,7 +21,7 @@ from files import BUILDING, EXAMPLES, READY_MADE, places, written
 
 SEVEN = [
     ("cut = ", "cuts = ", "line 6, cuts: unknown entry 'cuts' of a test; did you mean 'cut'"),
-    ("7850 kg/m3", "7850 kg/x3", "line 24, structure.parts.frame.matrices.structure.elements.low: "),
+    ("7850 kg/m3", "7850 kg/x3", "line 24, structure.parts.frame.matrices.structure.elements.low.rho: "),
     ("stiffness = ", "stifness = ", "line 33, structure.parts.damper.parts.spring"),
     ('latency = "2 ms"', 'latency = "-2 ms"', "line 39, rig.latency: expected a number at least 0"),
     ('controller = "Poly', 'controller = "Pol', "line 43, controller.controller: unknown controller"),

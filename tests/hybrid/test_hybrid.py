@@ -62,7 +62,7 @@ def test_an_excitation_for_an_unknown_input_is_refused():
 def test_an_excitation_is_a_signal_or_a_number():
     constant = a_test(excitation={"r": 0.1}).run(0.1)
     assert constant["r"] == pytest.approx(0.1)
-    with pytest.raises(InputError, match="excitation of 'r' is of type str; expected a signal"):
+    with pytest.raises(InputError, match="excitation of 'r': expected a number with a unit"):
         a_test(excitation={"r": "sine"})
 
 

@@ -231,7 +231,7 @@ def test_a_load_that_is_there_from_the_start_is_balanced():
         ({"interface": ["lower", "upper"]}, "the specimen has 1 interface"),
         ({"excitation": {"roof": 1.0}}, "a load by another name is given with its pattern"),
         ({"excitation": {"g": (1.0, {"roof": 1.0})}}, "unknown degree of freedom 'roof'"),
-        ({"excitation": {"lower": "loud"}}, "the excitation of 'lower' is of type str"),
+        ({"excitation": {"lower": "loud"}}, "the excitation of 'lower': expected a number with a unit"),
         ({"time_scale": 10.0}, "which does not slow down with the test"),
         (
             {"scheme": SubStep(control="displacement")},

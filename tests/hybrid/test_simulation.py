@@ -62,13 +62,13 @@ def test_an_unknown_input_is_refused_with_the_nearest():
 
 def test_an_excitation_is_a_signal_or_a_number():
     assert simulation(excitation={"F": 2}).run(0.1, backend="numpy")["F"] == pytest.approx(2.0)
-    with pytest.raises(InputError, match="excitation of 'F' is of type str; expected a signal"):
+    with pytest.raises(InputError, match="excitation of 'F': expected a number with a unit"):
         simulation(excitation={"F": "sine"})
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf])
 def test_a_rate_must_be_positive_and_finite(rate):
-    with pytest.raises(InputError, match="rate must be positive and finite"):
+    with pytest.raises(InputError, match=r"rate: expected a (number above 0|finite number)"):
         simulation(rate=rate)
 
 

@@ -14,6 +14,7 @@ from bondloop.hybrid.run import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import Sine
 from bondloop.records import Record
+from bondloop.records.old_names import meanings_from_names
 from bondloop.rigs import Emulated, LoadCell, Sensor
 from bondloop.rigs.imperfections import Bias, Noise, Quantisation, Saturation
 from bondloop.transfer import MassSpringDamper
@@ -45,7 +46,8 @@ def a_run(t, x, y, f, *, description=None, attributes=None, **channels):
     named = {"desired.displacement": x, "actual.displacement": y, "force": f}
     named |= {name.replace("__", "."): values for name, values in channels.items()}
     units = {name: {"displacement": "m", "force": "N"}.get(name.split(".")[-1], "") for name in named}
-    return Run(Record(t, named, units, description or {}, {"status": "completed", **(attributes or {})}))
+    attributes = {"status": "completed", **(attributes or {})}
+    return Run(Record(t, named, units, description or {}, attributes, meanings_from_names(units)))
 
 
 def worst(run):

@@ -39,7 +39,7 @@ def blocks(network):
     """A_pp, A_pq, A_qp, A_qq and B as SymPy matrices in the paper's letters and order."""
     place = paper_order(network.states)
     letters = {
-        **{f"beam.inertia[{i}].mass": f"I_{i + 1}" for i in range(6)},
+        **{f"beam.inertia[{i}].{'mass' if i in (1, 3) else 'inertia'}": f"I_{i + 1}" for i in range(6)},
         **{f"beam.spring_to_ground[{i}].stiffness": f"k_{i + 1}" for i in range(6)},
         "suspension.mass.mass": "I",
         "suspension.spring.stiffness": "k",

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from two_halves import CHANNELS, COMMAND, FORCE, LOAD, PERIOD, K, T, make_computer, make_rig
+from two_halves import CHANNELS, COMMAND, FORCE, LOAD, PERIOD, SENT, K, T, make_computer, make_rig
 
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
@@ -106,11 +106,11 @@ def test_drivers_that_are_none(tmp_path):
 
 
 def test_ticks_that_do_not_fit():
-    with pytest.raises(InputError, match="no channel named 'command'"):
+    with pytest.raises(InputError, match="no channel with the role of a command"):
         computer_ends(make_computer(channels=CHANNELS[:1]))
-    swapped = Tick("swapped", PERIOD, T, K, (FORCE, LOAD), {}, {}, (), (Channel("command", LOAD),))
+    sent = (Channel("command", LOAD, "", SENT),)
     with pytest.raises(InputError, match="measured inputs last"):
-        computer_ends(swapped)
+        Tick("swapped", PERIOD, T, K, (FORCE, LOAD), {}, {}, (), sent, {}, (FORCE,))
     with pytest.raises(InputError, match="did you mean 'command'"):
         computer_ends(make_computer(), safe={"comand": 1.0})
     with pytest.raises(InputError, match="unknown measured value"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from two_halves import CHANNELS, COMMAND, K, V, X, make_computer, make_interlocked, make_rig, until
+from two_halves import CHANNELS, COMMAND, SENT, K, V, X, make_computer, make_interlocked, make_rig, until
 
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.schedule import Assign
@@ -153,7 +153,7 @@ def failing(name, value, bounds=None):
     """A tick whose command is something else from its 30th tick on."""
     sent = Var("sent")
     extra = (Assign(sent, select(K >= 30.0, value, COMMAND)),)
-    channels = (CHANNELS[0], Channel("command", sent, "m"), CHANNELS[2])
+    channels = (CHANNELS[0], Channel("command", sent, "m", SENT), CHANNELS[2])
     return build_loop(make_computer(name, channels=channels, extra=extra, bounds=bounds), rig=make_rig())
 
 

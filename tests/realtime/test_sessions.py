@@ -66,12 +66,12 @@ def test_other_signals_are_refused(programs, table, shm, scheme):
 
 
 def _two_commands():
-    from two_halves import CHANNELS, COMMAND
+    from two_halves import CHANNELS, COMMAND, SENT
 
     return (
         *(c for c in CHANNELS if c.name != "command"),
-        Channel("command[0]", COMMAND),
-        Channel("command[1]", COMMAND),
+        Channel("command[0]", COMMAND, "", SENT),
+        Channel("command[1]", COMMAND, "", SENT),
     )
 
 

@@ -136,9 +136,7 @@ def test_a_loop_that_falls_silent(peer, playing, monkeypatch):
 def test_who_is_refused(programs, table, playing):
     link, _ = playing
     other = make_computer("other_names")
-    renamed = tuple(
-        type(c)("command[0]" if c.name == "command" else c.name, c.value, c.unit) for c in other.channels
-    )
+    renamed = tuple(replace(c, name="command[0]") if c.name == "command" else c for c in other.channels)
     stranger = build_loop(make_computer("other_names", channels=renamed))
     with pytest.raises(InputError, match="other signals or another rate"):
         LoopProcess(stranger, options(link), table)

@@ -3,6 +3,7 @@
 import time
 
 from bondloop.program.expr import Var, function, select
+from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Tick, Update
 
@@ -21,7 +22,9 @@ INTEGRATE = (
         )
     ),
 )
-CHANNELS = (Channel("x", X, "m"), Channel("command", COMMAND, "m"), Channel("measured.force", FORCE, "N"))
+SENT, SEEN = Meaning(Role.COMMAND, interface=0), Meaning(Role.MEASURED, "force", "effort", 0)
+MEASURED = Channel("measured.force", FORCE, "N", SEEN)
+CHANNELS = (Channel("x", X, "m"), Channel("command", COMMAND, "m", SENT), MEASURED)
 STATES = {X: 0.05, V: 0.0}
 PARAMETERS = {STIFFNESS: 400.0}
 
@@ -39,15 +42,13 @@ def make_computer(name="computer", channels=CHANNELS, bounds=None, extra=(), par
     """A mass on a cubic spring, with a tabulated load and the rig's force; the command is its position."""
     return Tick(
         *(name, PERIOD, T, K, (LOAD, FORCE), STATES, {**PARAMETERS, **(parameters or {})}),
-        *((*COMPUTE, *extra, *INTEGRATE), channels, bounds or {}),
+        *((*COMPUTE, *extra, *INTEGRATE), channels, bounds or {}, (FORCE,)),
     )
 
 
 def make_rig(name="specimen", period=PERIOD):
     steps = (*measure(), *advance(COMMAND_IN))
-    return Tick(
-        name, period, T, K, (COMMAND_IN,), {PLACE: 0.01}, {}, steps, (Channel("measured.force", FORCE, "N"),)
-    )
+    return Tick(name, period, T, K, (COMMAND_IN,), {PLACE: 0.01}, {}, steps, (MEASURED,))
 
 
 def make_whole():
@@ -73,10 +74,16 @@ def make_interlocked(retreat=20):
         ),
         *INTEGRATE,
     )
-    channels = (CHANNELS[0], Channel("command", sent, "m"), CHANNELS[2], Channel("interlock.cause", now))
+    channels = (
+        CHANNELS[0],
+        Channel("command", sent, "m", SENT),
+        CHANNELS[2],
+        Channel("interlock.cause", now),
+    )
     states = {**STATES, cause: 0.0, last: 0.0, left: 1.0}
     return Tick(
-        *("interlocked", PERIOD, T, K, (LOAD, FORCE), states, {**PARAMETERS, trip: 0.0}, steps, channels)
+        *("interlocked", PERIOD, T, K, (LOAD, FORCE), states, {**PARAMETERS, trip: 0.0}, steps, channels),
+        measured=(FORCE,),
     )
 
 

@@ -39,7 +39,7 @@ class Bench:
             steps.extend(applied.steps)
             states.update(applied.states)
             parameters.update(applied.parameters)
-            channels.extend(Channel(n, e, u) for n, (e, u) in applied.channels.items())
+            channels.extend(applied.channels)
             return applied.value
 
         def at(name):

@@ -516,19 +516,19 @@ def test_a_flow_source_may_move_a_degree_of_freedom_with_a_mass_of_its_own():
 
 
 class Hanger(Model):
-    """A mass on a spring and a dashpot."""
+    """A mass, or what turns, on a spring and a dashpot."""
 
-    def __init__(self, m, c, k):
+    def __init__(self, inertia, c, k):
         self.hook = Port()
         self.force, self.stretch, self.v = Zero(), One(), One()
-        self.hook >> self.force >> self.v >> I(mass=m)
+        self.hook >> self.force >> self.v >> inertia
         self.force >> self.stretch >> [C(stiffness=k), R(damping=c)]
 
 
 def hung(form, m, dof):
     whole = Model("whole")
     whole.frame = form(m, "frame", forces={m.dofs[0]: "F"})
-    whole.hanger = Hanger(3.0, 40.0, 5e4)
+    whole.hanger = Hanger(I(inertia=3.0) if dof.endswith("rz") else I(mass=3.0), 40.0, 5e4)
     bond(whole.frame.junction(dof), whole.hanger.hook)
     return whole
 

@@ -98,7 +98,7 @@ def test_dry_friction_stops_a_small_motion_and_parameters_are_reached_by_path():
     assert system.parameters["current_output.gain"] == pytest.approx(
         2 * math.pi * 60 * (1.2e-3 + 20 * (0.01 / (2 * math.pi)) ** 2) / 0.6
     )
-    assert ElectroMechanical().command_unit == "m"
+    assert transfer_system(ElectroMechanical()).command.quantity.unit == "m"
     for value in (ServoMotor(), BallScrew(lead="5 mm"), CascadedLoops()):
         assert type(value).from_description(value.describe()) == value
 

@@ -257,4 +257,4 @@ def test_bad_input(make, message):
 def test_descriptions_can_be_read_back():
     for value in (SerialPID.untuned(), ServoValve(frequency=60), Cylinder(stroke="50 mm")):
         assert type(value).from_description(value.describe()) == value
-    assert ServoHydraulic().command_unit == "m"
+    assert transfer_system(ServoHydraulic()).command.quantity.unit == "m"

@@ -32,7 +32,7 @@ def test_position_drive_is_a_second_order_lag():
     t = transfer_system(MassSpringDamper(m, c, k, drive="position"))
     found = t.system.transfer_function("load.flow", t.command.name)
     assert sp.simplify(found - k * s / (m * s**2 + c * s + k)) == 0
-    assert MassSpringDamper(1, 1, 1, drive="position").command_unit == "m"
+    assert transfer_system(MassSpringDamper(1, 1, 1, drive="position")).command.quantity.unit == "m"
 
 
 def test_initial_velocity_and_units():

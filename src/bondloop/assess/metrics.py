@@ -121,8 +121,8 @@ def metrics(
         Name of the channel of the interface force, positive so that force times velocity is the power into
         the specimen; without it there is no energy error.
     motion
-        What the two channels are; unless given, a unit per second or a name that ends in ``flow``,
-        ``velocity`` or ``v`` means velocity, anything else displacement.
+        What the two channels are; unless given, a flow (by what the record says the channel is, or by a unit
+        per second) means velocity, anything else displacement.
 
     Examples
     --------
@@ -182,7 +182,8 @@ def metrics(
     units["tracking_indicator"] = _squared(unit)
     if f is not None:
         if motion is None:
-            motion = "velocity" if _is_velocity(desired, unit) else "displacement"
+            kind = record.meanings[desired].kind
+            motion = "velocity" if kind == "flow" or (not kind and unit.endswith("/s")) else "displacement"
         error, normalised = _energy(f[:count], x, y, period, motion)
         values |= {"energy_error": error, "normalised_energy_error": normalised}
         units["energy_error"] = "J"
@@ -204,10 +205,6 @@ def _energy(
     if motion == "velocity":
         return float(energy_error(f, y, x, period)[-1]), normalised_energy_error(f, y, x, period)
     return float(energy_error_of_motion(f, x, y)[-1]), normalised_energy_error_of_motion(f, x, y)
-
-
-def _is_velocity(name: str, unit: str) -> bool:
-    return unit.endswith("/s") or (not unit and name.rsplit(".", 1)[-1] in {"flow", "velocity", "v"})
 
 
 def _squared(unit: str) -> str:

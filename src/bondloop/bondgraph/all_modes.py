@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.jumps import DEPENDENT, Jump, jump
 from bondloop.bondgraph.lookup import Outputs, output_paths, variable_at, wanted
+from bondloop.bondgraph.measures import by_path
 from bondloop.bondgraph.switching_ports import RULES
 from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -53,6 +54,12 @@ class AllModes:
         self.jumps: list[Jump] = [jump(d) for d in self.derivations]
         self.contents = [_contents(d) for d in self.derivations]
         self.leaves: dict[str, Var] = {}
+        self.quantities = {
+            v.name: v.quantity
+            for d in self.derivations
+            for v in (*d.states, *d.inputs, *d.input_rates.values(), *d.contents.values())
+            if v.quantity is not None
+        }
         names = dict.fromkeys(name for j in self.jumps for name in j.after)
         kept = {s.name for d in self.derivations for s in d.states}
         self.states = self._leaves(name for name in names if name in kept)
@@ -65,7 +72,7 @@ class AllModes:
         for d in self.derivations:
             for v, value in d.parameters.items():
                 if v.name not in self.leaves:
-                    self.leaves[v.name] = Var(v.name, v.range)
+                    self.leaves[v.name] = Var(v.name, v.range, v.quantity)
                     self.parameters[self.leaves[v.name]] = value
         ports = self.derivations[0].switching_ports
         self.mode_vars = [self.leaves[ports[e].mode.name] for e in elements]
@@ -82,7 +89,7 @@ class AllModes:
         fresh = []
         for name in names:
             if name not in self.leaves:
-                self.leaves[name] = Var(name)
+                self.leaves[name] = Var(name, quantity=self.quantities.get(name))
                 fresh.append(self.leaves[name])
         return fresh
 
@@ -130,6 +137,7 @@ class AllModes:
                 for d in self.derivations for u, r in d.input_rates.items()
             },
             lookup=self.variable, remarks=self._remarks(), switching=(self._switching(),),
+            quantities=by_path(self.derivations[0]),
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
         )  # fmt: skip
 

@@ -1,50 +1,45 @@
-"""What coefficients, initial values and sources measure, as far as their names say.
+"""What coefficients, initial values and sources measure, as far as their names and units say.
 
 The name of a coefficient tells the domains that it can belong to, and each domain tells its unit there. A
-text with a unit of another kind is a slip of the pen; a plain number is taken as SI. That the elements of one
-junction belong to one domain is not looked at here.
+text with a unit of another kind is a slip of the pen; a plain number is taken as SI. That all parts of one
+bond belong to one domain is looked at in :mod:`bondloop.bondgraph.domains`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Any
 
+from bondloop.bondgraph.domain import DOMAINS, Domain
 from bondloop.units import is_of_kind
 
-__all__ = ["initial_units", "units_of"]
-
-_UNITS: dict[str, dict[str, str]] = {
-    "effort": {"translation": "N", "rotation": "N m", "hydraulics": "Pa", "electricity": "V", "heat": "K",
-               "magnetism": "A"},
-    "flow": {"translation": "m/s", "rotation": "rad/s", "hydraulics": "m3/s", "electricity": "A", "heat": "W",
-             "magnetism": "V"},
-    "momentum": {"translation": "kg m/s", "rotation": "N m s", "hydraulics": "Pa s", "electricity": "V s"},
-    "displacement": {"translation": "m", "rotation": "rad", "hydraulics": "m3", "electricity": "C",
-                     "heat": "J", "magnetism": "V s"},
-    "mass": {"translation": "kg"},
-    "inertia": {"rotation": "kg m2"},
-    "inductance": {"electricity": "H"},
-    "inertance": {"hydraulics": "kg/m4"},
-    "stiffness": {"translation": "N/m", "rotation": "N m/rad", "hydraulics": "Pa/m3"},
-    "compliance": {"translation": "m/N", "rotation": "rad/N/m", "hydraulics": "m3/Pa"},
-    "capacitance": {"electricity": "F", "hydraulics": "m3/Pa", "heat": "J/K", "magnetism": "H"},
-    "damping": {"translation": "N s/m", "rotation": "N m s/rad"},
-    "resistance": {"electricity": "Ohm", "hydraulics": "Pa s/m3", "translation": "N s/m",
-                   "rotation": "N m s/rad", "heat": "K/W", "magnetism": "A/V"},
-    "conductance": {"electricity": "A/V", "hydraulics": "m3/s/Pa", "translation": "m/s/N",
-                    "rotation": "rad/s/N/m", "heat": "W/K", "magnetism": "Ohm"},
-}  # fmt: skip
-"""By word and domain; what is not here can be anything."""
+__all__ = ["candidates", "initial_units", "units_of"]
 
 
+@lru_cache(maxsize=4096)
+def candidates(word: str, text: str | None = None) -> frozenset[Domain] | None:
+    """Return the ready-made domains that have a coefficient or variable, in the unit of a text.
+
+    None where the word says nothing: it is not known to any of them.
+
+    >>> sorted(d.name for d in candidates("stiffness")), [d.name for d in candidates("resistance", "3 ohm")]
+    (['hydraulic', 'rotation', 'translation'], ['electric'])
+    """
+    units = {d: unit for d in DOMAINS.values() if (unit := d.unit(word)) is not None}
+    if not units:
+        return None
+    return frozenset(d for d, unit in units.items() if text is None or is_of_kind(text, unit))
+
+
+@cache
 def units_of(word: str) -> tuple[str, ...]:
     """Return the units that a coefficient, an effort or a flow may have, one for each domain.
 
     >>> units_of("mass"), units_of("damping"), units_of("modulus")
     (('kg',), ('N s/m', 'N m s/rad'), ())
     """
-    return tuple(_UNITS.get(word, {}).values())
+    return tuple(dict.fromkeys(unit for d in DOMAINS.values() if (unit := d.unit(word)) is not None))
 
 
 def initial_units(word: str, coefficients: Mapping[str, Any]) -> tuple[str, ...]:
@@ -53,10 +48,9 @@ def initial_units(word: str, coefficients: Mapping[str, Any]) -> tuple[str, ...]
     >>> initial_units("displacement", {"stiffness": "4.75 kN/m"})
     ('m',)
     """
-    known = _UNITS.get(word, {})
-    domains = set(known)
+    domains = set(candidates(word) or ())
     for name, value in coefficients.items():
-        units = _UNITS.get(name)
-        if units is not None:
-            domains &= {d for d, u in units.items() if not isinstance(value, str) or is_of_kind(value, u)}
-    return tuple(unit for domain, unit in known.items() if domain in domains)
+        able = candidates(name, value if isinstance(value, str) else None)
+        if able is not None:
+            domains &= able
+    return tuple(unit for d in DOMAINS.values() if d in domains and (unit := d.unit(word)) is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bondloop.bondgraph.domains import domain_at
 from bondloop.bondgraph.elements import SS
 from bondloop.bondgraph.flatten import flatten
 from bondloop.bondgraph.parts import Bond, Part, Port, Terminal, bond
@@ -48,7 +49,8 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
             raise ModelError(f"'{text}' carries a signal; a cut is made at bonds that carry power")
     if len(set(marked)) != len(marked):
         raise ModelError("the same bond is named twice in the cut")
-    flatten(model)  # faults of the whole are reported before those of the halves
+    whole = flatten(model)  # faults of the whole are reported before those of the halves
+    domains = [domain_at(whole, b) for b in marked]
     seed = marked[0].head if physical is None else model.find(physical)
     if not hasattr(seed, "_bonds"):
         inside = [p for path, p in model.walk() if path.startswith(f"{physical}.") and hasattr(p, "_bonds")]
@@ -80,7 +82,7 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
             for path, p in twins.items()
             if hasattr(p, "_bonds") and (model.find(path) in reached) != keep_physical
         ]
-        sensors = [SS() for _ in ends]
+        sensors = [SS(domain=domain) for domain in domains]
         for (b, tail_stays), sensor in zip(ends, sensors, strict=True):
             stay, index = (b.tail, b.tail_index) if tail_stays else (b.head, b.head_index)
             half._unbond(b)
@@ -166,7 +168,7 @@ def rejoin(numerical: Model, physical: Model) -> Model:
         ports = []
         for i, sensor in enumerate(interfaces(half)):
             name = INTERFACE if len(left) == 1 else f"{INTERFACE}[{i}]"
-            port = Port(size=sensor.size or 1)
+            port = Port(size=sensor.size or 1, domain=sensor.domain)
             half.swap(name, port)
             ports.append(port)
         pairs.append(ports)

@@ -21,6 +21,7 @@ from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import Outputs, variable_at, wanted
 from bondloop.bondgraph.loop_laws import Choice, use_total_laws
 from bondloop.bondgraph.matrix_transformer import matrix_port
+from bondloop.bondgraph.measures import by_path, measure, of_parameter
 from bondloop.bondgraph.modulation import inverted, modulated, signal_value
 from bondloop.bondgraph.relation_ports import relation_ports
 from bondloop.bondgraph.resistor_law import resistor
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
     from bondloop.program.divisor import Divisor
+    from bondloop.program.quantity import Quantity
     from bondloop.program.ranges import Range
 
 __all__ = ["derive"]
@@ -100,6 +102,7 @@ class Derivation:
         self.inputs: dict[Var, float] = {}
         self.parameters: dict[Var, float | None] = {}
         self.sensed: dict[str, Expr] = {}
+        self.given: dict[Var, Var] = {}  # inputs, with what they give directly
         self.imposed: dict[str, Expr] = {}  # what source-sensors impose besides their input
         self.sought: list[Var] = []  # inputs of source-sensors that impose neither
         self.rate_goals: dict[Var, Var] = {}
@@ -115,6 +118,7 @@ class Derivation:
         self.products: dict[Part, bool] = {}  # which fields were written down as products, all ports at once
         self.tears: list[Var] = []
         self.contents: dict[str, Var] = {}
+        self.holds: dict[int, Var] = {}  # the same of one-ports, by node
         self.bent: list[Var] = []  # what laws that are not linear take: a loop is best guessed there
         self.choices: list[Choice] = []
         self.divisors: dict[str, Divisor] = {}
@@ -185,6 +189,7 @@ class Derivation:
             )
             self.dots = {**self.dots, **more}
         self.tears = [*self.rate_goals.values(), *self.dots.values(), *self.bent, *self.tears]
+        measure(self)
         self._check_names()
 
     def read(self, outputs: Outputs, iterations: int | None) -> System:
@@ -197,7 +202,7 @@ class Derivation:
             lookup=lambda path: variable_at(self, path), remarks=self._remarks(),
             dependent=[flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
-            input_defaults=self.inputs, divisors=self.divisors,
+            input_defaults=self.inputs, divisors=self.divisors, quantities=by_path(self),
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
 
@@ -304,9 +309,11 @@ class Derivation:
             return path[t] + ".out"
         return f"{path[t]}>>{path[h]}"
 
-    def _parameter(self, name: str, value: Any, within: Range | None = None) -> Expr:
+    def _parameter(
+        self, name: str, value: Any, within: Range | None = None, quantity: Quantity | None = None
+    ) -> Expr:
         if type(value) is float:
-            var = Var(name, within)
+            var = Var(name, within, quantity)
             self.parameters[var] = value
             return var
         expression = from_sympy(value, self._symbol, name)
@@ -398,7 +405,10 @@ class Derivation:
             suffix = flat.path[node][len(flat.paths[part]) :]
             name = (f"{owner}." if owner else "") + part.input_name + suffix
         default = part.value if part.value is not None else 0.0
-        self._define(target, self._input(name, flat.path[node], default))
+        assert isinstance(target, Var)
+        source = self._input(name, flat.path[node], default)
+        self.given[source] = target
+        self._define(target, source)
 
     def _source_sensor(self, node: int) -> None:
         flat = self.flat
@@ -415,6 +425,7 @@ class Derivation:
             source = target
         else:
             source = self._input(name, path)
+            self.given[source] = target
             self._define(target, source)
         other = f"{path}.{'flow' if gives else 'effort'}"
         imposes = flat.part[node].imposes  # type: ignore[attr-defined]
@@ -446,13 +457,15 @@ class Derivation:
             name, value, form = part.coefficient
             if isinstance(value, list):
                 value = value[flat.component[node]]
-            k = self._parameter(f"{path}.{name}", value, part.range_of(name))
+            domain, within = flat.domain[flat.incident[node][0]], part.range_of(name)
+            k = self._parameter(f"{path}.{name}", value, within, of_parameter(name, domain))
             inverse = "div" if form == "mul" else "mul"
             return lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y)
         law = part.law
         assert law is not None
         parameters = {
-            n: self._parameter(f"{path}.{n}", v, part.range_of(n)) for n, v in law.parameters.items()
+            n: self._parameter(f"{path}.{n}", v, r := part.range_of(n), of_parameter(n, None, r))
+            for n, v in law.parameters.items()
         }
         bound = law.bound(path, parameters, self._symbol)
         bond = flat.incident[node][0]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bondloop.bondgraph.coefficient_units import initial_units, units_of
+from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.bondgraph.field_elements import CField, Field, IField, RField
 from bondloop.bondgraph.laws import (
     Law,
@@ -98,10 +99,13 @@ class _OnePort(Element):
         initial: float | str | Sequence[float] = 0.0,
         size: int | None = None,
         ranges: Mapping[str, Range] | None = None,
+        domain: Domain | str | None = None,
         **coefficients: Any,
     ) -> None:
         self._bonds = []
         kind = type(self).__name__
+        if domain is not None:
+            self.domain = domain_from(domain, f"{kind}(domain)")
         if law is None and inverse is None:
             if ranges is not None:
                 self.ranges = checked_ranges(ranges, coefficients, kind)
@@ -129,9 +133,11 @@ class _OnePort(Element):
                     if size != len(values):
                         raise InputError(f"{kind}({name}): {len(values)} values for size {size}")
                     self.size = checked_size(size, kind)
+                    self._keep_texts({name: next((v for v in value if isinstance(v, str)), None)})
                     self._set_initial(initial, kind, coefficients)
                     return
             self.coefficient = checked_coefficient(kind, coefficients, self.coefficients, self.positive)
+            self._keep_texts(coefficients)
         else:
             self.law = Law(law, inverse, coefficients, kind, ranges)
         self.size = checked_size(size, kind)
@@ -145,6 +151,12 @@ class _OnePort(Element):
         given = self.ranges.get(name)
         return own if given is None else given if own is None else own & given
 
+    def _keep_texts(self, given: Mapping[str, Any]) -> None:
+        """Keep what was given as text: its unit tells the domain."""
+        texts = {word: value for word, value in given.items() if isinstance(value, str)}
+        if texts:
+            self.texts = {**self.texts, **texts}
+
     def _set_initial(self, initial: Any, kind: str, coefficients: Mapping[str, Any]) -> None:
         units = initial_units(self.state_word, {} if self.law else coefficients)
         if isinstance(initial, (list, tuple, np.ndarray)):
@@ -156,6 +168,7 @@ class _OnePort(Element):
                 )
         else:
             self.start = check_plain(initial, f"{kind}(initial)", units=units)
+        self._keep_texts({self.state_word: initial} if self.state_word else {})
         if self.start != 0.0 and not self.state_word:
             raise InputError(f"{kind} stores nothing, so it has no initial value")
 
@@ -172,6 +185,8 @@ class I(_OnePort):
     ranges
         Which numbers the parameters of a law may be, ``{"width": Range(above=0)}``; any finite one where
         none is given. A narrower range than the element's own may be given for a coefficient too.
+    domain
+        Domain of its bond, ``"electric"`` or a `Domain`; coefficients and neighbours tell it if not given.
     mass, inertia, inductance, inertance
         The coefficient; one of them, positive.
     size
@@ -202,8 +217,8 @@ class C(_OnePort):
         Functions of SymPy expressions: effort of displacement, and displacement of effort.
     initial
         Initial displacement.
-    ranges
-        Which numbers the parameters may be, as for `I`.
+    ranges, domain
+        Which numbers the parameters may be, and the domain, as for `I`.
     stiffness, compliance, capacitance
         The coefficient; one of them. A stiffness may be negative.
     size
@@ -230,8 +245,8 @@ class R(_OnePort):
     ----------
     law, inverse
         Functions of SymPy expressions: effort of flow, and flow of effort. Either may be given alone.
-    ranges
-        Which numbers the parameters may be, as for `I`.
+    ranges, domain
+        Which numbers the parameters may be, and the domain, as for `I`.
     damping, resistance, conductance
         The coefficient; one of them.
     size
@@ -299,8 +314,18 @@ class _Source(Element):
 
     word: ClassVar[str] = ""
 
-    def __init__(self, name: str | None = None, *, size: int | None = None, **value: Any) -> None:
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        size: int | None = None,
+        domain: Domain | str | None = None,
+        **value: Any,
+    ) -> None:
         super().__init__()
+        if domain is not None:
+            self.domain = domain_from(domain, f"{type(self).__name__}(domain)")
+        self.texts = {word: text for word, text in value.items() if isinstance(text, str)}
         for key in value:
             if key != self.word:
                 raise InputError(unknown_name("parameter", key, [self.word], where=type(self).__name__))
@@ -330,6 +355,8 @@ class Se(_Source):
         Number of components of its bond, for a vector bond.
     effort
         The input's default.
+    domain
+        Domain of its bond, ``Se("V", domain="electric")``, where no neighbour tells it.
     """
 
     word: ClassVar[str] = "effort"
@@ -346,6 +373,8 @@ class Sf(_Source):
         Number of components of its bond, for a vector bond.
     flow
         The input's default.
+    domain
+        Domain of its bond, where no neighbour tells it.
     """
 
     word: ClassVar[str] = "flow"
@@ -364,10 +393,16 @@ class SS(Element):
         ``"effort"``, ``"flow"``, ``"both"``, ``"neither"`` or None.
     size
         Number of components of its bond, for a vector bond.
+    domain
+        Domain of its bond; found from its neighbour if not given.
     """
 
-    def __init__(self, imposes: str | None = None, *, size: int | None = None) -> None:
+    def __init__(
+        self, imposes: str | None = None, *, size: int | None = None, domain: Domain | str | None = None
+    ) -> None:
         super().__init__()
+        if domain is not None:
+            self.domain = domain_from(domain, "SS(domain)")
         if imposes not in (None, "effort", "flow", "both", "neither"):
             raise InputError(
                 f"SS(imposes): expected 'effort', 'flow', 'both', 'neither' or None; found {imposes!r}"

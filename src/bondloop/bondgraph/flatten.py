@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.domains import assign_domains
 from bondloop.bondgraph.parts import Bond, One, Part, Port, Zero, reading
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph.domain import Domain
     from bondloop.bondgraph.model import Model
 
 __all__ = ["GY", "MATRIX", "ONE", "SE", "SF", "SS", "TF", "ZERO", "C", "Flat", "I", "R", "flatten"]
@@ -63,6 +65,10 @@ class Flat:
         For the ports of elements that cannot be solved in every causality: the first node of the element.
     matrices
         Transformers with a matrix.
+    domain, said
+        For every bond its domain, None where it cannot be told; and whether some part says it.
+    mixing, multiports
+        Junctions where domains meet; elements of one's own, and fields.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -82,6 +88,10 @@ class Flat:
     first: dict[Part, int] = field(default_factory=dict)
     tied: dict[int, int] = field(default_factory=dict)
     matrices: list[Part] = field(default_factory=list)
+    domain: list[Domain | None] = field(default_factory=list)
+    said: list[bool] = field(default_factory=list)
+    mixing: list[int] = field(default_factory=list)
+    multiports: list[el.Multiport] = field(default_factory=list)
 
     def name(self, bond: int) -> str:
         """Return a bond as text, ``tail >> head``."""
@@ -139,13 +149,16 @@ def flatten(model: Model) -> Flat:
         raise ModelError(f"the model {model.path} has no elements")
     _connect(flat, drawn, sizes)
     _check(flat)
+    flat.domain, flat.said = assign_domains(flat)
     return flat
 
 
 def _storage_ports(flat: Flat) -> None:
     """Give the ports of elements with relations their kinds; note where causalities exclude one another."""
-    for part, node in flat.first.items():
-        if isinstance(part, el.Multiport) and part.relations is not None:
+    flat.multiports = [part for part in flat.first if isinstance(part, el.Multiport)]
+    for part in flat.multiports:
+        if part.relations is not None:
+            node = flat.first[part]
             for i in range(part.size or 1):
                 flat.kind[node + i] = {"C": C, "I": I, "": R}[part.relations.storage(i)]
             if part.relations.causalities is not None:

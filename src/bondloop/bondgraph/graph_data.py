@@ -222,7 +222,7 @@ def model_from_parts(
     values
         Of symbols.
     attributes
-        What else the model says about itself: ``{"command_unit": "m"}`` of a transfer system.
+        What else the model says about itself: ``{"capacity": {"force": 1e3}}`` of a transfer system.
 
     Examples
     --------

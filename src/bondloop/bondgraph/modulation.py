@@ -11,6 +11,7 @@ from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.fields import momentum_of
 from bondloop.bondgraph.formulas import Formula, modulation_of
 from bondloop.bondgraph.inverse import rises
+from bondloop.bondgraph.measures import of_parameter
 from bondloop.errors import ModelError
 from bondloop.program.expr import Expr, Op, Var
 from bondloop.program.sympy_bridge import from_sympy
@@ -131,7 +132,8 @@ def _table(d: Derivation, part: Part, formula: Formula, first: Expr | None) -> C
     arguments = [*([first] if first is not None else []), *values]
     table: dict[Any, Expr] = dict(zip(formula.arguments, arguments, strict=True))
     for name, symbol in formula.parameters.items():
-        table[symbol] = d._parameter(f"{path}.{name}", given[name], ranges.get(name))
+        within = ranges.get(name)
+        table[symbol] = d._parameter(f"{path}.{name}", given[name], within, of_parameter(name, None, within))
 
     def variable(symbol: Any) -> Expr:
         return table[symbol] if symbol in table else d._symbol(symbol)

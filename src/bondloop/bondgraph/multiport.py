@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
 from bondloop.bondgraph.parts import Element, Terminal
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
@@ -68,6 +69,12 @@ class Multiport(Element):
     fixed: ClassVar[Sequence[str]] = ()
     """Ports whose causality must be as the equations are written."""
 
+    domains: ClassVar[Mapping[str, Domain | str]] = {}
+    """Domains of the ports by name, ``{"coil": "electric"}``; of others their neighbours tell it."""
+
+    units: ClassVar[Mapping[str, str]] = {}
+    """Units of its states and of what can be read of it by name, ``{"opening": "m"}``."""
+
     port_names: tuple[str, ...] = ()
     """Names of the ports; empty where they have numbers only."""
     parameters: Mapping[str, Any] = {}
@@ -119,6 +126,9 @@ class Multiport(Element):
                 raise ModelError(f'{kind}.{word}: expected names such as ("shaft", "fluid"); found {names!r}')
         if not cls.ports:
             raise ModelError(f'{kind} has no ports; name them in the class: ports = ("shaft", "fluid")')
+        for name in cls.domains:
+            if name not in cls.ports:
+                raise ModelError(unknown_name("port", name, cls.ports, where=f"{kind}.domains"))
         for name in cls.fixed:
             if name not in cls.ports:
                 raise ModelError(unknown_name("port", name, cls.ports, where=f"{kind}.fixed"))
@@ -188,6 +198,12 @@ class Multiport(Element):
             f"{type(self).__name__} has no port or attribute '{name}'; "
             f"ports: {', '.join(names) or 'by number'}"
         )
+
+    def domain_of_port(self, index: int) -> Domain | None:
+        """Return the domain that the class states for one of its ports."""
+        if not self.domains or not self.port_names:
+            return None
+        return domain_from(self.domains.get(self.port_names[index]), f"{type(self).__name__}.domains")
 
     def component_path(self, path: str, index: int) -> str:
         """Return the path of one port."""

@@ -7,10 +7,11 @@ taken into the model of its neighbour and named after its kind (``I``, ``R``, ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, ModelError
 from bondloop.program.kinds import Kind, family_word, register
@@ -114,6 +115,10 @@ class Part:
     """Numbers of bonds drawn to it and from it, where the two sides differ; None where they do not."""
     is_signal = False
     """Whether its bonds carry signals only (detectors, functions of signals)."""
+    domain: Domain | None = None
+    """Domain of its bonds, where it is stated; elsewhere it is found from what the parts around it say."""
+    texts: Mapping[str, str] = {}
+    """Quantities that were given as text with a unit, by word: they tell the domain."""
     relations: Relations | None = None
     """Equations of an element whose ports are described by them; None for all others."""
 
@@ -351,10 +356,20 @@ def _whole(size: Any, what: str) -> int:
 
 
 class Junction(Part):
-    """Base of 0- and 1-junctions."""
+    """Base of 0- and 1-junctions.
 
-    def __init__(self, size: int = 1) -> None:
+    Parameters
+    ----------
+    size
+        Number of components.
+    domain
+        Domain of its bonds, ``"electric"`` or a `Domain` of one's own; its neighbours tell it if not given.
+    """
+
+    def __init__(self, size: int = 1, domain: Domain | str | None = None) -> None:
         super().__init__()
+        if domain is not None:
+            self.domain = domain_from(domain, f"{type(self).__name__}(domain)")
         self.size = _whole(size, "junction")
 
 
@@ -365,6 +380,8 @@ class Zero(Junction):
     ----------
     size
         Number of components of its bonds, for vector bonds.
+    domain
+        Domain of its bonds, ``"electric"`` or a `Domain`; its neighbours tell it if not given.
     """
 
     symbol = "0"
@@ -377,6 +394,8 @@ class One(Junction):
     ----------
     size
         Number of components of its bonds, for vector bonds.
+    domain
+        Domain of its bonds, ``"electric"`` or a `Domain`; its neighbours tell it if not given.
     """
 
     symbol = "1"
@@ -389,12 +408,16 @@ class Port(Part):
     ----------
     size
         Number of components of its bonds, for vector bonds.
+    domain
+        Domain of its bond, as for a junction.
     """
 
     symbol = "port"
 
-    def __init__(self, size: int = 1) -> None:
+    def __init__(self, size: int = 1, domain: Domain | str | None = None) -> None:
         super().__init__()
+        if domain is not None:
+            self.domain = domain_from(domain, "Port(domain)")
         self.size = _whole(size, "port")
 
     def _home(self) -> Model | None:

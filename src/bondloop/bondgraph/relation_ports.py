@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.equation_blocks import blocks, largest_pairing
 from bondloop.bondgraph.inverse import inverse_of
+from bondloop.bondgraph.measures import of_parameter
 from bondloop.bondgraph.modulation import source_value
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.single_inverse import check_rank, check_single
 from bondloop.errors import CausalityError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, evaluate
+from bondloop.program.quantity import Quantity
 from bondloop.program.sympy_bridge import from_sympy
 
 if TYPE_CHECKING:
@@ -64,9 +66,14 @@ class Ports:
                 word = "displacement" if symbol == port.displacement else "momentum"
                 table[symbol] = d.content(f"{d.flat.path[node]}.{word}")
         for state in relations.states:
-            table[state.value] = Var(f"{self.path}.{state.name}")
+            unit = part.units.get(state.name)
+            quantity = None if unit is None else Quantity(state.name, unit)
+            table[state.value] = Var(f"{self.path}.{state.name}", quantity=quantity)
         for name, symbol in part.parameter_symbols.items():
-            table[symbol] = d._parameter(f"{self.path}.{name}", part.parameters[name], part.ranges.get(name))
+            within = part.ranges.get(name)
+            table[symbol] = d._parameter(
+                f"{self.path}.{name}", part.parameters[name], within, of_parameter(name, None, within)
+            )
         sources = d.flat.signals.get(part, [])
         if len(sources) != len(part.input_symbols):
             raise ModelError(

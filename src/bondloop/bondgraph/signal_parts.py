@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bondloop.bondgraph.formulas import checked_parameters
 from bondloop.bondgraph.laws import check_plain
 from bondloop.bondgraph.parts import Remembering
-from bondloop.errors import ModelError
+from bondloop.errors import InputError, ModelError
+from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from bondloop.program.ranges import Range
@@ -16,17 +17,32 @@ if TYPE_CHECKING:
 __all__ = ["De", "Df", "Function", "Input", "Integrator"]
 
 
+def checked_unit(unit: str | None, what: str) -> str | None:
+    """Return a unit that can be read, or None."""
+    if unit is None or unit == "":
+        return unit
+    try:
+        factor = quantity(f"1 {unit}")
+    except (InputError, TypeError) as error:
+        raise InputError(f"{what}: {error}") from None
+    if abs(factor - 1.0) > 1e-12:
+        raise InputError(f"{what}: expected a unit of the SI without a factor; found {unit!r}")
+    return unit
+
+
 class _SignalPart(Remembering):
     is_signal = True
 
 
 class Input(_SignalPart):
-    """An input of the model as a signal: ``Input("x_d") >> MC(...)``.
+    """An input of the model as a signal: ``Input("x_d", unit="m") >> MC(...)``.
 
     Parameters
     ----------
     name
         Of the input; None: that of the attribute it is assigned to.
+    unit
+        What it measures, as an SI unit; None where that is not known.
 
     Examples
     --------
@@ -40,9 +56,10 @@ class Input(_SignalPart):
 
     symbol = "u"
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, *, unit: str | None = None) -> None:
         super().__init__()
         self.input_name = name
+        self.unit = checked_unit(unit, "Input(unit)")
 
 
 class De(_SignalPart):
@@ -91,6 +108,8 @@ class Function(_SignalPart):
         parameters.
     ranges
         Which numbers the parameters may be; any finite one where none is given.
+    unit
+        What it gives, as an SI unit; None where that is not known.
     **parameters
         Named parameters of the function, with values; parameters of the model, under the part's path.
 
@@ -109,9 +128,15 @@ class Function(_SignalPart):
     symbol = "ƒ"
 
     def __init__(
-        self, function: Callable[..., Any], *, ranges: Mapping[str, Range] | None = None, **parameters: Any
+        self,
+        function: Callable[..., Any],
+        *,
+        ranges: Mapping[str, Range] | None = None,
+        unit: str | None = None,
+        **parameters: Any,
     ) -> None:
         super().__init__()
+        self.unit = checked_unit(unit, "Function(unit)")
         if not callable(function):
             raise ModelError(f"Function: expected a function of SymPy expressions; found {function!r}")
         self.function = function

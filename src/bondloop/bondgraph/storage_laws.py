@@ -24,7 +24,7 @@ def inertia(d: Derivation, node: int) -> None:
         return
     bond = d.flat.incident[node][0]
     law, inverse = d._law(node)
-    momentum = d.content(d.flat.path[node] + ".momentum")
+    momentum = d.holds[node] = d.content(d.flat.path[node] + ".momentum")
     into = d.flat.head[bond] == node
     if d._gives_effort(bond, node):  # derivative causality
         rate = Var(f"d/dt {momentum.name}")
@@ -48,7 +48,7 @@ def compliance(d: Derivation, node: int) -> None:
         return
     bond = d.flat.incident[node][0]
     law, inverse = d._law(node)
-    displacement = d.content(d.flat.path[node] + ".displacement")
+    displacement = d.holds[node] = d.content(d.flat.path[node] + ".displacement")
     if d._gives_effort(bond, node):
         d._define(d.effort[bond], law(displacement))
         d.states[displacement] = d._sided(bond, node)

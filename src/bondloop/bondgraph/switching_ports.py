@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.flatten import SE
+from bondloop.bondgraph.measures import of_parameter
 from bondloop.bondgraph.modulation import modulated
 from bondloop.bondgraph.switching_elements import Clutch, Diode, Stop, Switch, Switching
 from bondloop.program.expr import Const, Expr, Var
@@ -52,7 +53,10 @@ def switching_port(d: Derivation, node: int) -> None:
     bond = flat.incident[node][0]
     mode, rebound = Var(f"{path}.mode"), None
     d.held[mode] = 0.0
-    terms = [d._parameter(f"{path}.{n}", v, part.ranges[n]) for n, v in part.parameters.items()]
+    terms = [
+        d._parameter(f"{path}.{n}", v, part.ranges[n], of_parameter(n, None, part.ranges[n]))
+        for n, v in part.parameters.items()
+    ]
     flow = d._sided(bond, node)
     if isinstance(part, Stop):
         displacement = d.content(f"{path}.displacement")

@@ -9,6 +9,8 @@ from bondloop.bondgraph.flatten import TF
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.modulation import modulated
 from bondloop.program.divisor import Divisor
+from bondloop.program.quantity import Quantity
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
@@ -28,7 +30,8 @@ def two_port(d: Derivation, node: int) -> None:
         n = modulated(d, part, part.modulation)
     else:
         assert isinstance(part, (el.TF, el.GY))
-        n = d._parameter(f"{flat.path[node]}.{part.word}", part.coefficient, part.range)
+        name, quantity = f"{flat.path[node]}.{part.word}", _measured(d, part.word, first, second)
+        n = d._parameter(name, part.coefficient, part.range, quantity)
     form, inverse = ("mul", "div") if part.form == "mul" else ("div", "mul")
     e1, f1, e2, f2 = d.effort[first], d.flow[first], d.effort[second], d.flow[second]
     gives = d._gives_effort(first, node)
@@ -58,6 +61,21 @@ def _remedy(flat: Flat, first: int, second: int, node: int) -> str:
         flow, effort = (before, after) if product else (after, before)
         return f"with an inertia at {flow}, or a compliance at {effort}, it would multiply"
     return f"with {'an inertia' if product else 'a compliance'} at {before} or {after} it would multiply"
+
+
+def _measured(d: Derivation, word: str, first: int, second: int) -> Quantity:
+    """Return what the coefficient of a two-port measures, from the domains on its two sides."""
+    before, after = d.flat.domain[first], d.flat.domain[second]
+    unit = ""
+    if before is not None and after is not None:
+        over = {
+            "modulus": (after.flow, before.flow),
+            "effort_ratio": (after.effort, before.effort),
+            "ratio": (before.effort, after.flow),
+            "admittance": (after.flow, before.effort),
+        }[word]
+        unit = multiplied(over[0].unit, over[1].unit, -1)
+    return Quantity(word, unit)
 
 
 def heat_flow(d: Derivation, part: el.RS, out: int) -> Expr:

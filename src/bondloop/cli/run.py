@@ -119,7 +119,9 @@ def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | N
     if not made.pairs:
         return own(made, folder) if own is not None else []
     plots = {"overview": made.plot.overview, "subspace": made.plot.subspace, "spectra": made.plot.spectra}
-    if any(n.startswith("controller.K") for n in made.record):
+    from bondloop.program.quantity import Role
+
+    if made.record.channels_of(Role.GAIN):
         plots["gains"] = made.plot.gains
     files = []
     for name, draw in plots.items():

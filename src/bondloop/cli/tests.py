@@ -43,6 +43,14 @@ Setting = Annotated[
 ]
 
 
+UNITS = {
+    "rate": ("Hz",), "frequency": ("Hz",), "seconds": ("s",), "time_step": ("s",), "latency": ("s",),
+    "delay": ("s",), "settling_time": ("s",), "velocity": ("m/s", "rad/s"),
+    "amplitude": ("m", "rad", "N", "m/s"),
+}  # fmt: skip
+"""What options of tests measure that are called by words of the whole package."""
+
+
 def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     """Return a test with settings applied, and the module that defines it.
 
@@ -141,14 +149,7 @@ def _converted(key: str, given: str, default: Any) -> Any:
         except ValueError:
             raise InputError(f"{key}: expected a whole number; found {given!r}") from None
     if isinstance(default, float):
-        return _number(key, given)
+        from bondloop.program.ranges import number
+
+        return number(given, key, *UNITS.get(key, ()))
     return given
-
-
-def _number(key: str, given: str) -> float:
-    from bondloop.units import quantity
-
-    try:
-        return quantity(given)
-    except InputError as error:
-        raise InputError(f"{key}: {error}") from None

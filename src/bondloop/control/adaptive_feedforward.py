@@ -18,8 +18,9 @@ from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Expr, Var
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.program.tick import Channel, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
@@ -41,14 +42,14 @@ class _AdaptiveFeedforward(Compensator):
 
     adapts: ClassVar[bool] = True
 
-    delay: Parameter = Parameter(0.0, least=0)
+    delay: Parameter = Parameter(0.0, least=0, unit="s")
     order: Whole = Whole(2, least=1, most=3)
-    largest_delay: Parameter = Parameter(0.05, above=0)
-    least_gain: Parameter = Parameter(0.5, above=0)
-    largest_gain: Parameter = Parameter(2.0, least=1)
-    slew: Parameter = Parameter(1.0, above=0)
-    filter_frequency: Parameter = Parameter(20.0, above=0)
-    threshold: Parameter = Parameter(1e-4, above=0)
+    largest_delay: Parameter = Parameter(0.05, above=0, unit="s")
+    least_gain: Parameter = Parameter(0.5, above=0, unit="1")
+    largest_gain: Parameter = Parameter(2.0, least=1, unit="1")
+    slew: Parameter = Parameter(1.0, above=0, unit="1/s")
+    filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
+    threshold: Parameter = Parameter(1e-4, above=0, unit=("m", "rad"))
 
     def __post_init__(self) -> None:
         if self.delay > self.largest_delay:
@@ -114,8 +115,8 @@ class _AdaptiveFeedforward(Compensator):
             changes.append((c, moved(c, target, least / s, most / s, step)))
         steps.append(Update(tuple(changes)))
         units = ("", "s", "s^2", "s^3")
-        channels = {
-            channel(context, f"a{j}"): (c * s, units[j])
+        channels = tuple(
+            Channel.of(channel(context, f"a{j}"), c * s, Quantity("coefficient", units[j]), Role.ESTIMATE)
             for j, (c, s) in enumerate(zip(coefficients, scales, strict=True))
-        }
+        )
         return Applied(steps, command, states, channels=channels, adapted=tuple(coefficients))

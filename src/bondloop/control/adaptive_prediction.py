@@ -15,8 +15,9 @@ from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.expr import Const, Expr, Op, Var, select
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Product, Step, Update
+from bondloop.program.tick import Channel, Product, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
@@ -67,15 +68,15 @@ class AdaptivePrediction(PolynomialPrediction):
     adapts: ClassVar[bool] = True
 
     order: Whole = Whole(4, least=1, most=12)
-    span: Parameter = Parameter(0.015, above=0)
+    span: Parameter = Parameter(0.015, above=0, unit="s")
     points: Whole = Whole(16, least=1, most=1000)
-    gain: Parameter = Parameter(1.0, above=0)
-    largest_delay: Parameter = Parameter(0.05, above=0)
-    least_gain: Parameter = Parameter(0.5, above=0)
-    largest_gain: Parameter = Parameter(2.0, above=0)
-    delay_step: Parameter = Parameter(0.25, least=0, most=1)
-    gain_step: Parameter = Parameter(0.25, least=0, most=1)
-    threshold: Parameter = Parameter(1e-4, above=0)
+    gain: Parameter = Parameter(1.0, above=0, unit="1")
+    largest_delay: Parameter = Parameter(0.05, above=0, unit="s")
+    least_gain: Parameter = Parameter(0.5, above=0, unit="1")
+    largest_gain: Parameter = Parameter(2.0, above=0, unit="1")
+    delay_step: Parameter = Parameter(0.25, least=0, most=1, unit="1")
+    gain_step: Parameter = Parameter(0.25, least=0, most=1, unit="1")
+    threshold: Parameter = Parameter(1e-4, above=0, unit=("m", "rad"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,10 +117,10 @@ class AdaptivePrediction(PolynomialPrediction):
             Assign(ahead, used[0] / scale),
             Assign(command, used[1] * (origin + value)),
         ]
-        channels = {
-            channel(context, "delay"): (used[0], "s"),
-            channel(context, "gain"): (used[1], ""),
-        }
+        channels = (
+            Channel.of(channel(context, "delay"), used[0], Quantity("delay", "s"), Role.ESTIMATE),
+            Channel.of(channel(context, "gain"), used[1], Quantity("gain"), Role.ESTIMATE),
+        )
         states.update({**first.states, tau: float(self.delay), gain: self.gain})
         return Applied(steps, command, states, channels=channels, adapted=(tau, gain))
 

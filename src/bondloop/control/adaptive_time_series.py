@@ -60,7 +60,7 @@ class AdaptiveTimeSeries(_AdaptiveFeedforward):
     Chae, Kazemibidokhti and Ricles (2013), EESD 42(11), 1697-1715.
     """
 
-    window: Parameter = Parameter(1.0, above=0)
+    window: Parameter = Parameter(1.0, above=0, unit="s")
 
     def _targets(
         self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context

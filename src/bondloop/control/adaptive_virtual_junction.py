@@ -15,8 +15,9 @@ from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
+from bondloop.program.quantity import Role
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Step, Update
+from bondloop.program.tick import Channel, Delay, Step, Update
 from bondloop.transfer.base import Transfer, transfer_system
 
 if TYPE_CHECKING:
@@ -70,12 +71,12 @@ class AdaptiveVirtualJunction(VirtualJunction):
     sampled: ClassVar[bool] = True
 
     parameters: tuple[str, ...] = ()
-    uncertainty: Parameter = Parameter(0.5, above=0)
-    range: Parameter = Parameter(4.0, above=1)
-    memory: Parameter = Parameter(10.0, above=0)
+    uncertainty: Parameter = Parameter(0.5, above=0, unit="1")
+    range: Parameter = Parameter(4.0, above=1, unit="1")
+    memory: Parameter = Parameter(10.0, above=0, unit="s")
     noise: Parameter = Parameter(1.0, above=0)
-    filter_frequency: Parameter = Parameter(20.0, above=0)
-    latency: Parameter = Parameter(0.0, least=0)
+    filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
+    latency: Parameter = Parameter(0.0, least=0, unit="s")
     _sent: dict[Expr, Var] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -138,7 +139,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
         """Return the statements that identify the parameters."""
         steps: list[Step] = []
         states: dict[Var, float] = {}
-        channels: dict[str, tuple[Expr, str]] = {}
+        channels: list[Channel] = []
         values: dict[Var, Expr] = {}
         found: list[Var] = []
         forces = dict(zip(design.efforts, (m.force for m in measured), strict=True))
@@ -155,8 +156,8 @@ class AdaptiveVirtualJunction(VirtualJunction):
             found += estimates
             for v, estimate in zip(adapted, estimates, strict=True):
                 values[v] = estimate
-                channels[f"{v.name}.estimate"] = (estimate, "")
-        return Applied(steps, Const(0.0), states, channels=channels, adapted=tuple(found)), values
+                channels.append(Channel.of(f"{v.name}.estimate", estimate, v.quantity, Role.ESTIMATE, i))
+        return Applied(steps, Const(0.0), states, channels=tuple(channels), adapted=tuple(found)), values
 
     def _identify(
         self, transfer: Transfer, sensors: Measured, load: Expr, first: Sequence[float], context: Context

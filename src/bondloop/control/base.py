@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bondloop.bondgraph.domain import domain_of
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.quantity import quantity_of
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
+    from bondloop.program.tick import Channel
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Controller", "Design", "Measured", "displacement_state"]
@@ -50,7 +53,8 @@ class Design:
     desired_displacements, desired_velocities
         What the transfer systems should follow.
     channels
-        Further expressions worth recording, with units: adaptive gains.
+        Further expressions worth recording: adaptive gains, each with the unit that it would have if the
+        command had none.
     signals
         Inputs that follow signals of the controller's own.
     adapted
@@ -66,7 +70,7 @@ class Design:
     desired_velocities: tuple[Expr, ...]
     displacements: tuple[Var, ...] = ()
     velocities: tuple[Var, ...] = ()
-    channels: Mapping[str, tuple[Expr, str]] = field(default_factory=dict)
+    channels: tuple[Channel, ...] = ()
     signals: Mapping[Var, Any] = field(default_factory=dict)
     adapted: tuple[Var, ...] = ()
     gains: tuple[Var, ...] = ()
@@ -125,5 +129,6 @@ def displacement_state(
     for state, rate in system_states.items():
         if rate is flow:
             return state, {}
-    state = Var(name)
+    known = quantity_of(flow)
+    state = Var(name, quantity=None if known is None else domain_of(None, known).displacement)
     return state, {state: flow}

@@ -50,8 +50,8 @@ class LeadCompensation(Compensator):
     Zhao, French, Shield and Posbergh (2003), EESD 32(11); Chen and Ricles (2009), EESD 38(10).
     """
 
-    delay: Parameter = Parameter(least=0)
-    ratio: Parameter = Parameter(5.0, above=1)
+    delay: Parameter = Parameter(least=0, unit="s")
+    ratio: Parameter = Parameter(5.0, above=1, unit="1")
 
     def _filter(self) -> LinearFilter:
         lag = self.delay / (self.ratio - 1)

@@ -11,7 +11,10 @@ import numpy as np
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var, function, select
+from bondloop.program.quantity import Quantity, Role, quantity_of
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.program.tick import Channel
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from bondloop.substructure.half import NumericalHalf
@@ -61,16 +64,16 @@ class MCS(Controller):
     coupled: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "settling_time"):
-            POSITIVE.check(getattr(self, name), f"MCS({name})")
+        for name, units in (("alpha", ()), ("beta", ()), ("settling_time", ("s",))):
+            object.__setattr__(self, name, POSITIVE.check(getattr(self, name), f"MCS({name})", *units))
         if self.order not in (1, 2):
             raise InputError(f"MCS: order must be 1 or 2; found {self.order}")
         if self.error_filter not in ("settling", "lyapunov"):
             raise InputError(
                 f"MCS: error_filter must be 'settling' or 'lyapunov'; found {self.error_filter!r}"
             )
-        for name in ("dead_zone", "leakage"):
-            NOT_NEGATIVE.check(getattr(self, name), f"MCS({name})")
+        for name, units in (("dead_zone", ()), ("leakage", ("1/s",))):
+            object.__setattr__(self, name, NOT_NEGATIVE.check(getattr(self, name), f"MCS({name})", *units))
 
     def error_weights(self) -> tuple[float, ...]:
         """Return the row C_e: weights of the displacement and velocity errors.
@@ -99,7 +102,11 @@ class MCS(Controller):
             states.update(new)
             desired.append(z)
         words = ("displacement", "velocity")[: self.order]
-        measured = [[Var(f"controller.{word}{index}") for word in words] for index in names]
+        kinds = [(d.displacement, d.flow)[: self.order] for d in half.domains]
+        measured = [
+            [Var(f"controller.{word}{index}", quantity=q) for word, q in zip(words, of_one, strict=True)]
+            for index, of_one in zip(names, kinds, strict=True)
+        ]
         shared = Var("controller.reference")
         signals: dict[Var, Any] = {} if self.reference is None else {shared: self.reference}
         law = _Law(self, states, dict(half.system.definitions))
@@ -129,7 +136,7 @@ class MCS(Controller):
             half.flows,
             displacements,
             velocities,
-            law.channels,
+            tuple(law.channels),
             signals,
             gains=tuple(law.gains),
         )
@@ -141,7 +148,7 @@ class _Law:
     def __init__(self, mcs: MCS, states: dict[Var, Expr], definitions: dict[Var, Expr]) -> None:
         self.states, self.definitions = states, definitions
         self.parameters: dict[Var, float | None] = {}
-        self.channels: dict[str, tuple[Expr, str]] = {}
+        self.channels: list[Channel] = []
         self.gains: list[Var] = []
         self.alpha, self.beta = self._constant("alpha", mcs.alpha), self._constant("beta", mcs.beta)
         self.weights = [self._constant(f"error_weight[{i}]", w) for i, w in enumerate(mcs.error_weights())]
@@ -167,7 +174,7 @@ class _Law:
             error = error + w * (z - x)
         y_e = Var(f"controller.error{index}")
         self.definitions[y_e] = error
-        self.channels[y_e.name] = (y_e, "")
+        self.channels.append(Channel.of(y_e.name, y_e, None, Role.ERROR))
         gains = [(f"K{index}[{j}]", x) for j, x in enumerate(seen)]
         several = len(references) > 1
         gains += [(f"K_r{index}[{j}]" if several else f"K_r{index}", r) for j, r in enumerate(references)]
@@ -189,5 +196,7 @@ class _Law:
         self.states[integral] = growth if self.leakage is None else growth - self.leakage * integral
         gain = Var(name)
         self.definitions[gain] = integral + self.beta * y_e * signal
-        self.channels[name] = (gain, "")
+        known = quantity_of(signal)
+        per = None if known is None else Quantity("gain", multiplied("", known.unit, -1))
+        self.channels.append(Channel.of(name, gain, per, Role.GAIN))
         return gain

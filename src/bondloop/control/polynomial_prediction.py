@@ -67,9 +67,9 @@ class PolynomialPrediction(Compensator):
     Wallace, Wagg and Neild (2005), Proc. R. Soc. A 461(2064), 3807.
     """
 
-    delay: Parameter = Parameter(least=0)
+    delay: Parameter = Parameter(least=0, unit="s")
     order: Whole = Whole(6, least=0, most=12)
-    span: Parameter = Parameter(0.01, above=0)
+    span: Parameter = Parameter(0.01, above=0, unit="s")
     points: Whole = Whole(10, least=1, most=1000)
 
     def __post_init__(self) -> None:

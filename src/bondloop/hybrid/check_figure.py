@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.hybrid.margins import FOLLOWED
 from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, heading, legend, page, plain
+from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -248,7 +249,7 @@ def _dry_run(axes: Axes, check: Check) -> None:
             t[kept], 1e3 * d.size * d.peaks[kept] / first, color=INK, linewidth=0.9,
             linestyle=(0, (4, 1.6)) if k else "-", label=None if k else "knocks",
         )  # fmt: skip
-    limits = [b for n, b in ran.bounds.items() if n.startswith("actual.displacement")]
+    limits = [ran.bounds[n] for n in ran.channels_of(Role.ACTUAL, kind="displacement") if n in ran.bounds]
     if limits:
         axes.axhline(1e3 * min(limits), color=BAD, linewidth=1.0)
         axes.text(

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_dict", "check_text"]
 
-UNITS = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2", "force": "N"}
-"""Of the channels that have limits, by a word in their names."""
-
 
 def check_text(check: Check) -> str:
     """Return the check as a text of some lines, the verdict last."""
@@ -112,7 +109,7 @@ def _dry(check: Check) -> list[str]:
     lines = [f"A dry run with the test's own excitation and limits {how}, at t = {ran.seconds:.4g} s."]
     used = []
     for name, share in ran.usage.items():
-        peak, bound = (shown(value, _unit(name)) for value in (ran.peaks[name], ran.bounds[name]))
+        peak, bound = (shown(x, ran.units.get(name, "")) for x in (ran.peaks[name], ran.bounds[name]))
         used.append(f"{name} {peak} of {bound} ({100 * share:.0f} %)")
     if used:
         lines.append("  It used " + ", ".join(used) + ".")
@@ -134,10 +131,6 @@ def _dry(check: Check) -> list[str]:
             f"{percent(ran.free.last)} of the run's own motion was left."
         )
     return lines
-
-
-def _unit(name: str) -> str:
-    return next((u for word, u in UNITS.items() if word in name), "")
 
 
 def _margins(m: Margins) -> list[str]:

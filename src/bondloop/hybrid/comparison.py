@@ -19,39 +19,42 @@ POWER = "excitation.power"
 """Channel of the power [W] that all sources of the numerical half supply."""
 
 
-def interface_velocities(test: HybridTest) -> list[tuple[str, Expr]]:
+def interface_velocities(test: HybridTest) -> list[tuple[int, str, Expr]]:
     """Return the velocities in the complete model where the interfaces are, as far as it has them by name.
+
+    Each with the number of the interface and the name of its channel.
 
     The numerical half is a copy of a part of the complete model, and its paths are those of the latter.
     """
     reference = test.reference_system
-    velocities: list[tuple[str, Expr]] = []
+    velocities: list[tuple[int, str, Expr]] = []
     if reference is None:
         return velocities
     names = indexed("reference.velocity", len(test.half.flows))
-    for name, flow in zip(names, test.half.flows, strict=True):
+    for i, (name, flow) in enumerate(zip(names, test.half.flows, strict=True)):
         path = flow.name.removeprefix("numerical.") if isinstance(flow, Var) else ""
         velocity = _variable(reference, f"reference.{path}")
         if velocity is not None:
-            velocities.append((name, velocity))
+            velocities.append((i, name, velocity))
     return velocities
 
 
-def counterparts(test: HybridTest) -> list[str]:
-    """Return the paths of what the reference's outputs are compared with, in numerical half or specimen.
+def counterparts(test: HybridTest) -> dict[str, str]:
+    """Return by the name of each of the reference's outputs what it is compared with, as far as there is one.
 
-    Without those that are an interface's velocity: the desired one is recorded anyway.
+    A path in numerical half or specimen. What is an interface's velocity is compared as that: the desired one
+    is recorded anyway.
     """
-    paths: list[str] = []
+    paths: dict[str, str] = {}
     if test.reference_system is None:
         return paths
     for name, _, _ in test.reference_outputs:
         ours = _variable(test.design.system, f"numerical.{name}")
         if ours is not None:
             if not any(ours is flow for flow in test.half.flows):
-                paths.append(f"numerical.{name}")
+                paths[name] = f"numerical.{name}"
         elif _variable(test.rig_system.system, f"rig.specimen.{name}") is not None:
-            paths.append(f"rig.specimen.{name}")
+            paths[name] = f"rig.specimen.{name}"
     return paths
 
 

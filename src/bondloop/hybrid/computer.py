@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bondloop.control.base import Measured
@@ -11,7 +11,9 @@ from bondloop.errors import InputError
 from bondloop.hybrid.switches import FORCE
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel
 from bondloop.rigs.rig_tick import MEASURED, indexed
 from bondloop.safety.conditions import either
 from bondloop.safety.interlock import Watched
@@ -53,7 +55,7 @@ class Computer:
     adapted
         What the controller adapts as the test runs.
     channels
-        What the blocks have to record: by name an expression and its unit.
+        What the blocks have to record.
     """
 
     def __init__(self, test: HybridTest, signals: Signals, count: Var) -> None:
@@ -61,7 +63,7 @@ class Computer:
         self.states: dict[Var, float] = {}
         self.parameters: dict[Var, float] = {}
         self.values: dict[Var, Expr] = {}
-        self.channels: dict[str, tuple[Expr, str]] = {}
+        self.channels: list[Channel] = []
         self.measured: dict[str, list[Expr]] = {}
         self.commands: list[Var] = []
         self.adapted: list[Var] = list(test.design.gains)
@@ -108,25 +110,27 @@ class Computer:
         names = indexed("command", len(design.commands))
         raw: list[Expr] = []
         prefixes = indexed("controller", len(names))
-        for c, prefix, sensor in zip(design.commands, prefixes, sensors, strict=True):
+        for i, (c, prefix, sensor) in enumerate(zip(design.commands, prefixes, sensors, strict=True)):
             context = self._context(prefix)
             applied = test.controller.compensate(substitute(c, made.table), sensor, context)
-            steps += self._take(applied)
+            steps += self._take(applied, interface=i)
             raw.append(applied.value)
         more, outgoing = self._safe(raw, sensors)
         steps += more
-        for name, value in zip(names, outgoing, strict=True):
-            self.commands.append(Var(name))
+        for name, value, u in zip(names, outgoing, test.rig_system.commands, strict=True):
+            self.commands.append(Var(name, quantity=u.quantity))
             steps.append(Assign(self.commands[-1], value))
         return [*steps, *made.rest]
 
     def _context(self, name: str) -> Context:
         return Context(name, self.count, self.test.period, self.test.rig.seed)
 
-    def _take(self, applied: Applied) -> list[Step]:
+    def _take(self, applied: Applied, interface: int | None = None) -> list[Step]:
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)
-        self.channels.update(applied.channels)
+        for c in applied.channels:
+            at = c.meaning.interface if interface is None else interface
+            self.channels.append(replace(c, meaning=replace(c.meaning, interface=at)))
         self.adapted += applied.adapted
         return applied.steps
 
@@ -169,8 +173,8 @@ class Computer:
         tripped = Const(0.0) if interlock is None else self._latch
         release = switch.ramp if interlock is None else interlock.release
         applied = switch.apply(target, tripped, release, self._context(name))
-        position = Var(f"{name}.position")
-        self.channels[name] = (position, "")
+        position = Var(f"{name}.position", quantity=Quantity("switch"))
+        self.channels.append(Channel.of(name, position, Quantity("switch"), Role.SAFETY))
         return [*self._take(applied), Assign(position, applied.value)], position
 
     def _safe(self, raw: list[Expr], sensors: Sequence[Measured]) -> tuple[list[Step], Sequence[Expr]]:
@@ -231,5 +235,5 @@ class Computer:
     def _signal_of(self, u: Var) -> tuple[str, Any]:
         if u in self.test.design.signals:
             return u.name, self.test.design.signals[u]
-        name = re.sub(r"^(numerical|reference)\.", "", u.name)
+        name = self.test.input_name(u)
         return name, self.test.signal(name)

@@ -11,8 +11,8 @@ import numpy as np
 from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, trip
 from bondloop.hybrid.run import why_stopped
 from bondloop.hybrid.sensor_range import at_an_end, span
-from bondloop.hybrid.structure_findings import counterpart
-from bondloop.hybrid.wiring import DIVERGED
+from bondloop.hybrid.wiring import DIVERGED, limit_word
+from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.rigs.rig_tick import indexed
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class DryRun:
         Whether it reached its end.
     message
         Why not, in words.
-    peaks
-        Largest magnitude of every channel.
+    peaks, meanings, units
+        Largest magnitude of every channel, what each is, and its unit.
     bounds
         Limits of channels that have one.
     windows
@@ -100,6 +100,12 @@ class DryRun:
     repetitions: tuple[float, ...] = ()
     given_up: str = ""
     diverged: bool = False
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def channels_of(self, *roles: Role, kind: str) -> list[str]:
+        """Return the names of channels with one of some roles, of a kind."""
+        return channels_of(self.meanings, *roles, kind=kind)
 
     @property
     def peak(self) -> float:
@@ -163,6 +169,8 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
         points=_points(rehearsal, log.instants(instants)) if instants else (),
         tripped=log.tripped,
         backend=rehearsal.runner.backend,
+        meanings=log.meanings,
+        units={c.name: c.unit for c in test.tick.channels},
     )
     return ran, rehearsal
 
@@ -176,12 +184,13 @@ class _Log:
         count = test.interfaces
         names = ("desired.displacement", "actual.displacement", "force", "measured.force")
         desired, actual, force, measured = (indexed(name, count) for name in names)
-        units = {c.name: c.unit for c in test.tick.channels}
+        self.meanings = {c.name: c.meaning for c in test.tick.channels}
         self.velocity = indexed("actual.velocity", count)
         # What should be, and what is; in the order in which their sums are kept.
         self.motions = list(zip(desired, actual, strict=True))
-        self.sensors = [p for p in zip(force, measured, strict=True) if p[0] in units and p[1] in units]
-        self.references = [(n, ours) for n in units if (ours := counterpart(units, n)) is not None]
+        self.sensors = [p for p in zip(force, measured, strict=True) if all(n in self.meanings for n in p)]
+        pairs = ((name, m.counterpart) for name, m in self.meanings.items())
+        self.references = [(name, ours) for name, ours in pairs if ours in self.meanings]
         self._pairs = [*self.motions, *self.sensors, *self.references]
         self.peaks: dict[str, float] = {}
         self.bounds = limits_of(test)
@@ -302,13 +311,13 @@ def relative_error(means: NDArray[np.float64], floor: float) -> tuple[float, ...
 
 def limits_of(test: Checkable) -> dict[str, float]:
     """Return the limits of channels: the test's, the interlock's, and what the machines can do."""
-    names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
     limits = {n: b for n, b in test.tick.bounds.items() if b < DIVERGED}
     if test.interlock is not None:
-        for word, name in (*names.items(), ("command", "command")):
-            most = getattr(test.interlock.limits, word)
+        for c in test.tick.channels:
+            word = limit_word(c.meaning)
+            most = getattr(test.interlock.limits, word) if word else None
             if most is not None:
-                limits.update({c: min(most, limits.get(c, np.inf)) for c in indexed(name, test.interfaces)})
+                limits[c.name] = min(most, limits.get(c.name, np.inf))
     for channel, most in test.capacities.items():
         limits[channel] = min(most, limits.get(channel, np.inf))
     return limits

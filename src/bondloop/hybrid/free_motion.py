@@ -17,6 +17,7 @@ import numpy as np
 from bondloop.hybrid.disturbance import sized_push
 from bondloop.hybrid.rehearsal import CHUNK, LATER, trip
 from bondloop.hybrid.wiring import SCALE
+from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
@@ -145,11 +146,13 @@ class _Levels:
     """Sizes of interface velocities and forces in windows."""
 
     def __init__(self, test: Checkable, window: int) -> None:
-        self.names = [
-            c.name
+        both = (Role.DESIRED, Role.ACTUAL)
+        self.meanings = {
+            c.name: c.meaning
             for c in test.tick.channels
-            if c.name.startswith(("desired.velocity", "actual.velocity", "force"))
-        ]
+            if c.meaning.role in both and c.meaning.kind in ("flow", "effort")
+        }
+        self.names = list(self.meanings)
         self.window = window
         self.force = getattr(test.limits, "force", None) or 0.0
         # While a controller learns, the rig moves less than it should: it may grow to that.
@@ -163,9 +166,10 @@ class _Levels:
     def floored(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the run's own sizes, none so small that the least stir is a thousand times as much."""
         size = dict(zip(self.names, own.tolist(), strict=True))
+        desired = {self.meanings[n].interface: size[n] for n in channels_of(self.meanings, Role.DESIRED)}
         least = [
-            1e-5 * self.force if n.startswith("force") else self.least * size[n.replace("actual", "desired")]
-            for n in self.names
+            1e-5 * self.force if m.kind == "effort" else self.least * desired[m.interface]
+            for m in self.meanings.values()
         ]
         return np.maximum(own, least)
 
@@ -358,7 +362,7 @@ def repeated(test: Checkable, rehearsal: Rehearsal) -> tuple[tuple[float, ...], 
     does not end as it began would strike a blow where it is joined to itself.
     """
     # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
-    names = [c.name for c in test.tick.channels if c.name.startswith(("actual.velocity", "desired.velocity"))]
+    names = channels_of(test.tick.channels, Role.ACTUAL, Role.DESIRED, kind="flow")
     rehearsal.runner.reset()
     levels: list[float] = []
     steps = rehearsal.steps

@@ -10,6 +10,7 @@ import numpy as np
 from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.free_motion import GROWN
 from bondloop.hybrid.lags import TINY, away_from_origin
+from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
@@ -131,7 +132,7 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
         return None
     worst = max(ran.error, key=lambda error: (math.isnan(error), error))
     fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
-    if _largest(ran, "actual.velocity") > _largest(ran, "desired.velocity"):
+    if _largest(ran, Role.ACTUAL) > _largest(ran, Role.DESIRED):
         text = (
             f"in the dry run {fact}, and moves more than it should: the gains have learnt something else; "
             "try smaller weights, or order=1, gains on displacement alone, where an actuator is told "
@@ -241,12 +242,12 @@ def _not_held(ran: DryRun) -> Finding | None:
 
 def _fastest(ran: DryRun) -> float:
     """Return the largest velocity of an interface, in m/s."""
-    return max(_largest(ran, word) for word in ("actual.velocity", "desired.velocity"))
+    return max(_largest(ran, role) for role in (Role.ACTUAL, Role.DESIRED))
 
 
-def _largest(ran: DryRun, word: str) -> float:
-    """Return the largest of a motion, of all interfaces."""
-    return max(x for n, x in ran.peaks.items() if n.startswith(word))
+def _largest(ran: DryRun, role: Role) -> float:
+    """Return the largest velocity of a role, of all interfaces."""
+    return max(ran.peaks[n] for n in ran.channels_of(role, kind="flow"))
 
 
 def _not_longer(ran: DryRun) -> list[Finding]:

@@ -16,6 +16,7 @@ from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.hybrid.switched_modes import held, modes_of
 from bondloop.integrate import RK4, ForwardEuler
 from bondloop.program.one_step import Point
+from bondloop.program.paths import within
 from bondloop.program.tick import statements
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ def _scaled(place: Place, word: str, factors: Sequence[float]) -> Border | None:
     values = {
         v.name: x
         for v, x in loop.tick.parameters.items()
-        if v.name.startswith("rig.specimen.") and v.name.rpartition(".")[2] == word and x
+        if within(v.name, "rig.specimen") and v.quantity is not None and v.quantity.name == word and x
     }
     if not values:
         return None

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.hybrid.complete import Complete
-from bondloop.hybrid.wiring import DIVERGED, SCALE
+from bondloop.hybrid.wiring import DIVERGED, SCALE, limit_word
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
 from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.paths import within
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier, reads
+from bondloop.structures.dofs import dof_domain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,9 +41,10 @@ class PseudoDynamicTick:
         self.matrices = (half.M.toarray(), half.C.toarray(), half.K.toarray())
         self.motion = Motion.named(test.numerical.dofs)
         self.at = test.numerical.indices(test.interface)
+        self.domains = [dof_domain(test.numerical.dofs[i]) for i in self.at]
         self.remedies: dict[str, str] = {}
         calls = test.scheme.sub_steps if isinstance(test.scheme, SubStep) else test.scheme.calls
-        own = {k: v for k, v in test.overrides.items() if k.startswith("rig.")}
+        own = {k: v for k, v in test.overrides.items() if within(k, "rig")}
         self.built: BuiltRig = test.rig.build(test.time_scale * test.period / calls, "rig.", own)
         self.states: dict[Var, float] = dict(self.built.states)
         self.all_parameters: dict[Var, float] = {self.scale: test.scale, **self.built.parameters}
@@ -57,7 +60,7 @@ class PseudoDynamicTick:
             if isinstance(test.scheme, SubStep)
             else self._asked(calls)
         )
-        self.reference: list[tuple[str, Var, str]] = []
+        self.reference: list[Channel] = []
         if test.complete is not None:
             steps += self._complete()
         self.tick = self._tick(steps)
@@ -121,11 +124,13 @@ class PseudoDynamicTick:
         whole = Complete(test.complete, test.numerical, test.interface, test.excitation)
         steps, forces = whole.steps(self.signals, test.period)
         self.states.update(dict.fromkeys(whole.system.state_vars, 0.0))
-        for suffix, f, x in zip(self._suffixes, forces, whole.displacements, strict=True):
-            self.reference += [
-                (f"reference.force{suffix}", f, "N"),
-                (f"reference.displacement{suffix}", x, "m"),
-            ]
+        for i, (suffix, f, x) in enumerate(zip(self._suffixes, forces, whole.displacements, strict=True)):
+            for word, value, quantity, ours in (
+                ("force", f, self.domains[i].effort, "force"),
+                ("displacement", x, self.domains[i].displacement, "desired.displacement"),
+            ):
+                name, pair = f"reference.{word}{suffix}", f"{ours}{suffix}"
+                self.reference.append(Channel.of(name, value, quantity, Role.REFERENCE, i, pair))
         return steps
 
     # ---------------------------------------------------------------- the tick
@@ -135,43 +140,47 @@ class PseudoDynamicTick:
         return [f"[{i}]" if len(self.at) > 1 else "" for i in range(len(self.at))]
 
     def _channels(self) -> list[Channel]:
-        m, built, unit = self.motion, self.built, "m/s^2" if self.test.rig.control == "acceleration" else "m"
-        channels = [Channel(n, self.signals.at(n, s, 0.0), "") for n, (s, _) in self.test.excitation.items()]
+        m, built = self.motion, self.built
+        channels = [
+            Channel.of(n, self.signals.at(n, s, 0.0), None, Role.EXCITATION)
+            for n, (s, _) in self.test.excitation.items()
+        ]
         for j, (i, suffix) in enumerate(zip(self.at, self._suffixes, strict=True)):
-            channels.append(Channel(f"desired.displacement{suffix}", m.displacement[i], "m"))
-            channels.append(Channel(f"actual.displacement{suffix}", built.motion["displacement"][j], "m"))
-            channels.append(Channel(f"desired.velocity{suffix}", m.velocity[i], "m/s"))
-            channels.append(Channel(f"actual.velocity{suffix}", built.motion["velocity"][j], "m/s"))
-            channels.append(Channel(f"force{suffix}", built.force[j], "N"))
-            channels.append(Channel(f"command{suffix}", self.command[j], unit))
+            d = self.domains[j]
+            controlled = d.acceleration if self.test.rig.control == "acceleration" else d.displacement
+            here: list[tuple[str, Expr, Quantity, Role]] = [
+                ("desired.displacement", m.displacement[i], d.displacement, Role.DESIRED),
+                ("actual.displacement", built.motion["displacement"][j], d.displacement, Role.ACTUAL),
+                ("desired.velocity", m.velocity[i], d.flow, Role.DESIRED),
+                ("actual.velocity", built.motion["velocity"][j], d.flow, Role.ACTUAL),
+                ("force", built.force[j], d.effort, Role.ACTUAL),
+                ("command", self.command[j], controlled, Role.COMMAND),
+            ]
             if self.error:
-                channels.append(Channel(f"error.force{suffix}", self.error[j], "N"))
+                here.append(("error.force", self.error[j], d.effort, Role.ERROR))
             if built.peak:
-                channels.append(Channel(f"peak.acceleration{suffix}", built.peak[j], "m/s^2"))
-        for d, u in zip(self.test.numerical.dofs, m.displacement, strict=True):
+                here.append(("peak.acceleration", built.peak[j], d.acceleration, Role.ACTUAL))
+            channels += [Channel.of(f"{word}{suffix}", e, q, role, j) for word, e, q, role in here]
+        for dof, u in zip(self.test.numerical.dofs, m.displacement, strict=True):
             if len(self.test.numerical) <= 20:
-                channels.append(Channel(f"numerical.{d}.displacement", u, "m"))
-        return [*channels, *(Channel(n, v, unit) for n, v, unit in self.reference)]
+                channels.append(Channel.of(f"numerical.{dof}.displacement", u, u.quantity, Role.STATE))
+        return [*channels, *self.reference]
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:
         bounds = {c.name: DIVERGED for c in channels}
         rig = self.test.rig.bounds
-        own = {
-            "actual.displacement": ("displacement", "stroke"),
-            "actual.velocity": ("velocity", "velocity"),
-            "peak.acceleration": ("acceleration", "acceleration"),
-        }
+        words = {"displacement": "stroke", "velocity": "velocity", "acceleration": "acceleration"}
         limits = self.test.limits
         for c in channels:
-            plain = re.sub(r"\[\d+\]$", "", c.name)
-            word, of_rig = own.get(plain, (plain, plain))
-            given = None if limits is None else getattr(limits, word, None)
+            word = limit_word(c.meaning)
+            given = getattr(limits, word, None) if word else None
             if given is not None:
                 bounds[c.name] = float(given)
-            if plain in own and word in rig and rig[word] <= bounds[c.name]:
+            if word in words and word in rig and rig[word] <= bounds[c.name]:
                 bounds[c.name] = rig[word]
+                more = words[word]
                 self.remedies[c.name] = (
-                    f"lower the excitation, check the stability of the test, or take a rig with more {of_rig}"
+                    f"lower the excitation, check the stability of the test, or take a rig with more {more}"
                 )
         return bounds
 

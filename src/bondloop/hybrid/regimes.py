@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.switched_modes import Modes, held, mode_words, modes_of, unvisited
+from bondloop.program.paths import within
 
 if TYPE_CHECKING:
     from bondloop.hybrid.running_loop import RunningLoop
@@ -102,7 +103,7 @@ def _element(name: str) -> str:
 
 def _told(name: str) -> bool:
     """Whether a statement is worth a word: of rig or structure, and not a later stage of the integrator."""
-    return "@" not in name and name.startswith(("rig.", "numerical.", "measured."))
+    return "@" not in name and within(name, "rig", "numerical", "measured")
 
 
 def _pieces(step: OneStep) -> dict[str, tuple[int, ...]]:

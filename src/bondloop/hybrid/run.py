@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import platform
-import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,8 @@ from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
 from bondloop.hybrid.run_findings import run_findings
-from bondloop.hybrid.wiring import DIVERGED
+from bondloop.hybrid.wiring import DIVERGED, limit_word
+from bondloop.program.quantity import Meaning, Role
 from bondloop.program.signals import signal_from
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick_json import dump_tick, load_tick
@@ -65,8 +65,10 @@ class Run:
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
         """Desired and actual displacement of every interface."""
-        names = [n for n in self.record if n.startswith("desired.displacement")]
-        return [(n, n.replace("desired", "actual", 1)) for n in names]
+        record = self.record
+        names = record.channels_of(Role.DESIRED, kind="displacement")
+        found = ((n, record.at_interface(n, Role.ACTUAL, "displacement")) for n in names)
+        return [(desired, actual) for desired, actual in found if actual is not None]
 
     @cached_property
     def trip(self) -> tuple[float, str] | None:
@@ -103,7 +105,7 @@ class Run:
         if len(self.coupled.time) < 2:
             return result
         for desired, actual in self.pairs:
-            force = actual.replace("actual.displacement", "force", 1)
+            force = self.record.at_interface(actual, Role.ACTUAL, "effort")
             result.append(
                 metrics(self.coupled, desired=desired, actual=actual, force=force, motion="displacement")
             )
@@ -134,7 +136,7 @@ class Run:
         """Figures of this run."""
         from bondloop.plots import RunPlots
 
-        gains = [n for n in self.record if n.startswith("controller.K")]
+        gains = self.record.channels_of(Role.GAIN)
         labels = (
             ["transfer system"]
             if len(self.pairs) == 1
@@ -193,6 +195,7 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
     if not isinstance(repeat, dict):
         raise InputError(f"{path}: the file does not hold what is needed to repeat the run")
     tick = load_tick(repeat["tick"])
+    known = any(c.meaning != Meaning() for c in tick.channels)
     signals = {name: signal_from(d) for name, d in repeat["tables"].items()}
     result, runner = _execute(tick, repeat["steps"], signals, backend, old.description.get("every", 1), None)
     return _finish(
@@ -201,6 +204,7 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
         runner,
         dict(old.description),
         {"repeats": str(path), "seed": old.attributes.get("seed")},
+        None if known else old.meanings,  # a tick of an older file says nothing of its channels
     )
 
 
@@ -224,7 +228,12 @@ def _execute(
 
 
 def _finish(
-    tick: Tick, result: Result, runner: Runner, description: dict[str, Any], extra: dict[str, Any]
+    tick: Tick,
+    result: Result,
+    runner: Runner,
+    description: dict[str, Any],
+    extra: dict[str, Any],
+    meanings: Mapping[str, Meaning] | None = None,
 ) -> Run:
     import bondloop
 
@@ -244,7 +253,8 @@ def _finish(
         **extra,
     }
     units = {c.name: c.unit for c in tick.channels}
-    return Run(Record(result.time, result.channels, units, description, attributes))
+    own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
+    return Run(Record(result.time, result.channels, units, description, attributes, own))
 
 
 def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
@@ -254,7 +264,8 @@ def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
         return result.message
     bound = tick.bounds.get(channel, float("inf"))
     values = result.channels[channel]
-    unit = next((c.unit for c in tick.channels if c.name == channel), "")
+    recorded = next(c for c in tick.channels if c.name == channel)
+    unit = recorded.unit
     when = f"at t = {result.stopped_at:.4g} s"
     if bound >= DIVERGED:
         size = f"{bound:.0e} {unit}".rstrip()
@@ -262,8 +273,9 @@ def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
     # With `every` above 1 the sample that crossed the limit may not have been recorded.
     crossed = len(values) > 0 and abs(values[-1]) > bound
     found = f"reached {shown(values[-1], unit)}" if crossed else "left its limit"
-    word = re.sub(r"^actual\.|\[\d+\]$", "", channel)
-    remedy = remedies.get(channel, f"lower the excitation, improve the controller, or raise limits.{word}")
+    word = limit_word(recorded.meaning)
+    raised = f", or raise limits.{word}" if word else " or raise its limit"
+    remedy = remedies.get(channel, f"lower the excitation, improve the controller{raised}")
     return f"'{channel}' {found} {when}; limit ±{shown(bound, unit)}; {remedy}"
 
 

@@ -23,6 +23,8 @@ from bondloop.assess.samples import FEWEST, finite_part, mean_period
 from bondloop.errors import InputError
 from bondloop.hybrid.sensor_range import saturated_share
 from bondloop.hybrid.structure_findings import energy_words, sense, structure_findings
+from bondloop.program.quantity import Role
+from bondloop.rigs.rig_tick import MEASURED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +65,8 @@ def run_findings(
 
 def _following(record: Record, desired: str, actual: str, who: str, direction: int = 0) -> Iterator[Finding]:
     """Judge one transfer system: the error, the delay, the amplitude, the energy."""
-    force = actual.replace("actual.displacement", "force", 1)
-    names = [name for name in (desired, actual, force) if name in record]
+    force = record.at_interface(actual, Role.ACTUAL, "effort")
+    names = [name for name in (desired, actual, force) if name is not None]
     (x, y, *f), until = finite_part(record, names)
     if until is not None:
         words = (
@@ -159,7 +161,7 @@ def _sensors(record: Record) -> Iterator[Finding]:
     rig = record.description.get("rig")
     sensors = rig.get("sensors") if isinstance(rig, dict) else None
     for word, sensor in (sensors or {}).items():
-        names = [n for n in record if n.partition("[")[0] == f"measured.{word}"]
+        names = record.channels_of(Role.MEASURED, kind=MEASURED[word])
         shares = [saturated_share(record[n], sensor) for n in names]
         if shares:
             words = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.program.one_step import OneStep, Point, one_step
+from bondloop.program.paths import within
 from bondloop.rigs.rig_tick import indexed
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class RunningLoop:
         Whether there is a loop at all.
     """
 
-    spared: ClassVar[tuple[str, ...]] = ("rig.", "measured.", "command")
+    spared: ClassVar[tuple[str, ...]] = ("rig", "measured", "command")
     """States that a knock leaves as they are: a model of a rig would take a command that jumps for an
     impossible blow."""
 
@@ -119,7 +120,7 @@ class RunningLoop:
             probes=self.probes,
             outputs={**{n: channels[n] for n in more}, **self.outputs},
             frozen=self.adapted,
-            always=("numerical.", "simulated.", "rig."),
+            always=("numerical", "simulated", "rig"),
         )
 
     def stands_for(self, test: Checkable) -> bool:
@@ -130,7 +131,7 @@ class RunningLoop:
         """Return what a short knock on the interfaces does to the states, for a unit of force."""
         kick = step.P[:, [step.probes.index(f) for f in self.forces]].sum(axis=1)
         return {
-            n: float(x) for n, x in zip(step.states, kick, strict=True) if x and not n.startswith(self.spared)
+            n: float(x) for n, x in zip(step.states, kick, strict=True) if x and not within(n, *self.spared)
         }
 
     def excitations(self) -> list[str]:

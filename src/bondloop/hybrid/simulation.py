@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import _signal
-from bondloop.hybrid.wiring import DIVERGED, unit_of
+from bondloop.hybrid.wiring import DIVERGED, role_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
-from bondloop.program.ranges import checked_values
+from bondloop.program.quantity import Quantity, Role
+from bondloop.program.ranges import POSITIVE, checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
@@ -49,18 +50,19 @@ class Simulation(Rehearsable):
         systems: Mapping[str, System],
         *,
         excitation: Mapping[str, Any],
-        rate: float,
+        rate: float | str,
         integrator: Integrator | None = None,
         values: Mapping[str, float | str] | None = None,
         name: str = "simulation",
     ) -> None:
-        if not 0 < rate < float("inf"):
-            raise InputError(f"rate must be positive and finite; found {rate}")
+        rate = POSITIVE.check(rate, "rate", "Hz")
         if not systems:
             raise InputError(f"{name}: there are no systems to simulate; give at least one by name")
         self.plain = dict(systems)
-        self.excitation = {key: _signal(key, given) for key, given in excitation.items()}
-        self.rate, self.period = float(rate), 1.0 / float(rate)
+        measured = {u.name: u.quantity for s in systems.values() for u in s.input_vars}
+        units = {n: "" if q is None else q.unit for n, q in measured.items()}
+        self.excitation = {key: _signal(key, given, units.get(key, "")) for key, given in excitation.items()}
+        self.rate, self.period = rate, 1.0 / rate
         self.integrator = integrator or RK4()
         self.name = name
         self.systems = {key: prefixed(s, f"{key}.") for key, s in systems.items()}
@@ -86,6 +88,7 @@ class Simulation(Rehearsable):
         parameters: dict[Var, float] = {}
         steps: list[Step] = []
         channels: list[Channel] = []
+        measured: dict[str, Quantity | None] = {}
         for key, given in self.systems.items():
             own = {k: v for k, v in self.values.items() if k in given.parameters}
             system = with_values(given, own) if own else given
@@ -112,9 +115,14 @@ class Simulation(Rehearsable):
             made = self.integrator.discretise(system, self.period, at, goals)
             steps += [*made.first, *made.rest]
             channels += [
-                Channel(n, substitute(e, made.table), unit_of(n)) for n, e in system.output_exprs.items()
+                Channel.of(n, substitute(e, made.table), system.quantity(n), role_of(system, e))
+                for n, e in system.output_exprs.items()
             ]
-        channels += [Channel(n, signals.at(n, s, 0.0), "") for n, s in self.excitation.items()]
+            measured.update({n: u.quantity for u, (n, _) in sources.items()})
+        channels += [
+            Channel.of(n, signals.at(n, s, 0.0), measured.get(n), Role.EXCITATION)
+            for n, s in self.excitation.items()
+        ]
         tables = tuple(v for _, now, after in signals.tables.values() for v in (now, after))
         tick = Tick(
             identifier(self.name, "simulation_"),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +21,12 @@ from bondloop.assess import (
 from bondloop.assess.judgement import percent
 from bondloop.assess.samples import FEWEST, finite_part, mean_period
 from bondloop.hybrid.comparison import POWER
+from bondloop.program.quantity import Meaning, Role
 
 if TYPE_CHECKING:
     from bondloop.records import Record
 
-__all__ = ["counterpart", "energy_words", "reference_errors", "sense", "structure_findings"]
+__all__ = ["energy_words", "reference_errors", "sense", "structure_findings"]
 
 
 RATES = {"m": 0, "rad": 0, "m/s": 1, "rad/s": 1, "m/s^2": 2, "rad/s^2": 2, "N": 2, "N m": 2}
@@ -42,7 +42,7 @@ def structure_findings(record: Record, pairs: Sequence[tuple[str, str]], whole: 
     errors = reference_errors(record)
     if errors:
         worst = max(errors, key=lambda name: errors[name])
-        yield _off_reference(worst, errors[worst])
+        yield _off_reference(worst, record.meanings[worst], errors[worst], len(pairs) > 1)
     share = _supplied_share(record, pairs, whole)
     if share is not None:
         yield _supplied(share, len(pairs) > 1, compared=bool(errors))
@@ -60,8 +60,8 @@ def reference_errors(record: Record) -> dict[str, float]:
         record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)
     errors: dict[str, float] = {}
     for name in record:
-        ours = counterpart(record.units, name)
-        if ours is None:
+        ours = record.meanings[name].counterpart
+        if ours not in record:
             continue
         (x, y), _ = finite_part(record, (name, ours))
         if x.size < FEWEST:
@@ -75,32 +75,11 @@ def reference_errors(record: Record) -> dict[str, float]:
     return errors
 
 
-def counterpart(units: Mapping[str, str], name: str) -> str | None:
-    """Return the channel of the test that a channel of the reference is compared with; None without one.
-
-    Parameters
-    ----------
-    units
-        Of all channels.
-    name
-        Of a channel, of the reference or not.
-    """
-    part, _, rest = name.partition(".")
-    if part != "reference":
-        return None
-    for start in ("desired.", "", "numerical.", "rig.specimen."):
-        ours = start + rest
-        if ours in units and units[ours] == units[name]:
-            return ours
-    return None
-
-
-def _off_reference(channel: str, error: float) -> Finding:
+def _off_reference(channel: str, meaning: Meaning, error: float, several: bool) -> Finding:
     what = f"'{channel}'"
-    interface = re.fullmatch(r"(desired\.\w+|force)(?:\[(\d+)\])?", channel)
-    if interface is not None:
-        where = "the interface" if interface[2] is None else f"interface {int(interface[2]) + 1}"
-        what = f"The {'force' if interface[1] == 'force' else 'motion'} at {where}"
+    if meaning.interface is not None:
+        where = f"interface {meaning.interface + 1}" if several else "the interface"
+        what = f"The {'force' if meaning.kind == 'effort' else 'motion'} at {where}"
     bad = SCALES["reference error"].grade(error) >= Grade.POORLY
     effect = ": another structure was tested than was meant" if bad else ""
     return graded(
@@ -117,7 +96,9 @@ def _supplied_share(record: Record, pairs: Sequence[tuple[str, str]], whole: Rec
         return None
     total = 0.0
     for desired, actual in pairs:
-        force = actual.replace("actual.displacement", "force", 1)
+        force = record.at_interface(actual, Role.ACTUAL, "effort")
+        if force is None:
+            return None
         (x, y, f), _ = finite_part(record, (desired, actual, force))
         if x.size < FEWEST:
             return None
@@ -166,12 +147,12 @@ def sense(whole: Record, actual: str) -> int:
     --------
     >>> from bondloop.records import Record
     >>> x = np.sin(np.linspace(0, 20, 500))
-    >>> run = Record(np.arange(500.0), {"actual.displacement": x, "force": -3 * x})
-    >>> sense(run, "actual.displacement")
+    >>> kinds = {n: Meaning(Role.ACTUAL, kind=k) for n, k in (("x", "displacement"), ("f", "effort"))}
+    >>> sense(Record(np.arange(500.0), {"x": x, "f": -3 * x}, meanings=kinds), "x")
     -1
     """
-    force = actual.replace("actual.displacement", "force", 1)
-    if force not in whole:
+    force = whole.at_interface(actual, Role.ACTUAL, "effort")
+    if force is None:
         return 0
     (f, y), _ = finite_part(whole, (force, actual))
     return int(np.sign(work(f, y).sum())) if f.size else 0

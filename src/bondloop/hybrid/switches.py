@@ -10,6 +10,7 @@ from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.quantity import Quantity
 from bondloop.safety.switch import Switch
 from bondloop.substructure.half import orientation
 
@@ -60,8 +61,8 @@ def blended(half: NumericalHalf, switches: Switches) -> NumericalHalf:
 
     Its efforts are the measured forces; the switch is one further input, the last of its excitations.
     """
-    gamma = Var(FORCE)
-    measured = tuple(Var(f"measured {e.name}") for e in half.efforts)
+    gamma = Var(FORCE, quantity=Quantity("switch"))
+    measured = tuple(Var(f"measured {e.name}", quantity=e.quantity) for e in half.efforts)
     links: dict[Var, Expr] = {}
     parts = [half.system]
     simulated: list[Expr] = [Const(0.0)] * len(half.efforts)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
+    from bondloop.program.quantity import Quantity
     from bondloop.program.signals import Signal
     from bondloop.program.switching import Switching
     from bondloop.program.system import System
@@ -54,9 +55,10 @@ class HybridTest(Checkable):
     controller
         What makes the transfer systems follow the numerical half.
     excitation
-        A signal (or a constant number) for every input of the numerical half; zero where none is given.
+        A signal (or a constant: a number, a text with a unit) for every input of the numerical half; zero
+        where none is given.
     rate
-        Samples a second.
+        Samples a second, or text (``"1 kHz"``).
     coupling
         ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``:
         computer and rig are integrated as one system, the ideal that papers simulate.
@@ -89,7 +91,7 @@ class HybridTest(Checkable):
         rig: Emulated,
         controller: Controller,
         excitation: Mapping[str, Any],
-        rate: float,
+        rate: float | str,
         coupling: str = "sampled",
         integrator: Integrator | None = None,
         reference: Model | tuple[Model, Iterable[str]] | None = None,
@@ -101,7 +103,7 @@ class HybridTest(Checkable):
         values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
     ) -> None:
-        rate = POSITIVE.check(rate, "rate")
+        rate = POSITIVE.check(rate, "rate", "Hz")
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
@@ -130,6 +132,10 @@ class HybridTest(Checkable):
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where="the numerical half"))
+        for u in self.half.excitations:
+            text = excitation.get(self.input_name(u))
+            if isinstance(text, str) and u.quantity is not None:
+                _signal(self.input_name(u), text, u.quantity.unit)
         self._check_overrides()
 
     # ---------------------------------------------------------------- parts
@@ -177,21 +183,18 @@ class HybridTest(Checkable):
         return with_values(system, self.values_for(system))
 
     @property
-    def reference_outputs(self) -> list[tuple[str, Expr, str]]:
-        """Outputs of the complete model: (name, expression, unit)."""
-        from bondloop.hybrid.wiring import unit_of
+    def reference_outputs(self) -> list[tuple[str, Expr, Quantity | None]]:
+        """Outputs of the complete model: name, expression, and what it measures."""
+        system = self.reference_system
+        assert system is not None
+        return [(n.removeprefix("reference."), e, system.quantity(n)) for n, e in system.output_exprs.items()]
 
-        assert self.reference_system is not None
-        return [
-            (n.removeprefix("reference."), e, unit_of(n))
-            for n, e in self.reference_system.output_exprs.items()
-        ]
-
-    @property
-    def command_unit(self) -> str:
-        """Unit of the commands."""
-        units = {getattr(a, "command_unit", "") for a in self.rig.actuator_list()}
-        return units.pop() if len(units) == 1 else ""
+    def input_name(self, u: Var) -> str:
+        """Return the name that the user gives to an input of the numerical half or the reference."""
+        for system, prefix in ((self.half.system, "numerical."), (self.reference_system, "reference.")):
+            if system is not None and u in system.input_vars:
+                return u.name.removeprefix(prefix)
+        return u.name
 
     def signal(self, name: str) -> Any:
         """Return the signal of an input; a constant, the model's own default, where none is given."""
@@ -428,14 +431,14 @@ class HybridTest(Checkable):
         return bondloop.realtime.run_realtime(self, seconds, **options)
 
 
-def _signal(name: str, given: Any) -> Signal:
+def _signal(name: str, given: Any, unit: str = "") -> Signal:
     from bondloop.program.signals import Constant, Signal
 
     if isinstance(given, Signal):
         return given
-    if isinstance(given, (int, float)):
-        return Constant(float(given))
+    if isinstance(given, (int, float, str)):
+        return Constant(number(given, f"the excitation of '{name}'", *((unit,) if unit else ())))
     raise InputError(
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
-        "bondloop.signals.Sine(...), or a number"
+        "bondloop.signals.Sine(...), a number or a text with a unit"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -12,17 +11,20 @@ from bondloop.hybrid.comparison import POWER, counterparts, interface_velocities
 from bondloop.hybrid.computer import Computer
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.quantity import Meaning, Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 from bondloop.rigs.rig_tick import MEASURED, RigBlock, indexed
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design
     from bondloop.hybrid.test import HybridTest
+    from bondloop.program.system import System
     from bondloop.rigs.emulated import RigSystem
 
-__all__ = ["DIVERGED", "SCALE", "Wiring", "loop_links", "unit_of"]
+__all__ = ["DIVERGED", "SCALE", "Wiring", "limit_word", "loop_links", "role_of"]
 
 DIVERGED = 1e9
 """A channel beyond this magnitude (SI units) has diverged, whatever the limits."""
@@ -36,12 +38,15 @@ Part = Literal["computer", "rig", "reference"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """An expression of one part that is recorded, before wiring."""
+    """An expression of one part that is recorded, before wiring; fields as those of a `Channel`."""
 
     name: str
     value: Expr
-    unit: str
+    quantity: Quantity | None
     part: Part
+    role: Role = Role.OTHER
+    interface: int | None = None
+    counterpart: str = ""
 
 
 class Wiring:
@@ -77,7 +82,13 @@ class Wiring:
         """Build the tick of the computer alone; what the sensors read is among its inputs."""
         if self.test.coupling == "continuous":
             raise InputError("a continuous coupling cannot run in real time; use coupling='sampled'")
-        measured = {word: [Var(n) for n in self._names(f"measured.{word}")] for word in MEASURED}
+        measured = {
+            word: [
+                Var(name, quantity=getattr(domain, kind))
+                for name, domain in zip(self._names(f"measured.{word}"), self.rig.domains, strict=True)
+            ]
+            for word, kind in MEASURED.items()
+        }
         self._compute(measured)
         self._refer()
         inputs = tuple(v for values in measured.values() for v in values)
@@ -89,21 +100,17 @@ class Wiring:
         return Tick(
             identifier(test.name, "test_") + suffix,
             test.period, self.time, self.count, (*tables, *measured), self.states, self.parameters,
-            (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels),
+            (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels), measured,
         )  # fmt: skip
 
     def _bounds(self, channels: Iterable[Channel]) -> dict[str, float]:
         bounds = {c.name: DIVERGED for c in channels}
         limits = self.test.limits
-        for word, name in (
-            ("displacement", "actual.displacement"),
-            ("velocity", "actual.velocity"),
-            ("force", "force"),
-            ("command", "command"),
-        ):
-            limit = getattr(limits, word, None)
+        for c in channels:
+            word = limit_word(c.meaning)
+            limit = getattr(limits, word, None) if word else None
             if limit is not None:
-                bounds.update({c: limit for c in bounds if re.fullmatch(rf"{re.escape(name)}(\[\d+\])?", c)})
+                bounds[c.name] = limit
         return bounds
 
     def _continuous(self) -> None:
@@ -172,29 +179,50 @@ class Wiring:
     def _wanted(self) -> list[Wanted]:
         """Expressions of the parts that are recorded."""
         design, rig, test = self.design, self.rig, self.test
-        motions: tuple[tuple[str, Sequence[Expr], str, Part], ...] = (
-            ("desired.displacement", design.desired_displacements, "m", "computer"),
-            ("actual.displacement", rig.displacements, "m", "rig"),
-            ("desired.velocity", design.desired_velocities, "m/s", "computer"),
-            ("actual.velocity", rig.velocities, "m/s", "rig"),
-            ("force", rig.forces, "N", "rig"),
-            ("command", design.commands, test.command_unit, "computer"),
-        )
+        ours, theirs = test.half.domains, rig.domains
+        desired, actual = Role.DESIRED, Role.ACTUAL
+        commands = [u.quantity for u in rig.commands]
+        motions: tuple[tuple[str, Sequence[Expr], Sequence[Quantity | None], Role, Part], ...] = (
+            ("desired.displacement", design.desired_displacements, [d.displacement for d in ours],
+             desired, "computer"),
+            ("actual.displacement", rig.displacements, [d.displacement for d in theirs], actual, "rig"),
+            ("desired.velocity", design.desired_velocities, [d.flow for d in ours], desired, "computer"),
+            ("actual.velocity", rig.velocities, [d.flow for d in theirs], actual, "rig"),
+            ("force", rig.forces, [d.effort for d in theirs], actual, "rig"),
+            ("command", design.commands, commands, Role.COMMAND, "computer"),
+        )  # fmt: skip
         wanted = [
-            Wanted(n, e, unit, part)
-            for word, exprs, unit, part in motions
-            for n, e in zip(self._names(word), exprs, strict=True)
+            Wanted(n, e, q, part, role, i)
+            for word, exprs, measures, role, part in motions
+            for i, (n, e, q) in enumerate(zip(self._names(word), exprs, measures, strict=True))
         ]
-        wanted += [Wanted(n, e, unit, "computer") for n, (e, unit) in design.channels.items()]
+        wanted += [self._of_controller(c, commands) for c in design.channels]
         power = supplied_power(test)
         if power is not None:
-            wanted.append(Wanted(POWER, power, "W", "computer"))
+            measures = Quantity("power", ours[0].power.unit, "power")
+            wanted.append(Wanted(POWER, power, measures, "computer", Role.EXCITATION))
         if test.reference_system is not None:
-            wanted += [Wanted(f"reference.{n}", e, u, "reference") for n, e, u in test.reference_outputs]
-            wanted += [Wanted(n, e, "m/s", "reference") for n, e in interface_velocities(test)]
-            wanted += [self._find(path) for path in counterparts(test)]
+            pairs = counterparts(test)
+            wanted += [
+                Wanted(f"reference.{n}", e, q, "reference", Role.REFERENCE, None, pairs.get(n, ""))
+                for n, e, q in test.reference_outputs
+            ]
+            wanted += [
+                Wanted(n, e, ours[i].flow, "reference", Role.REFERENCE, i, self._names("desired.velocity")[i])
+                for i, n, e in interface_velocities(test)
+            ]
+            taken = {w.name for w in wanted}
+            wanted += [self._find(path) for path in pairs.values() if path not in taken]
         taken = {w.name for w in wanted}
         return wanted + [self._find(path) for path in test.record if path not in taken]
+
+    def _of_controller(self, c: Channel, commands: Sequence[Quantity | None]) -> Wanted:
+        """Return what a controller wants recorded; a gain's unit is the command's over what it multiplies."""
+        m = c.meaning
+        unit = c.unit
+        if m.role is Role.GAIN and unit and commands[0] is not None and len({*commands}) == 1:
+            unit = multiplied(commands[0].unit, unit)
+        return Wanted(c.name, c.value, Quantity(m.quantity, unit, m.kind), "computer", m.role, m.interface)
 
     def _find(self, path: str) -> Wanted:
         head = path.partition(".")[0]
@@ -214,7 +242,8 @@ class Wiring:
         if system is None:
             known = [k for k, owner in owners.items() if systems[owner] is not None]
             raise InputError(f"cannot record '{path}': {unknown_name('part of the test', head, known)}")
-        return Wanted(path, system.expression(path), unit_of(path), owners[head])
+        value = system.expression(path)
+        return Wanted(path, value, system.quantity(path), owners[head], role_of(system, value))
 
     def _channels(self, *, alone: bool = False) -> list[Channel]:
         """Return what is recorded; with the computer alone the rig is known by its sensors only."""
@@ -222,9 +251,11 @@ class Wiring:
         sampled = test.coupling == "sampled"
         taken = {w.name for w in self.wanted}
         channels: list[Channel] = []
+        inputs = {test.input_name(u): u.quantity for u in test.half.excitations}
         for name, signal in test.excitation.items():
             label = f"excitation.{name}" if name in taken else name
-            channels.append(Channel(label, self.signals.at(name, signal, 0.0), ""))
+            value = self.signals.at(name, signal, 0.0)
+            channels.append(Channel.of(label, value, inputs[name], Role.EXCITATION))
         byname: dict[str, Expr] = {}
         if sampled:
             byname.update(zip(self._names("command"), self.computer.commands, strict=True))
@@ -237,23 +268,47 @@ class Wiring:
                 if alone and w.part == "rig":
                     continue
                 byname[w.name] = substitute(w.value, self.values)
-            channels.append(Channel(w.name, byname[w.name], w.unit))
-        for suffix in self._names(""):
+            channels.append(
+                Channel.of(w.name, byname[w.name], w.quantity, w.role, w.interface, w.counterpart)
+            )
+        for i, suffix in enumerate(self._names("")):
             v = byname[f"actual.velocity{suffix}"] - byname[f"desired.velocity{suffix}"]
-            channels.append(Channel(f"synchronisation.velocity{suffix}", v, "m/s"))
+            flow = test.half.domains[i].flow
+            channels.append(Channel.of(f"synchronisation.velocity{suffix}", v, flow, Role.ERROR, i))
         if sampled:
-            channels += [Channel(n, e, unit) for n, (e, unit) in self.computer.channels.items()]
+            channels += self.computer.channels
             for i, suffix in enumerate(self._names("")):
+                domain = self.rig.domains[i]
                 seen = self.computer.measured["force"][i]
-                channels.append(Channel(f"measured.force{suffix}", seen, "N"))
+                channels.append(Channel.of(f"measured.force{suffix}", seen, domain.effort, Role.MEASURED, i))
                 used = seen if test.feedback else Const(0.0)
                 difference = byname[f"force{suffix}"] - used
-                channels.append(Channel(f"synchronisation.force{suffix}", difference, "N"))
+                name = f"synchronisation.force{suffix}"
+                channels.append(Channel.of(name, difference, domain.effort, Role.ERROR, i))
                 for word in ("displacement", "velocity"):
                     if alone or word in test.rig.sensors:
                         value = self.computer.measured[word][i]
-                        channels.append(Channel(f"measured.{word}{suffix}", value, MEASURED[word]))
+                        quantity = getattr(domain, MEASURED[word])
+                        name = f"measured.{word}{suffix}"
+                        channels.append(Channel.of(name, value, quantity, Role.MEASURED, i))
         return channels
+
+
+def role_of(system: System, value: Expr) -> Role:
+    """Return the role of a variable that is recorded by its path: a state, or nothing in particular."""
+    return Role.STATE if isinstance(value, Var) and value in system.state_vars else Role.OTHER
+
+
+def limit_word(meaning: Meaning) -> str:
+    """Return the limit that holds for a channel, by its name in `Limits`; empty where there is none.
+
+    >>> limit_word(Meaning(Role.ACTUAL, "velocity", "flow", 0)), limit_word(Meaning(Role.DESIRED))
+    ('velocity', '')
+    """
+    if meaning.role is Role.COMMAND:
+        return "command"
+    words = {**{kind: word for word, kind in MEASURED.items()}, "acceleration": "acceleration"}
+    return words.get(meaning.kind, "") if meaning.role is Role.ACTUAL else ""
 
 
 def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
@@ -264,10 +319,3 @@ def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict
     links.update(zip(design.displacements, rig.displacements, strict=False))
     links.update(zip(design.velocities, rig.velocities, strict=False))
     return links
-
-
-def unit_of(path: str) -> str:
-    """Return the unit of a mechanical variable, by the last word of its path."""
-    return {"displacement": "m", "flow": "m/s", "effort": "N", "momentum": "kg m/s", "value": ""}.get(
-        path.rpartition(".")[2], ""
-    )

@@ -1,5 +1,6 @@
 """Experiments on a rig: drive it with a demand of one's own, and record what it does."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +14,10 @@ from bondloop.control.base import Measured
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
 from bondloop.program.block import Context
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Expr, Var
+from bondloop.program.quantity import Role
+from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.rig_tick import MEASURED, RigBlock
@@ -66,13 +70,11 @@ class Experiment:
     """
 
     rig: Emulated
-    rate: float
+    rate: Parameter = Parameter(above=0, unit="Hz")
     compensator: Controller | None = None
-    ahead: float = 0.0
+    ahead: Parameter = Parameter(0.0, unit="s")
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate < np.inf:
-            raise InputError(f"the sample rate must be positive and finite; found {self.rate} Hz")
         count = len(self.rig.actuator_list())
         if count != 1:
             raise InputError(
@@ -80,7 +82,7 @@ class Experiment:
             )
 
     def run(
-        self, demand: Signal, seconds: float, *, backend: str = "auto", progress: Progress | None = None
+        self, demand: Signal, seconds: float | str, *, backend: str = "auto", progress: Progress | None = None
     ) -> Data:
         """Drive the rig with a signal: a step, a sweep, a multisine, noise.
 
@@ -98,8 +100,7 @@ class Experiment:
         Data
             Channels ``demand``, ``command``, ``displacement``, ``velocity``, ``force``.
         """
-        if not 0 < seconds < np.inf:
-            raise InputError(f"an experiment must last for some time; found {seconds} s")
+        seconds = POSITIVE.check(seconds, "seconds", "s")
         t = np.arange(round(seconds * self.rate) + 1) / self.rate
         return self._run(_sampled(demand, t), _sampled(demand, t + self.ahead), backend, progress)
 
@@ -134,12 +135,14 @@ class Experiment:
         backend: str,
         progress: Progress | None,
     ) -> Data:
-        runner = Runner(self.tick(), backend)  # type: ignore[arg-type]
+        tick = self.tick()
+        runner = Runner(tick, backend)  # type: ignore[arg-type]
         result = runner.run(len(demand), given[:, None], progress=progress)
         if not result.finished:
             raise InputError(f"the experiment was {result.message}; lower the amplitude or mend the rig")
         channels = {"demand": demand, **result.channels}
-        units = {"demand": "m", "command": "m", **MEASURED}
+        units = {c.name: c.unit for c in tick.channels if c.meaning.interface is not None}
+        units["demand"] = units["command"]
         return Data(channels, 1 / self.rate, units, source="the experiment")
 
     def tick(self) -> Tick:
@@ -147,20 +150,22 @@ class Experiment:
         time, count, demand, command = Var("t"), Var("k"), Var("given"), Var("command")
         value: Expr
         period = 1 / self.rate
-        block = RigBlock(self.rig, self.rig.system(), count, period)
+        rig = self.rig.system()
+        block = RigBlock(self.rig, rig, count, period)
         steps = block.measure()
         value = demand
         states: dict[Var, float] = {}
         parameters: dict[Var, float] = {}
-        channels: list[Channel] = [Channel("command", command, "m")]
-        for word, unit in MEASURED.items():
-            channels.append(Channel(word, block.measured[word][0], unit))
+        channels = [Channel.of("command", command, rig.commands[0].quantity, Role.COMMAND, 0)]
+        for word in MEASURED:
+            seen = block.measured[word][0]
+            channels.append(Channel.of(word, seen, seen.quantity, Role.MEASURED, 0))
         if self.compensator is not None:
             measured = Measured(*(block.measured[word][0] for word in MEASURED))
             applied = self.compensator.compensate(demand, measured, Context("controller", count, period))
             steps += applied.steps
             value, states, parameters = applied.value, applied.states, applied.parameters
-            channels += [Channel(n, e, unit) for n, (e, unit) in applied.channels.items()]
+            channels += applied.channels
         steps.append(Assign(command, value))
         steps += block.advance([command])
         return Tick(

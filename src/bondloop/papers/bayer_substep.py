@@ -70,12 +70,12 @@ class StageSeparation(Signal):
     (0.091, -9.04)
     """
 
-    vibration: Parameter = Parameter(0.7e-3)
-    frequency: Parameter = Parameter(19.0, above=0)
-    rise: Parameter = Parameter(0.01, above=0)
-    decay: Parameter = Parameter(0.4, above=0)
-    push: Parameter = Parameter(0.7e-3)
-    push_time: Parameter = Parameter(0.04, above=0)
+    vibration: Parameter = Parameter(0.7e-3, unit="m")
+    frequency: Parameter = Parameter(19.0, above=0, unit="Hz")
+    rise: Parameter = Parameter(0.01, above=0, unit="s")
+    decay: Parameter = Parameter(0.4, above=0, unit="s")
+    push: Parameter = Parameter(0.7e-3, unit="m")
+    push_time: Parameter = Parameter(0.04, above=0, unit="s")
     order: Whole = Whole(0, least=0, most=2)
 
     @property

@@ -90,8 +90,8 @@ class FadingSine(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    frequency: Parameter = Parameter(above=0)
-    rise: Parameter = Parameter(0.3, above=0)
+    frequency: Parameter = Parameter(above=0, unit="Hz")
+    rise: Parameter = Parameter(0.3, above=0, unit="s")
 
     def expression(self, t: Expr) -> Expr:
         """Return the displacement as an expression of the time."""

@@ -106,15 +106,15 @@ def findings(run: Run) -> dict[str, float]:
     import numpy as np
 
     from bondloop.assess import normalised_rms_error
+    from bondloop.program.quantity import Role
 
     found = {
         "normalised_rms_error_to_complete": normalised_rms_error(
             run["reference.m2.displacement"], run["actual.displacement"]
         ),
     }
-    for name in run.record:
-        if name.startswith("controller.K"):
-            found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())
+    for name in run.record.channels_of(Role.GAIN):
+        found[f"largest_{name.removeprefix('controller.')}"] = float(np.abs(run[name]).max())
     return found
 
 

@@ -7,12 +7,11 @@ recording).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, is_trivial
+from bondloop.program.tick import Channel, Step, is_trivial
 
 __all__ = ["Applied", "Context", "named"]
 
@@ -56,8 +55,8 @@ class Applied:
     parameters
         Constants that can be changed while the tick runs (a switch's set point), with their values.
     channels
-        What is worth recording besides the value: by name an expression and its unit. A state named here
-        stands for its value at the beginning of the tick.
+        What is worth recording besides the value. A state named here stands for its value at the beginning of
+        the tick.
     adapted
         Variables that the block adapts as it runs: coefficients, gains, estimates. The loop is linear only
         as long as they keep still.
@@ -67,7 +66,7 @@ class Applied:
     value: Expr
     states: dict[Var, float] = field(default_factory=dict)
     parameters: dict[Var, float] = field(default_factory=dict)
-    channels: Mapping[str, tuple[Expr, str]] = field(default_factory=dict)
+    channels: tuple[Channel, ...] = ()
     adapted: tuple[Var, ...] = ()
 
 

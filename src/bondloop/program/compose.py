@@ -22,7 +22,7 @@ def prefixed(system: System, prefix: str) -> System:
         found = table.get(v)
         if found is None:
             name = f"d/dt {prefix}{v.name[5:]}" if v.name.startswith("d/dt ") else prefix + v.name
-            found = table[v] = Var(name, v.range)
+            found = table[v] = Var(name, v.range, v.quantity)
         assert isinstance(found, Var)
         return found
 
@@ -61,6 +61,7 @@ def prefixed(system: System, prefix: str) -> System:
         remarks=system.remarks,
         iterations=system.iterations,
         switching=switching,
+        quantities={prefix + path: q for path, q in system.quantities.items()},
     )
 
 
@@ -151,4 +152,5 @@ def connect(
         remarks=[r for s in systems for r in s.remarks],
         iterations=max((s.iterations for s in systems), default=12),
         switching=[part for s in systems for part in s.switching],
+        quantities={path: q for s in systems for path, q in s.quantities.items()},
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bondloop.errors import InputError
@@ -29,6 +29,8 @@ class Parameter:
         Its value when none is given; None for a parameter that must be given.
     least, most, above
         Bounds: at least, at most, and strictly above.
+    unit
+        What it measures, as an SI unit, ``"1"`` for a plain number, any one of several; None for anything.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class Parameter:
         least: float | None = None,
         most: float | None = None,
         above: float | None = None,
+        unit: str | tuple[str, ...] | None = None,
     ) -> None:
         self.default = default
-        self.range = Range(least, most, above)
+        units = () if unit is None else (unit,) if isinstance(unit, str) else unit
+        self.range = Range(least, most, above, units=units)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -70,9 +74,11 @@ def ranges_of(owner: type, *names: str, **other: str) -> dict[str, Range]:
     *names
         Parameters that the element calls by the same names.
     **other
-        By the element's name for it the dataclass's: ``damping="viscous"``.
+        By the element's name for it the dataclass's: ``damping="viscous"``. What it measures may be another
+        thing there (a modulus made of an area), so the unit is the element's affair.
     """
-    return {name: vars(owner)[own].range for name, own in {**{n: n for n in names}, **other}.items()}
+    same = {name: vars(owner)[name].range for name in names}
+    return same | {name: replace(vars(owner)[own].range, units=()) for name, own in other.items()}
 
 
 class Whole:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.program.philox import normal, uniform
 
 if TYPE_CHECKING:
+    from bondloop.program.quantity import Quantity
     from bondloop.program.ranges import Range
 
 Number = int | float
@@ -155,13 +156,21 @@ class Var(Expr):
         Its path.
     range
         For a parameter: which numbers it may be; None for any finite one.
+    quantity
+        What it measures; None where that is not known.
     """
 
-    __slots__ = ("name", "range")
+    __slots__ = ("name", "quantity", "range")
 
-    def __init__(self, name: str, range: Range | None = None) -> None:  # noqa: A002 - the word for it
+    def __init__(
+        self,
+        name: str,
+        range: Range | None = None,  # noqa: A002 - the word for it
+        quantity: Quantity | None = None,
+    ) -> None:
         self.name = name
         self.range = range
+        self.quantity = quantity
 
 
 class Const(Expr):

@@ -12,6 +12,7 @@ from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.generic_point import reach
 from bondloop.program.inversion import Inverse, invert
 from bondloop.program.merging import merged
+from bondloop.program.quantity import quantity_of
 from bondloop.program.system import System
 from bondloop.program.time_derivative import rate_name
 from bondloop.program.zero_dynamics import ZeroDynamics, judged
@@ -34,7 +35,7 @@ class InverseSystem(System):
     ----------
     name, states, inputs, outputs, parameters, definitions, tears, initial, dots
         As for `System`.
-    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching
+    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching, quantities
         As for `System`.
 
     Attributes
@@ -210,7 +211,7 @@ def invert_for(
         )
     sought = [rated.get(u, u) for u in commands]
     _check_paths(plant, imposed, sought)
-    motions = {name: Var(name) for name in imposed}
+    motions = {name: Var(name, quantity=quantity_of(e)) for name, e in imposed.items()}
     imposing = System("motions", {}, list(motions.values()), {}, {}, {})
     result = invert(
         plant, sought, list(imposed.values()), list(motions.values()), imposing, {},
@@ -280,6 +281,7 @@ def _finished(
         dependent=[*system.dependent, *(s.name.rpartition(".")[0] for s in result.dependent)],
         remarks=[*system.remarks, *_singular(result)],
         iterations=system.iterations,
+        quantities=system.quantities,
     )
     inverse.orders = {u.name: sum(of is u for _, of in rates) for u in sources}
     inverse.inversion = result

@@ -20,7 +20,7 @@ from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.generic_point import GenericPoint, reach
 from bondloop.program.merging import merged
 from bondloop.program.needed_rates import NeededRates
-from bondloop.program.time_derivative import add_rates, rate_name
+from bondloop.program.time_derivative import add_rates, rate_variable
 from bondloop.program.turning import path_between, turn_round
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class _Inversion:
 
     def _required(self, followed: Sequence[Var]) -> dict[Var, Var]:
         """Return the variables of the rates that the contents of storages must have."""
-        required = {state: Var(rate_name(state.name)) for state in followed}
+        required = {state: rate_variable(state) for state in followed}
         if not required:
             return {}
         inputs = dict.fromkeys((*self.inputs, *self.remaining, *self.rates.known.values()))

@@ -58,7 +58,7 @@ class Merge:
                 key = (v.name, own[v.name])
                 if key not in shared:
                     suffix = f"~{key[1] + 1}" if counts[v.name] > 1 else ""
-                    shared[key] = Var(v.name + suffix)
+                    shared[key] = Var(v.name + suffix, quantity=v.quantity)
                 table[v] = shared[key]
         for program, table in zip(programs, self.tables, strict=True):
             for v, expr in program.items():

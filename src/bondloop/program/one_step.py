@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, with_registers
+from bondloop.program.paths import within
 from bondloop.program.spectrum import Spectrum, spectrum
 from bondloop.program.walk import Point, Walk
 
@@ -205,7 +206,7 @@ def one_step(
     outputs: Mapping[str, Expr] | None = None,
     frozen: Iterable[Var] = (),
     always: Iterable[str] = (),
-    beside: str = "reference.",
+    beside: str = "reference",
 ) -> OneStep:
     """Return one step of a tick as a linear map.
 
@@ -263,9 +264,9 @@ def one_step(
     first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
     sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
     if outputs:
-        core = [i for i, v in enumerate(walk.states) if v.name.startswith(tuple(always))]
+        core = [i for i, v in enumerate(walk.states) if within(v.name, *always)]
     else:
-        core = [i for i, v in enumerate(walk.states) if not v.name.startswith(beside)]
+        core = [i for i, v in enumerate(walk.states) if not within(v.name, beside)]
     kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]
     pushed = sorted({sources[j] for j in lines})

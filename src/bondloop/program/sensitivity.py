@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.calculus import tangent
 from bondloop.program.expr import Const, Expr, Var, variables
+from bondloop.program.quantity import Quantity
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
@@ -35,7 +37,7 @@ def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
         affected = _affected(system, p)
         seeds: dict[Var, Expr] = {p: Const(1.0)}
         for v in [*system.state_vars, *(v for v in system.definitions if v in affected)]:
-            seeds[v] = Var(f"d({v.name})/d({path})")
+            seeds[v] = Var(f"d({v.name})/d({path})", quantity=_ratio(v, p))
         for v in system.definitions:
             if v in affected:
                 target = seeds[v]
@@ -65,6 +67,14 @@ def sensitivity_system(system: System, parameters: Sequence[str]) -> System:
         tears=tears,
         dots=dots,
     )
+
+
+def _ratio(v: Var, parameter: Var) -> Quantity | None:
+    """Return what the sensitivity of a variable measures; None where one of the two is not known."""
+    over, under = v.quantity, parameter.quantity
+    if over is None or under is None or not under.unit:
+        return None
+    return Quantity(f"{over.name} per {under.name}", multiplied(over.unit, under.unit, -1))
 
 
 def _affected(system: System, parameter: Var) -> set[Var]:

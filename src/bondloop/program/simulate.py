@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import AccuracyWarning, InputError, SolveError, unknown_name
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -77,7 +78,7 @@ class Trajectory:
 
 def simulate(  # noqa: PLR0913 - what to integrate, and how
     system: System,
-    duration: float | tuple[float, float],
+    duration: float | str | tuple[float | str, float | str],
     inputs: Mapping[str, Any] | None = None,
     initial: Mapping[str, float] | ArrayLike | None = None,
     values: Mapping[str, float] | None = None,
@@ -95,7 +96,7 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     system
         What to integrate.
     duration
-        Length in seconds, or (start, end).
+        Length in seconds, or (start, end); numbers or texts.
     inputs
         Each input by name: a number, a function of time, or a pair (times, values) that is interpolated.
         Inputs left out keep the model's value, or zero. Where a rate of an input is needed (see
@@ -113,10 +114,11 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     """
     from scipy.integrate import solve_ivp
 
-    start, end = (0.0, float(duration)) if np.isscalar(duration) else duration  # type: ignore[arg-type,misc]
+    pair = (0.0, duration) if isinstance(duration, str) or np.isscalar(duration) else duration
+    start, end = (number(instant, "duration", "s") for instant in pair)  # type: ignore[union-attr]
     if not end > start:
         raise InputError(f"duration: the end {end} s is not after the start {start} s")
-    given = {**system.input_defaults, **(inputs or {})}
+    given = system._in_si({**system.input_defaults, **(inputs or {})})
     names = [*system.inputs, *(v.name for v in system.input_rates.values())]
     for key in given:
         if key not in names:

@@ -12,7 +12,8 @@ from bondloop.calls import clear_calls
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
-from bondloop.program.ranges import checked_values
+from bondloop.program.quantity import Quantity, quantity_of
+from bondloop.program.ranges import checked_values, number
 from bondloop.program.schedule import NEWTON_ITERATIONS, Loop, Statement, schedule
 from bondloop.program.statespace import StateSpace, named_vector
 
@@ -73,6 +74,8 @@ class System:
         passes zero, what is computed is not accurate.
     switching
         How it switches between modes, one entry for each part that does; the modes are among the states.
+    quantities
+        What is measured by paths that are no single variable; of variables, they know it themselves.
     """
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -95,6 +98,7 @@ class System:
         iterations: int = NEWTON_ITERATIONS,
         divisors: Mapping[str, Divisor] | None = None,
         switching: Sequence[Switching] = (),
+        quantities: Mapping[str, Quantity] | None = None,
     ) -> None:
         self.name = name
         self.state_vars = tuple(states)
@@ -113,6 +117,7 @@ class System:
         self.iterations = iterations
         self.divisors = dict(divisors or {})
         self.switching = tuple(switching)
+        self.quantities = dict(quantities or {})
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
@@ -135,6 +140,7 @@ class System:
             "iterations": self.iterations,
             "divisors": self.divisors,
             "switching": self.switching,
+            "quantities": self.quantities,
         }
         return System(**{**own, **changes})
 
@@ -181,6 +187,19 @@ class System:
         if self._lookup is not None:
             return self._lookup(path)
         raise InputError(unknown_name("variable", path, self._by_name, where=self.name))
+
+    def quantity(self, path: str) -> Quantity | None:
+        """Return what a variable measures, by its path; None where that is not known.
+
+        >>> from bondloop.bondgraph import I, Model, R, Se
+        >>> coil = Model("coil")
+        >>> coil.V, coil.L = Se("V"), I(inductance="3 mH")
+        >>> _ = coil.V >> coil.L
+        >>> coil.compile().quantity("L.flow")
+        Quantity(name='current', unit='A', kind='flow')
+        """
+        known = self.quantities.get(path)
+        return quantity_of(self.expression(path)) if known is None else known
 
     def __repr__(self) -> str:
         return (
@@ -258,7 +277,7 @@ class System:
         """Return the initial state vector: the model's own, with some replaced by name."""
         own = np.array([self.initial_by_var.get(v, 0.0) for v in self.state_vars], dtype=float)
         if isinstance(given, Mapping):
-            for key, value in given.items():
+            for key, value in self._in_si(given).items():
                 own[named_index("state", key, self.states)] = float(value)
             return own
         return own if given is None else named_vector("state", given, self.states)
@@ -266,8 +285,18 @@ class System:
     def operating_inputs(self, given: Mapping[str, float] | ArrayLike | None = None) -> NDArray[np.float64]:
         """Return constant inputs as a vector: the model's own values, with some replaced by name."""
         if given is None or isinstance(given, Mapping):
-            given = {**self.input_defaults, **(given or {})}
+            given = self._in_si({**self.input_defaults, **(given or {})})
         return named_vector("input", given, self.inputs)
+
+    def _in_si(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values by path with texts as numbers; each must measure what the variable does."""
+        result = dict(given)
+        for name, value in given.items():
+            if isinstance(value, str):
+                var = self._by_name.get(name)
+                quantity = None if var is None else var.quantity
+                result[name] = number(value, name, *((quantity.unit,) if quantity and quantity.unit else ()))
+        return result
 
     def function(self, goals: Sequence[Expr]) -> Callable[..., list[float]]:
         """Return a Python function ``f(x, u, input_rates, parameters)`` of given expressions."""

@@ -15,6 +15,7 @@ from typing import Any
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import gathered
+from bondloop.program.quantity import NOTHING, Meaning, Quantity, Role
 from bondloop.program.schedule import Assign, Loop
 
 __all__ = [
@@ -81,11 +82,38 @@ Step = Assign | Loop | Update | Delay | Product | Repeat
 
 @dataclass(frozen=True)
 class Channel:
-    """A value that is recorded at every tick."""
+    """A value that is recorded at every tick.
+
+    Attributes
+    ----------
+    name
+        For people and files; what the channel is does not follow from it.
+    value
+        What is recorded.
+    unit
+        In SI, as text; empty where it has none or none is known.
+    meaning
+        What it is: its role in the test, what it measures, at which interface.
+    """
 
     name: str
     value: Expr
     unit: str = ""
+    meaning: Meaning = NOTHING
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        value: Expr,
+        quantity: Quantity | None,
+        role: Role = Role.OTHER,
+        interface: int | None = None,
+        counterpart: str = "",
+    ) -> Channel:
+        """Return a channel with unit and meaning from what it measures (None: not known) and its role."""
+        words = ("", "", "") if quantity is None else (quantity.unit, quantity.name, quantity.kind)
+        return cls(name, value, words[0], Meaning(role, words[1], words[2], interface, counterpart))
 
 
 @dataclass(frozen=True)
@@ -113,6 +141,8 @@ class Tick:
         channel stands for its value at the beginning of the tick.
     bounds
         For some channel names the largest allowed magnitude; beyond it (or at NaN) the run stops.
+    measured
+        Those of the inputs that the rig's sensors give; they come last.
     """
 
     name: str
@@ -125,8 +155,12 @@ class Tick:
     steps: tuple[Step, ...]
     channels: tuple[Channel, ...]
     bounds: Mapping[str, float] = field(default_factory=dict)
+    measured: tuple[Var, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.measured and self.inputs[-len(self.measured) :] != self.measured:
+            found = ", ".join(v.name for v in self.inputs) or "none"
+            raise InputError(f"tick '{self.name}' must have its measured inputs last; found {found}")
         known: set[Var] = {self.time, self.count, *self.inputs, *self.states, *self.parameters}
         _check(self.steps, known, set(self.states))
         for channel in self.channels:

@@ -24,6 +24,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
+from bondloop.program.quantity import Meaning
 from bondloop.program.schedule import Loop
 from bondloop.program.tick import Product, Tick
 
@@ -360,6 +361,21 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
+def _write_meaning(meaning: Meaning, where: str) -> dict[str, Any]:
+    return {k: _text(v, f"{where}.{k}") if isinstance(v, str) else v for k, v in meaning.describe().items()}
+
+
+def _read_meaning(data: Any, where: str) -> Meaning:
+    if not isinstance(data, dict):
+        raise InputError(f"{where} must say what the channel is; found {_shown(data)}")
+    try:
+        return Meaning.from_description(
+            {k: _text(v, where) if isinstance(v, str) else v for k, v in data.items()}
+        )
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
 @dataclasses.dataclass(frozen=True)
 class _Scalar:
     """How a scalar is written and read."""
@@ -373,6 +389,7 @@ _SCALARS: dict[Any, _Scalar] = {
     int: _Scalar(_count, _count),
     bool: _Scalar(lambda value, _where: bool(value), _truth),
     str: _Scalar(_text, _text),
+    Meaning: _Scalar(_write_meaning, _read_meaning),
 }
 
 

@@ -10,7 +10,7 @@ from bondloop.program.calculus import tangent
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.followers import solved_for_rate
 
-__all__ = ["add_rates", "rate_name"]
+__all__ = ["add_rates", "rate_name", "rate_variable"]
 
 _AGAIN = re.compile(r"d(\d*)/dt(\d*) (.*)", re.DOTALL)
 
@@ -26,6 +26,11 @@ def rate_name(name: str) -> str:
         return f"d/dt {name}"
     order = int(again[1] or 1) + 1
     return f"d{order}/dt{order} {again[3]}"
+
+
+def rate_variable(v: Var) -> Var:
+    """Return a new variable for the rate of another."""
+    return Var(rate_name(v.name), quantity=None if v.quantity is None else v.quantity.rate)
 
 
 def add_rates(
@@ -104,14 +109,14 @@ def add_rates(
             if known and v in known:
                 rates[v] = known[v]
             elif v in states:
-                dots[v] = Var(rate_name(v.name))
+                dots[v] = rate_variable(v)
                 definitions[dots[v]] = states[v]
                 rates[v] = dots[v]
             elif v in inputs:
-                input_rates[v] = Var(rate_name(v.name))
+                input_rates[v] = rate_variable(v)
                 rates[v] = input_rates[v]
             elif v in definitions:
-                rates[v] = Var(rate_name(v.name))
+                rates[v] = rate_variable(v)
                 work.append(v)
     for var in order:
         target = rates[var]

@@ -70,8 +70,8 @@ def build_loop(
     Parameters
     ----------
     tick
-        The computer's tick: inputs are tabulated signals and then ``measured.``...; channels include
-        ``command`` or ``command[i]``.
+        The computer's tick: its inputs are tabulated signals and then what the sensors read (``measured``);
+        the channels with the role of a command go to the rig.
     rig
         The rig's tick, to link in for ``loopback://``.
     safe
@@ -98,7 +98,7 @@ def build_rig(
     Parameters
     ----------
     tick
-        The rig's tick: inputs are the commands, channels include ``measured.``...
+        The rig's tick: inputs are the commands; the channels with the role of measured values go to the loop.
     commands, measured
         Names in the order of the link, as the computer's tick has them; all of the rig's own if not given.
     """

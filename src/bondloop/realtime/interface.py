@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.plan import Plan
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
@@ -19,24 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Ends", "command_names", "computer_ends", "interface_c", "measured_names", "rig_ends"]
 
-_COMMAND = re.compile(r"command(\[\d+\])?")
-_MEASURED = "measured."
 _CAUSES = {
     "displacement": Cause.DISPLACEMENT,
-    "velocity": Cause.VELOCITY,
-    "force": Cause.FORCE,
-    "command": Cause.COMMAND,
+    "flow": Cause.VELOCITY,
+    "effort": Cause.FORCE,
 }
 
 
 def command_names(tick: Tick) -> list[str]:
-    """Return the channels of a computer's tick that go to the rig: ``command`` or ``command[i]``."""
-    return [c.name for c in tick.channels if _COMMAND.fullmatch(c.name)]
+    """Return the channels of a computer's tick that go to the rig: those whose role it is."""
+    return channels_of(tick.channels, Role.COMMAND)
 
 
 def measured_names(tick: Tick) -> list[str]:
-    """Return the inputs of a computer's tick that come from the rig: those named ``measured.``..."""
-    return [v.name for v in tick.inputs if v.name.startswith(_MEASURED)]
+    """Return the inputs of a computer's tick that come from the rig."""
+    return [v.name for v in tick.measured]
 
 
 @dataclass(frozen=True)
@@ -94,13 +91,9 @@ def computer_ends(
     """
     commands, measured = command_names(tick), measured_names(tick)
     if not commands:
-        raise InputError(
-            f"tick '{tick.name}' has no channel named 'command' or 'command[0]' to send to a rig"
-        )
+        raise InputError(f"tick '{tick.name}' has no channel with the role of a command to send to a rig")
     names = [v.name for v in tick.inputs]
     tables = len(names) - len(measured)
-    if names[tables:] != measured:
-        raise InputError(f"tick '{tick.name}' must have its measured inputs last; found {', '.join(names)}")
     channels = [c.name for c in tick.channels]
     for kind, known, given in (("command", commands, safe or {}), ("measured value", measured, bounds or {})):
         for name in given:
@@ -133,7 +126,7 @@ def rig_ends(
     inputs, channels = [v.name for v in tick.inputs], [c.name for c in tick.channels]
     commands = list(inputs if commands is None else commands)
     if measured is None:
-        measured = [n for n in channels if n.startswith(_MEASURED)]
+        measured = channels_of(tick.channels, Role.MEASURED)
     if sorted(commands) != sorted(inputs):
         raise InputError(
             f"the rig '{tick.name}' takes the commands {', '.join(inputs) or 'none'}; the loop sends "
@@ -191,7 +184,9 @@ def _table(role: str, ends: Ends) -> str:
         {
             "tick": tick.name,
             "period": tick.period,
-            "channels": [{"name": c.name, "unit": c.unit} for c in tick.channels],
+            "channels": [
+                {"name": c.name, "unit": c.unit, "meaning": c.meaning.describe()} for c in tick.channels
+            ],
             "parameters": parameters,
             "ranges": {v.name: v.range.describe() for v in tick.parameters if v.range is not None},
             "commands": list(ends.commands),
@@ -220,7 +215,7 @@ def _table(role: str, ends: Ends) -> str:
         ("measured_channel", shown),
     ):
         lines.append(f"static const long {role}_{name}[] = {{{', '.join(str(n) for n in numbers) or '0'}}};")
-    causes = ", ".join(str(_cause(n)) for n in channels) or "0"
+    causes = ", ".join(str(_cause(c.meaning)) for c in tick.channels) or "0"
     lines.append(f"static const int {role}_channel_cause[] = {{{causes}}};")
     lines.append(f"static const char {role}_metadata[] =\n{_wrapped(metadata)};")
     fields = {
@@ -256,12 +251,12 @@ def _table(role: str, ends: Ends) -> str:
     return "\n".join(lines)
 
 
-def _cause(channel: str) -> int:
+def _cause(meaning: Meaning) -> int:
     """Return the cause of a trip when a channel leaves its bounds; a value that fits none has diverged."""
-    for word, cause in _CAUSES.items():
-        if re.fullmatch(rf"(.*\.)?{word}(\[\d+\])?", channel):
-            return int(cause)
-    return int(Cause.NOT_A_NUMBER)
+    if meaning.role is Role.COMMAND:
+        return int(Cause.COMMAND)
+    found = _CAUSES.get(meaning.kind) if meaning.interface is not None else None
+    return int(Cause.NOT_A_NUMBER if found is None else found)
 
 
 def _doubles(values: Sequence[float]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.hybrid.run import shown
+from bondloop.program.quantity import Role
 from bondloop.realtime.summary import duration
 from bondloop.safety.causes import cause_words
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bondloop.realtime.ring import Ring, Status
 
 __all__ = ["Live", "Watcher"]
-
-_INDEX = r"(\[\d+\])?"
 
 
 @dataclass(frozen=True)
@@ -82,13 +80,13 @@ class Watcher:
         self.period = float(ring.metadata.get("period", ring.period))
         # Before the test begins the loop is idle, and what it missed then is of no interest.
         self._before = self._missed(ring.status())
-        names = ring.names
 
-        def numbers(word: str) -> list[int]:
-            return [i for i, n in enumerate(names) if re.fullmatch(re.escape(word) + _INDEX, n)]
+        def numbers(role: Role, kind: str) -> list[int]:
+            return [i for i, m in enumerate(ring.meanings) if m.role is role and m.kind == kind]
 
-        self._desired, self._actual = numbers("desired.displacement"), numbers("actual.displacement")
-        self._velocity, self._force = numbers("synchronisation.velocity"), numbers("force")
+        self._desired = numbers(Role.DESIRED, "displacement")
+        self._actual = numbers(Role.ACTUAL, "displacement")
+        self._velocity, self._force = numbers(Role.ERROR, "flow"), numbers(Role.ACTUAL, "effort")
 
     def look(self) -> Live:
         """Return how the loop is doing."""

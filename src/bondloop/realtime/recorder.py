@@ -88,6 +88,7 @@ class Recorder:
             path,
             dict(zip(ring.names, ring.units, strict=True)),
             CYCLE,
+            meanings=dict(zip(ring.names, ring.meanings, strict=True)),
             rate=1.0 / self.period,
             description=about.get("description", {}),
             attributes={**self.about, "status": "recording", "message": message},

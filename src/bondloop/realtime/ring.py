@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bondloop.program.quantity import Meaning
 from bondloop.realtime.layout import BINS, STATES, slot_type
 from bondloop.realtime.shared import Segment
 
@@ -119,7 +120,7 @@ class Ring:
 
     Attributes
     ----------
-    names, units
+    names, units, meanings
         Of the channels.
     lost
         Samples that were overwritten before this reader came to them.
@@ -134,6 +135,7 @@ class Ring:
         self.period = int(header["period_ns"]) * 1e-9
         self.names: list[str] = [c["name"] for c in segment.metadata["channels"]]
         self.units: list[str] = [c["unit"] for c in segment.metadata["channels"]]
+        self.meanings = [Meaning.from_description(c.get("meaning", {})) for c in segment.metadata["channels"]]
         self.realtime_offset_ns = int(header["realtime_offset_ns"])
         self.type = slot_type(int(header["channels"]), int(header["slot_bytes"]))
         self._slots: Any = np.frombuffer(segment.memory, self.type, self.slots, int(header["slots_at"]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.records.faults import refuse
+from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
 from bondloop.units import quantity
 
@@ -47,7 +48,8 @@ def read_csv(path: str | os.PathLike[str]) -> Record:
         time = table[0] if factor == 1.0 else table[0] * factor
         channels = dict(zip(names[1:], table[1:], strict=True))
         given = dict(zip(names[1:], units[1:], strict=True))
-        return Record(time, channels, given, attributes={"source": str(path)})
+        meanings = meanings_from_names(given)
+        return Record(time, channels, given, attributes={"source": str(path)}, meanings=meanings)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 

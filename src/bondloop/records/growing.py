@@ -20,6 +20,8 @@ from bondloop.records.hdf5 import FORMAT, SCHEMA
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.program.quantity import Meaning
+
 __all__ = ["GrowingRun"]
 
 ROOM = 65536
@@ -41,7 +43,7 @@ class GrowingRun:
         Integer types of what is kept of each cycle beside the channels, by name.
     rate
         Samples a second, for the size of the chunks.
-    description, attributes
+    description, attributes, meanings
         As in `Record`; the attributes can be replaced later.
 
     Examples
@@ -69,6 +71,7 @@ class GrowingRun:
         rate: float,
         description: Mapping[str, Any] | None = None,
         attributes: Mapping[str, Any] | None = None,
+        meanings: Mapping[str, Meaning] | None = None,
     ) -> None:
         import h5py
 
@@ -87,7 +90,7 @@ class GrowingRun:
         file.attrs["status"] = _status(given)
         chunk = int(np.clip(0.5 * rate, SHORTEST, LONGEST))
         self._parts = {
-            name: _Part(file if name == "/" else file.create_group(name), units, cycle, chunk)
+            name: _Part(file if name == "/" else file.create_group(name), units, meanings or {}, cycle, chunk)
             for name in ("/", "/retreat")
         }
         file["description"] = json.dumps(dict(description or {}))
@@ -167,7 +170,14 @@ _ABANDONED: list[GrowingRun] = []
 class _Part:
     """Time, channels and cycles of one part of the file."""
 
-    def __init__(self, group: Any, units: Mapping[str, str], cycle: Mapping[str, str], chunk: int) -> None:
+    def __init__(
+        self,
+        group: Any,
+        units: Mapping[str, str],
+        meanings: Mapping[str, Meaning],
+        cycle: Mapping[str, str],
+        chunk: int,
+    ) -> None:
         def column(where: Any, name: str, kind: str) -> Any:
             fill = np.nan if kind == "<f8" else 0
             return where.create_dataset(
@@ -180,6 +190,8 @@ class _Part:
         self._channels: Sequence[Any] = [column(channels, name, "<f8") for name in units]
         for dataset, unit in zip(self._channels, units.values(), strict=True):
             dataset.attrs["unit"] = unit
+        for name, meaning in meanings.items():
+            channels[name].attrs["meaning"] = json.dumps(meaning.describe())
         loop = group.create_group("loop", track_order=True)
         self._cycle = {name: column(loop, name, kind) for name, kind in cycle.items()}
         self._committed = group.create_dataset("committed", data=np.int64(0))

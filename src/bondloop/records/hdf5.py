@@ -4,7 +4,7 @@ Layout, schema 1::
 
     /                       attributes: format = "bondloop run", schema = 1, status
     /time                   float64 (n,), unit = "s"
-    /channels/<path name>   float64 (n,), attribute unit
+    /channels/<path name>   float64 (n,), attributes unit, meaning (JSON text: role, kind, interface, ...)
     /description            JSON text: the full description of the test
     /attributes             JSON text: status, message, seeds, versions, created, backend, wall_seconds
 
@@ -29,7 +29,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Meaning
 from bondloop.records.faults import refuse
+from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ def write_run(record: Record, path: str | os.PathLike[str]) -> None:
         group = file.create_group("channels", track_order=True)
         for name, values in record.channels.items():
             _put(group, name, values, record.units[name])
+            group[name].attrs["meaning"] = json.dumps(record.meanings[name].describe())
         # Datasets, not attributes: HDF5 attributes end at 64 KiB and a description need not.
         file["description"] = json.dumps(record.description)
         file["attributes"] = json.dumps(record.attributes)
@@ -154,6 +157,7 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
     group = base.get("channels")
     arrays: dict[str, NDArray[np.float64]] = {}
     units: dict[str, str] = {}
+    meanings: dict[str, Meaning] = {}
     if not isinstance(group, h5py.Group):
         faults.append("no group 'channels'")
         group = {}
@@ -167,13 +171,24 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
             faults.append(f"channel '{name}' has no attribute 'unit'")
         elif values is not None:
             arrays[name], units[name] = values, unit
+            _take_meaning(group[name].attrs.get("meaning"), name, meanings, faults)
     refuse(path, faults)
     if time is None:  # pragma: no cover - a missing time is a fault, refused above
         raise InputError(f"{path}: no time")
     try:
-        return Record(time, arrays, units, description, attributes)
+        return Record(time, arrays, units, description, attributes, meanings or meanings_from_names(units))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def _take_meaning(text: Any, name: str, meanings: dict[str, Meaning], faults: list[str]) -> None:
+    """Keep what a channel says of itself; those of older files say nothing."""
+    if text is None:
+        return
+    try:
+        meanings[name] = Meaning.from_description(json.loads(_text(text) or ""))
+    except (ValueError, TypeError, AttributeError, InputError) as error:
+        faults.append(f"channel '{name}' has no readable attribute 'meaning' ({error})")
 
 
 def _numbers(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.records.faults import refuse
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Record:
     attributes
         ``status`` (``"completed"``, ``"diverged"`` or ``"stopped"``), ``message``, ``seeds``, ``versions``,
         ``created`` (ISO time), ``backend``, ``wall_seconds`` and what else is known of the run; JSON as well.
+    meanings
+        What each channel is (role, kind, interface), as far as that is known.
 
     Notes
     -----
@@ -63,6 +66,7 @@ class Record:
     units: Mapping[str, str] = field(default_factory=dict)
     description: dict[str, Any] = field(default_factory=dict)
     attributes: dict[str, Any] = field(default_factory=dict)
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         faults: list[str] = []
@@ -88,10 +92,17 @@ class Record:
                 faults.append(unknown_name("channel", name, self.channels, where="units"))
             elif not _printable(unit) or "[" in unit or "]" in unit:
                 faults.append(f"unit {unit!r} of channel '{name}' has brackets or unprintable characters")
+        meanings = dict.fromkeys(self.channels, Meaning()) | dict(self.meanings)
+        faults += [
+            unknown_name("channel", name, self.channels, where="meanings")
+            for name in meanings
+            if name not in self.channels
+        ]
         refuse("record", faults)
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "channels", channels)
         object.__setattr__(self, "units", units)
+        object.__setattr__(self, "meanings", meanings)
         object.__setattr__(self, "description", _plain("description", self.description))
         object.__setattr__(self, "attributes", _plain("attributes", self.attributes))
 
@@ -130,6 +141,22 @@ class Record:
                 f"{period:g} s; resample the record first"
             )
         return period
+
+    def channels_of(self, *roles: Role, kind: str | None = None) -> list[str]:
+        """Return the names of channels with one of some roles, and of a kind: ``"displacement"``.
+
+        >>> x = np.zeros(3)
+        >>> run = Record(x.cumsum() + [0, 1, 2], {"w": x}, meanings={"w": Meaning(Role.DESIRED, kind="flow")})
+        >>> run.channels_of(Role.DESIRED, kind="flow"), run.channels_of(Role.ACTUAL)
+        (['w'], [])
+        """
+        return channels_of(self.meanings, *roles, kind=kind)
+
+    def at_interface(self, name: str, role: Role, kind: str) -> str | None:
+        """Return the channel of another role or kind at the interface of a channel; None without one."""
+        interface = self.meanings[name].interface
+        same = self.channels_of(role, kind=kind)
+        return next((n for n in same if self.meanings[n].interface == interface), None)
 
     def between(self, start: float, end: float) -> Record:
         """Return the part with start <= time <= end; the arrays are views."""

@@ -19,7 +19,10 @@ def to_dataset(record: Record) -> Any:
     except ImportError:
         raise InputError("to_xarray() needs xarray; install it: pip install 'bondloop[xarray]'") from None
     return xarray.Dataset(
-        {name: ("time", values, {"units": record.units[name]}) for name, values in record.channels.items()},
+        {
+            name: ("time", values, {"units": record.units[name], **record.meanings[name].describe()})
+            for name, values in record.channels.items()
+        },
         coords={"time": ("time", record.time, {"units": "s"})},
         attrs={"description": json.dumps(record.description), "attributes": json.dumps(record.attributes)},
     )

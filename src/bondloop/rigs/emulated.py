@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
+from bondloop.bondgraph.domain import Domain, domain_of
 from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Var
+from bondloop.program.quantity import quantity_of
 from bondloop.rigs.imperfections.base import checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.half import orientation
@@ -46,6 +48,12 @@ class RigSystem:
     forces: tuple[Expr, ...]
     displacements: tuple[Expr, ...]
     velocities: tuple[Expr, ...]
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Domain of every interface; translation where nothing tells it."""
+        pairs = zip(self.forces, self.velocities, strict=True)
+        return tuple(domain_of(quantity_of(force), quantity_of(velocity)) for force, velocity in pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +95,7 @@ class Emulated(Described, member_of="rig"):
     actuators: TransferSystem | Sequence[TransferSystem]
     sensors: Mapping[str, Any] = field(default_factory=dict)
     drive: tuple[Any, ...] = ()
-    latency: Parameter = Parameter(0.0, least=0, most=60)
+    latency: Parameter = Parameter(0.0, least=0, most=60, unit="s")
     substeps: Whole = Whole(4, least=1, most=100_000)
     integrator: Integrator = field(default_factory=RK4)
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
@@ -135,7 +143,7 @@ class Emulated(Described, member_of="rig"):
         names = []
         for i, (transfer, direction) in enumerate(zip(copies, directions, strict=True)):
             name = f"interface[{i}]" if several else "interface"
-            port = Port()
+            port = Port(domain=rig.specimen.find(name).domain)
             rig.specimen.swap(name, port)
             if direction < 0:
                 bond(transfer.out, port)
@@ -225,6 +233,6 @@ def _constant_sources(system: System, commands: Sequence[Var]) -> System:
         )
     if not others:
         return system
-    constants = {u: Var(u.name) for u in others}
+    constants = {u: Var(u.name, quantity=u.quantity) for u in others}
     parameters: dict[Var, float | None] = {constants[u]: system.input_defaults[u.name] for u in others}
     return connect("rig", [system], constants, system.output_exprs, parameters=parameters)

@@ -24,6 +24,15 @@ from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE, Range
 __all__ = ["coulomb", "cubic_spring", "dead_zone_spring", "preloaded_spring", "stribeck"]
 
 
+_FORCE, _VELOCITY = ("N", "N m"), ("m/s", "rad/s")
+_UNITS = {
+    "force": _FORCE, "coulomb": _FORCE, "static": _FORCE, "preload": _FORCE, "velocity": _VELOCITY,
+    "viscous": ("N s/m", "N m s/rad"), "stiffness": ("N/m", "N m/rad"), "gap": ("m", "rad"),
+    "cubic": ("N/m^3", "N m/rad^3"), "width": (*_VELOCITY, "m", "rad"),
+}  # fmt: skip
+"""What the parameters of the laws measure, along an axis or about it."""
+
+
 @describable("part")
 def coulomb(force: Any, width: Any = 1e-3) -> R:
     """Return dry friction: force tanh(flow/width).
@@ -193,5 +202,9 @@ def _preloaded(displacement: Any, stiffness: Any, preload: Any, width: Any) -> A
 
 def _checked(kind: str, given: Mapping[str, tuple[Any, Range]]) -> dict[str, Any]:
     """Return a law's parameters, checked in the name of the function that was called, and their ranges."""
-    values = {name: check_number(v, f"{kind}({name})", within) for name, (v, within) in given.items()}
-    return {**values, "ranges": {name: within for name, (_, within) in given.items()}}
+    ranges = {name: within & Range(units=_UNITS.get(name, ())) for name, (_, within) in given.items()}
+    values = {
+        name: check_number(v, f"{kind}({name})", ranges[name], units=ranges[name].units)
+        for name, (v, _) in given.items()
+    }
+    return {**values, "ranges": ranges}

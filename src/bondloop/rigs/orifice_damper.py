@@ -57,18 +57,18 @@ class DamperData(_Damper):
     800000000.0
     """
 
-    area: Parameter = Parameter(15e-4, above=0)
-    volume: Parameter = Parameter(300e-6, above=0)
-    bulk_modulus: Parameter = Parameter(1e9, above=0)
-    laminar: Parameter = Parameter(2.4e11, above=0)
-    turbulent: Parameter = Parameter(3e15, least=0)
-    threshold: Parameter = Parameter(35e5, above=0)
-    opening_width: Parameter = Parameter(5e5, above=0)
-    opening_time: Parameter = Parameter(2e-3, above=0)
-    poppet_laminar: Parameter = Parameter(5e9, above=0)
-    poppet_turbulent: Parameter = Parameter(3e13, least=0)
-    seal_friction: Parameter = Parameter(0.0, least=0)
-    seal_width: Parameter = Parameter(5e-3, above=0)
+    area: Parameter = Parameter(15e-4, above=0, unit="m^2")
+    volume: Parameter = Parameter(300e-6, above=0, unit="m^3")
+    bulk_modulus: Parameter = Parameter(1e9, above=0, unit="Pa")
+    laminar: Parameter = Parameter(2.4e11, above=0, unit="Pa s/m^3")
+    turbulent: Parameter = Parameter(3e15, least=0, unit="Pa s^2/m^6")
+    threshold: Parameter = Parameter(35e5, above=0, unit="Pa")
+    opening_width: Parameter = Parameter(5e5, above=0, unit="Pa")
+    opening_time: Parameter = Parameter(2e-3, above=0, unit="s")
+    poppet_laminar: Parameter = Parameter(5e9, above=0, unit="Pa s/m^3")
+    poppet_turbulent: Parameter = Parameter(3e13, least=0, unit="Pa s^2/m^6")
+    seal_friction: Parameter = Parameter(0.0, least=0, unit="N")
+    seal_width: Parameter = Parameter(5e-3, above=0, unit="m/s")
 
     @property
     def small_damping(self) -> float:
@@ -102,10 +102,10 @@ class PlayData(_Damper):
     0.0001
     """
 
-    gap: Parameter = Parameter(1e-4, above=0)
-    stiffness: Parameter = Parameter(1e8, above=0)
-    damping: Parameter = Parameter(4e3, least=0)
-    mass: Parameter = Parameter(4.0, above=0)
+    gap: Parameter = Parameter(1e-4, above=0, unit="m")
+    stiffness: Parameter = Parameter(1e8, above=0, unit="N/m")
+    damping: Parameter = Parameter(4e3, least=0, unit="N s/m")
+    mass: Parameter = Parameter(4.0, above=0, unit="kg")
 
 
 @describable("model")
@@ -152,10 +152,10 @@ class OrificeDamper(Model):
         if not isinstance(self.data, DamperData):
             raise InputError(f"OrificeDamper: expected DamperData; found {data!r}")
         if isinstance(play, (float, int, str)):
-            gap = check_number(play, "OrificeDamper(play)")
+            gap = check_number(play, "OrificeDamper(play)", units=("m",))
             play = PlayData(gap) if gap else None
         d = self.data
-        self.rod, self.v, self.pressure = Port(), One(), Zero()
+        self.rod, self.v, self.pressure = Port(), One(), Zero(domain="hydraulic")
         self.piston = TF(modulus=d.area, ranges=ranges_of(DamperData, modulus="area"))
         ranges = ranges_of(DamperData, "bulk_modulus", "volume")
         self.oil = C(_oil, ranges=ranges, bulk_modulus=d.bulk_modulus, volume=d.volume)
@@ -175,7 +175,7 @@ class OrificeDamper(Model):
     def _poppets(self, d: DamperData) -> None:
         self.difference, self.poppet_position = De(), Integrator()
         ranges = ranges_of(DamperData, "opening_time")
-        self.poppet_velocity = Function(_lag, ranges=ranges, opening_time=d.opening_time)
+        self.poppet_velocity = Function(_lag, unit="Pa/s", ranges=ranges, opening_time=d.opening_time)
         of_poppet = {"laminar": "poppet_laminar", "turbulent": "poppet_turbulent"}
         self.poppet_flow = Function(
             _poppet_flow,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.quantity import Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
 from bondloop.rigs.imperfections.base import in_turn
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURED", "RigBlock", "indexed", "rig_tick"]
 
-MEASURED = {"force": "N", "displacement": "m", "velocity": "m/s"}
-"""What the sensors of a rig read, with units."""
+MEASURED = {"force": "effort", "displacement": "displacement", "velocity": "flow"}
+"""What the sensors of a rig read, with the kind of variable that it is on the cut bond."""
 
 
 def indexed(word: str, count: int) -> list[str]:
@@ -93,7 +94,7 @@ class RigBlock:
             self.measured[word] = []
             for i, (name, e) in enumerate(zip(indexed(f"measured.{word}", len(exprs)), exprs, strict=True)):
                 steps += self._through(chain, substitute(e, self.table), name, 16 * number + i)
-                self.measured[word].append(Var(name))
+                self.measured[word].append(Var(name, quantity=getattr(rig.domains[i], MEASURED[word])))
                 steps.append(Assign(self.measured[word][-1], self._value))
         return steps
 
@@ -173,10 +174,13 @@ def rig_tick(emulated: Emulated, rig: RigSystem, period: float, name: str = "rig
     """
     time, count = Var("t"), Var("k")
     block = RigBlock(emulated, rig, count, period)
-    commands = [Var(n) for n in indexed("command", len(rig.commands))]
+    names = indexed("command", len(rig.commands))
+    commands = [Var(n, quantity=u.quantity) for n, u in zip(names, rig.commands, strict=True)]
     steps = [*block.measure(), *block.advance(commands)]
     channels = [
-        Channel(v.name, v, MEASURED[word]) for word, measured in block.measured.items() for v in measured
+        Channel.of(v.name, v, v.quantity, Role.MEASURED, i)
+        for measured in block.measured.values()
+        for i, v in enumerate(measured)
     ]
     return Tick(
         *(identifier(name, "rig_"), period, time, count, tuple(commands)),

@@ -163,7 +163,8 @@ def LVDT(
 def _transducer(
     unit: str, span: Any, noise: Any, typical: float, bits: int, linearity: Any, bandwidth: Any
 ) -> Sensor:
-    full = number(span, "range")
+    full = number(span, "range", unit)
+    noise = None if noise is None else number(noise, "noise", unit)
     parts: list[Imperfection] = [Nonlinearity(linearity, full)]
     if bandwidth is not None:
         parts.append(LowPass(bandwidth))

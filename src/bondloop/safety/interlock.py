@@ -11,8 +11,9 @@ from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, function, select
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.program.tick import Channel, Step, Update
 from bondloop.safety.base import SafetyBlock
 from bondloop.safety.causes import Cause
 from bondloop.safety.conditions import both, either, equal, finite, no, outside
@@ -61,8 +62,8 @@ class Interlock(SafetyBlock):
     limits: Limits = field(default_factory=Limits)
     power: PowerTrip | None = None
     stale: int | None = None
-    release: Parameter = Parameter(0.05, above=0)
-    retreat: Parameter = Parameter(1.0, above=0)
+    release: Parameter = Parameter(0.05, above=0, unit="s")
+    retreat: Parameter = Parameter(1.0, above=0, unit="s")
     safe_position: Parameter = Parameter(0.0)
 
     def __post_init__(self) -> None:
@@ -117,7 +118,7 @@ class Interlock(SafetyBlock):
         found: list[tuple[Cause, Expr]] = []
         asked: list[Expr] = []
         for i, signal in enumerate(switched):
-            made, conditions = self._conditions(signal, f"[{i}]" if len(signals) > 1 else "", context)
+            made, conditions = self._conditions(signal, i, f"[{i}]" if len(signals) > 1 else "", context)
             parts.append(made)
             found += conditions
             asked.append(made.value)
@@ -126,7 +127,7 @@ class Interlock(SafetyBlock):
         return Watch(_joined([*parts, decided, back], decided.value), decided.value, commands, cause)
 
     def _conditions(
-        self, signal: Watched, index: str, context: Context
+        self, signal: Watched, interface: int, index: str, context: Context
     ) -> tuple[Applied, list[tuple[Cause, Expr]]]:
         """Return the command of an interface through its switch, and its conditions for a trip."""
         safe, limits, switch = self.safe_position, self.limits, signal.switch
@@ -153,13 +154,14 @@ class Interlock(SafetyBlock):
         ):
             if limit is not None:
                 found.append((number, outside(value, float(limit))))
-        channels: dict[str, tuple[Expr, str]] = {}
+        channels: tuple[Channel, ...] = ()
         states: dict[Var, float] = {}
         if self.power is not None:
             label = f"{context.name}.power{index}"
             power = self.power.apply(signal.force, signal.velocity, velocity, replace(context, name=label))
             found.append((Cause.POWER, self.power.tripped(power.value)))
-            channels[label] = (function("sqrt", power.value), "W")
+            measures = Quantity("power", "W", "power")
+            channels = (Channel.of(label, function("sqrt", power.value), measures, Role.SAFETY, interface),)
             steps += power.steps
             states = power.states
         return Applied(steps, wanted, states, {}, channels), found
@@ -192,7 +194,7 @@ class Interlock(SafetyBlock):
             Update(((latch, now), (elapsed, ticks), (at, moment), (before, reset))),
         ]
         states = {latch: 0.0, elapsed: 0.0, at: -1.0, before: 1.0}
-        channels: dict[str, tuple[Expr, str]] = {f"{context.name}.cause": (now, "")}
+        channels = (Channel.of(f"{context.name}.cause", now, Quantity("cause"), Role.SAFETY),)
         return Applied(steps, now, states, {request: 0.0, reset: 0.0}, channels), ticks
 
     def _retreat(
@@ -227,7 +229,7 @@ def _joined(parts: Sequence[Applied], value: Expr) -> Applied:
         value,
         {v: x for part in parts for v, x in part.states.items()},
         {v: x for part in parts for v, x in part.parameters.items()},
-        {name: c for part in parts for name, c in part.channels.items()},
+        tuple(c for part in parts for c in part.channels),
     )
 
 

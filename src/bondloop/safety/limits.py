@@ -12,8 +12,13 @@ from bondloop.units import quantity
 __all__ = ["Limits"]
 
 
-_KINDS = {"displacement": "m", "velocity": "m/s", "force": "N", "tracking_error": "m"}
-"""What each limit measures; a command has its actuator's own unit."""
+_KINDS = {
+    "displacement": ("m", "rad"),
+    "velocity": ("m/s", "rad/s"),
+    "force": ("N", "N m"),
+    "tracking_error": ("m", "rad"),
+}
+"""What each limit measures, of a motion along an axis or about it; a command has its actuator's own unit."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class Limits(Described, family="limits", alone=True):
     Parameters
     ----------
     displacement, velocity, force, command
-        In m, m/s, N, and the command's own unit.
+        In m, m/s, N (rad, rad/s, N m where it turns), and the command's own unit.
     tracking_error
         Desired less measured displacement, in m.
     """
@@ -40,7 +45,7 @@ class Limits(Described, family="limits", alone=True):
             if value is None:
                 continue
             try:
-                number = quantity(value, _KINDS.get(f.name, "")) if isinstance(value, str) else float(value)
+                number = quantity(value, *_KINDS.get(f.name, ())) if isinstance(value, str) else float(value)
             except InputError as error:
                 raise InputError(f"limits.{f.name}: {error}") from None
             except (TypeError, ValueError, OverflowError):

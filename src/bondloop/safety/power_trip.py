@@ -40,8 +40,8 @@ class PowerTrip(SafetyBlock):
         Corner frequency of the filter, Hz: well below the lowest frequency of the motion.
     """
 
-    threshold: Parameter = Parameter(above=0, most=1e100)
-    cutoff: Parameter = Parameter(1.0, above=0)
+    threshold: Parameter = Parameter(above=0, most=1e100, unit="W")
+    cutoff: Parameter = Parameter(1.0, above=0, unit="Hz")
 
     def decay(self, period: float) -> float:
         """Return what is left of the filter's memory after one tick.

@@ -42,7 +42,7 @@ class Switch(SafetyBlock):
     """
 
     schedule: float | str | Signal = 1.0
-    ramp: Parameter = Parameter(1.0, above=0)
+    ramp: Parameter = Parameter(1.0, above=0, unit="s")
     initial: float | str | None = None
 
     def __post_init__(self) -> None:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, CField, I, IField, Input, Model, MSe, One, R, RField, Se, Zero, bond
+from bondloop.bondgraph.domain import MIXED, ROTATION
 from bondloop.bondgraph.graph_data import place
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import describable
+from bondloop.structures.dofs import dof_domain
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
@@ -44,6 +46,7 @@ class StructureModel(Model):
         self._forces = 0
         for dof in dofs:
             self._junctions[dof] = _placed(self, dof)
+            self._junctions[dof].domain = dof_domain(dof)
 
     @property
     def dofs(self) -> tuple[str, ...]:
@@ -70,7 +73,7 @@ class StructureModel(Model):
             self._forces += 1
             bond(source, self.junction(dof))
 
-    def apply_pattern(self, pattern: Mapping[str, float], name: str) -> None:
+    def apply_pattern(self, pattern: Mapping[str, float], name: str, *, unit: str | None = None) -> None:
         """Put one input on many degrees of freedom: forces in a fixed pattern, as wind or -M r of the ground.
 
         Parameters
@@ -79,11 +82,13 @@ class StructureModel(Model):
             Force per unit of the input, by degree of freedom; zeros are left out.
         name
             Name of the input.
+        unit
+            What the input measures: ``"m/s^2"`` for an acceleration of the ground; None if unknown.
         """
         acting = {dof: float(weight) for dof, weight in pattern.items() if weight}
         if not acting:
             raise InputError(f"load '{name}' acts nowhere: every force of its pattern is zero")
-        source = Input(name)
+        source = Input(name, unit=unit)
         setattr(self, f"{name}_input", source)
         for i, (dof, weight) in enumerate(acting.items()):
             force = MSe(lambda s, weight=weight: weight * s)
@@ -151,12 +156,14 @@ def network_form(
         for i, j in enumerate(junctions):
             bond(j, model.inertia[i])
     else:
-        model.inertia = [I(mass=float(m)) for m in matrices.M.diagonal()]
+        model.inertia = [
+            _inertia(d, float(m)) for d, m in zip(matrices.dofs, matrices.M.diagonal(), strict=True)
+        ]
         for j, part in zip(junctions, model.inertia, strict=True):
             bond(j, part)
-    _network(model, junctions, matrices.K, "spring", lambda v: C(stiffness=v))
+    _network(model, junctions, matrices.K, "spring", lambda v, **given: C(stiffness=v, **given))
     if abs(matrices.C).sum() > 0:
-        _network(model, junctions, matrices.C, "damper", lambda v: R(damping=v))
+        _network(model, junctions, matrices.C, "damper", lambda v, **given: R(damping=v, **given))
     model.apply_forces(forces)
     return model
 
@@ -175,15 +182,26 @@ def _network(model: StructureModel, junctions: list[One], matrix: Any, word: str
     )
     if not chosen:
         return
-    between = [element(-v if v else 0.0) for _, _, v in chosen]
+    # Between a rotation and a translation a spring is a mere number.
+    mixed = [junctions[i].domain != junctions[j].domain for i, j, _ in chosen]
+    between = [
+        element(-v if v else 0.0, **({"domain": MIXED.name} if m else {}))
+        for (_, _, v), m in zip(chosen, mixed, strict=True)
+    ]
+    stretches = [Zero(domain=MIXED.name if m else None) for m in mixed]
     setattr(model, f"{word}_between", between)
-    setattr(model, f"{word}_stretch", [Zero() for _ in chosen])
+    setattr(model, f"{word}_stretch", stretches)
     for (one, other, _), part, stretch in zip(
         chosen, between, getattr(model, f"{word}_stretch"), strict=True
     ):
         bond(junctions[one], stretch)
         bond(stretch, junctions[other])
         bond(stretch, part)
+
+
+def _inertia(dof: str, value: float) -> I:
+    """Return the inertia of a degree of freedom, by the word of its domain."""
+    return I(inertia=value) if dof_domain(dof) is ROTATION else I(mass=value)
 
 
 def _placed(model: Model, dof: str) -> One:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bondloop.bondgraph.domain import TRANSLATION
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.quantity import Quantity
 from bondloop.program.system import System
+from bondloop.structures.dofs import dof_domain
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modes import Modes, modes
 from bondloop.structures.reduction.base import Reduced
@@ -74,19 +77,28 @@ def modal_system(
         if len(set(names)) < len(names):
             raise InputError(f"{kind}: a name is given twice in {names}")
     n = len(basis)
-    q, v = ([Var(f"mode[{i}].{letter}") for i in range(n)] for letter in "qv")
-    f = [Var(f"{d}.force") for d in forced]
-    stiffness = [Var(f"mode[{i}].stiffness") for i in range(n)]
-    damping = [Var(f"mode[{i}].damping") for i in range(n)]
+    # A mode's mass is 1 kg, so that its displacement is one in m.
+    q, v = (
+        [Var(f"mode[{i}].{letter}", quantity=quantity) for i in range(n)]
+        for letter, quantity in (("q", TRANSLATION.displacement), ("v", TRANSLATION.flow))
+    )
+    f = [Var(f"{d}.force", quantity=dof_domain(d).effort) for d in forced]
+    stiffness = [Var(f"mode[{i}].stiffness", quantity=Quantity("stiffness", "1/s^2")) for i in range(n)]
+    damping = [Var(f"mode[{i}].damping", quantity=Quantity("damping", "1/s")) for i in range(n)]
     into = basis.rows(forced)
     states: dict[Var, Expr] = dict(zip(q, v, strict=True))
     for i in range(n):
         states[v[i]] = _sum([*_weighted(into[:, i], f), -(stiffness[i] * q[i]), -(damping[i] * v[i])])
-    moved = basis.rows([o.removeprefix(RATE) for o in wanted])
-    made = {o: Var(o) for o in wanted}
+    dofs = [o.removeprefix(RATE) for o in wanted]
+    moved = basis.rows(dofs)
+    rates = [o != d for o, d in zip(wanted, dofs, strict=True)]
+    made = {
+        o: Var(o, quantity=dof_domain(d).flow if rate else dof_domain(d).displacement)
+        for o, d, rate in zip(wanted, dofs, rates, strict=True)
+    }
     definitions = {
-        made[o]: _sum(_weighted(row, v if o.startswith(RATE) else q))
-        for o, row in zip(wanted, moved, strict=True)
+        made[o]: _sum(_weighted(row, v if rate else q))
+        for o, row, rate in zip(wanted, moved, rates, strict=True)
     }
     parameters: dict[Var, float | None] = dict(zip(stiffness, (basis.omega**2).tolist(), strict=True))
     parameters.update(zip(damping, basis.damping.tolist(), strict=True))

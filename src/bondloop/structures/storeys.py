@@ -11,8 +11,8 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.described import Described
+from bondloop.program.ranges import number
 from bondloop.structures.matrices import Matrices
-from bondloop.units import quantity
 
 if TYPE_CHECKING:
     from bondloop.structures.elements.base import Array, Number
@@ -59,7 +59,9 @@ class ShearBuilding(Described, member_of="structure"):
             given = getattr(self, name)
             if given is None:
                 continue
-            values = tuple(quantity(v) if isinstance(v, str) else float(v) for v in given)
+            values = tuple(
+                number(v, f"ShearBuilding({name})", unit) if isinstance(v, str) else float(v) for v in given
+            )
             object.__setattr__(self, name, values)
             if len(values) != n:
                 found.append(f"has {n} masses but {len(values)} {name}")

@@ -12,6 +12,7 @@ from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground_motion import Prescribed
@@ -55,7 +56,7 @@ class Structure:
 
     def __init__(self, name: str = "structure", *, highest_frequency: Number = 1e6) -> None:
         self.name = name
-        self.highest_frequency = _si(highest_frequency)
+        self.highest_frequency = _si(highest_frequency, "Hz")
         self.nodes: dict[str, tuple[float, float, float]] = {}
         self.elements: dict[str, Element] = {}
         self.supports: dict[str, tuple[str, ...]] = {}
@@ -74,7 +75,7 @@ class Structure:
         """Add a node; coordinates in m, or as text with a unit."""
         if name in self.nodes:
             raise InputError(f"structure '{self.name}': node '{name}' exists already, at {self.nodes[name]}")
-        at = (_si(x), _si(y), _si(z))
+        at = (_si(x, "m"), _si(y, "m"), _si(z, "m"))
         if not np.all(np.isfinite(at)):
             raise InputError(
                 f"structure '{self.name}': node '{name}' has coordinates {at} that are not finite"
@@ -176,7 +177,7 @@ class Structure:
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
         """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β."""
-        self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1), zeta2, _si(f2)))
+        self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
         return self._proportional
 
     def modal_damping(self, ratios: float | Sequence[float]) -> None:
@@ -243,7 +244,7 @@ class Structure:
                 )
             if assembly.held[place[dof]]:
                 raise InputError(f"structure '{self.name}': load on '{dof}', which a support holds")
-            f[place[dof]] += _si(value)
+            f[place[dof]] += _si(value, dof_domain(dof).effort.unit)
         return np.asarray(assembly.T.T @ f)
 
     def distributed(self, *elements: str, fx: Number = 0.0, fy: Number = 0.0, fz: Number = 0.0) -> Array:
@@ -252,7 +253,7 @@ class Structure:
         Members are named one by one or by the name they share (``"beam"`` for all ``beam[i]``).
         """
         assembly = self.assembly()
-        load = distributed_load(self, elements, np.array([_si(fx), _si(fy), _si(fz)]))
+        load = distributed_load(self, elements, np.array([_si(f, "N/m") for f in (fx, fy, fz)]))
         return np.asarray(assembly.T.T @ load[assembly.codes])
 
     def influence(self, direction: str) -> Array:
@@ -291,5 +292,5 @@ class Structure:
         return answer
 
 
-def _si(value: Number) -> float:
-    return quantity(value) if isinstance(value, str) else float(value)
+def _si(value: Number, *units: str) -> float:
+    return quantity(value, *units) if isinstance(value, str) else float(value)

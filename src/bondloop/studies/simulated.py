@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.program.paths import within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,11 +107,11 @@ def simulated_stability(
 
 
 def _states(tick: Tick) -> dict[str, float]:
-    return {v.name: x for v, x in tick.states.items() if not v.name.startswith("reference.")}
+    return {v.name: x for v, x in tick.states.items() if not within(v.name, "reference")}
 
 
 def _recorded(result: Result) -> NDArray[np.float64]:
-    kept = [x for name, x in result.channels.items() if not name.startswith("reference.")]
+    kept = [x for name, x in result.channels.items() if not within(name, "reference")]
     return np.column_stack(kept)
 
 

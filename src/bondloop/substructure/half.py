@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.cut import interfaces
+from bondloop.bondgraph.domain import Domain, domain_of
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
+from bondloop.program.quantity import quantity_of
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -41,6 +43,12 @@ class NumericalHalf:
     flows: tuple[Expr, ...]
     signs: tuple[int, ...]
     excitations: tuple[Var, ...]
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Domain of every interface; translation where nothing tells it."""
+        pairs = zip(self.efforts, self.flows, strict=True)
+        return tuple(domain_of(effort.quantity, quantity_of(flow)) for effort, flow in pairs)
 
 
 def orientation(half: Model) -> tuple[int, ...]:

@@ -28,13 +28,18 @@ from bondloop.bondgraph import (
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter, ranges_of
 from bondloop.program.kinds import describable
-from bondloop.program.ranges import POSITIVE
+from bondloop.program.ranges import POSITIVE, Range
 from bondloop.transfer.clipping import clipped, unwound
 from bondloop.transfer.guide_friction import guide_friction
 
 __all__ = ["BallScrew", "CascadedLoops", "ElectroMechanical", "ServoMotor"]
 
 FEEDBACKS = ("motor", "carriage")
+_UNITS = {
+    "radius": ("m/rad",), "top_speed": ("m/s",), "reset_time": ("s",), "peak_current": ("A",),
+    "bandwidth": ("Hz",), "torque_constant": ("N m/A",), "inductance": ("H",), "voltage": ("V",),
+}  # fmt: skip
+"""What the parameters of the loops measure; the gains of two of them differ in that."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,13 @@ class ServoMotor(_Electric):
     20.0
     """
 
-    torque_constant: Parameter = Parameter(0.6, above=0)
-    inertia: Parameter = Parameter(1.2e-3, above=0)
-    friction: Parameter = Parameter(2e-3, least=0)
-    peak_current: Parameter = Parameter(30.0, above=0)
-    resistance: Parameter = Parameter(0.8, above=0)
-    inductance: Parameter = Parameter(4e-3, above=0)
-    voltage: Parameter = Parameter(300.0, above=0)
+    torque_constant: Parameter = Parameter(0.6, above=0, unit="N m/A")
+    inertia: Parameter = Parameter(1.2e-3, above=0, unit="kg m^2")
+    friction: Parameter = Parameter(2e-3, least=0, unit="N m s/rad")
+    peak_current: Parameter = Parameter(30.0, above=0, unit="A")
+    resistance: Parameter = Parameter(0.8, above=0, unit="Ohm")
+    inductance: Parameter = Parameter(4e-3, above=0, unit="H")
+    voltage: Parameter = Parameter(300.0, above=0, unit="V")
 
 
 @dataclass(frozen=True)
@@ -97,13 +102,13 @@ class BallScrew(_Electric):
     0.005
     """
 
-    lead: Parameter = Parameter(0.01, above=0)
-    stiffness: Parameter = Parameter(1e8, above=0)
-    damping: Parameter = Parameter(4e3, least=0)
-    mass: Parameter = Parameter(20.0, above=0)
-    viscous: Parameter = Parameter(200.0, least=0)
-    coulomb: Parameter = Parameter(40.0, least=0)
-    width: Parameter = Parameter(5e-3, above=0)
+    lead: Parameter = Parameter(0.01, above=0, unit="m")
+    stiffness: Parameter = Parameter(1e8, above=0, unit="N/m")
+    damping: Parameter = Parameter(4e3, least=0, unit="N s/m")
+    mass: Parameter = Parameter(20.0, above=0, unit="kg")
+    viscous: Parameter = Parameter(200.0, least=0, unit="N s/m")
+    coulomb: Parameter = Parameter(40.0, least=0, unit="N")
+    width: Parameter = Parameter(5e-3, above=0, unit="m/s")
 
 
 @dataclass(frozen=True)
@@ -129,11 +134,11 @@ class CascadedLoops(_Electric):
     0.02
     """
 
-    position_gain: Parameter = Parameter(80.0, above=0)
-    speed_bandwidth: Parameter = Parameter(60.0, above=0)
-    reset_time: Parameter = Parameter(0.02, above=0)
-    current_bandwidth: Parameter = Parameter(500.0, above=0)
-    top_speed: Parameter = Parameter(0.5, above=0)
+    position_gain: Parameter = Parameter(80.0, above=0, unit="1/s")
+    speed_bandwidth: Parameter = Parameter(60.0, above=0, unit="Hz")
+    reset_time: Parameter = Parameter(0.02, above=0, unit="s")
+    current_bandwidth: Parameter = Parameter(500.0, above=0, unit="Hz")
+    top_speed: Parameter = Parameter(0.5, above=0, unit="m/s")
 
 
 @describable("transfer")
@@ -174,7 +179,6 @@ class ElectroMechanical(Model):
         linear: bool = False,
     ) -> None:
         super().__init__("electro_mechanical")
-        self.command_unit = "m"
         self.loops_data = loops or CascadedLoops()
         self.motor_data, self.screw_data = motor or ServoMotor(), screw or BallScrew()
         for given, kind in (
@@ -210,43 +214,44 @@ class ElectroMechanical(Model):
 
     def _loops(self, feedback: str, linear: bool) -> None:
         loops = self.loops_data
-        self.set_point = Input("set_point")
+        self.set_point = Input("set_point", unit="m")
         self.speed, self.position = Df(), Integrator()
         self.shaft >> self.speed
         if feedback == "carriage":
             self.velocity = Df()
             self.v >> self.velocity >> self.position
         else:
-            self.nut = _positive(_nut, radius=self.radius)
+            self.nut = _positive(_nut, "m/s", radius=self.radius)
             self.speed >> self.nut >> self.position
         self.speed_demand = _positive(
             _linear_speed_demand if linear else _speed_demand,
+            "rad/s",
             gain=loops.position_gain,
             **({} if linear else {"top_speed": loops.top_speed}),
             radius=self.radius,
         )
         [self.set_point, self.position] >> self.speed_demand
-        self.speed_error, self.speed_integral = Function(_difference), Integrator()
+        self.speed_error, self.speed_integral = Function(_difference, unit="rad/s"), Integrator()
         [self.speed_demand, self.speed] >> self.speed_error
-        self.speed_total = _positive(_total, reset_time=loops.reset_time)
-        self.current_output = _positive(_times, gain=self.speed_gain)
+        self.speed_total = _positive(_total, "rad/s", reset_time=loops.reset_time)
+        self.current_output = _positive(_times, "A", gain=self.speed_gain)
         [self.speed_error, self.speed_integral] >> self.speed_total >> self.current_output
         limit = {} if linear else {"peak_current": self.motor_data.peak_current}
-        self.current_demand = _positive(_same if linear else _clip_current, **limit)
+        self.current_demand = _positive(_same if linear else _clip_current, "A", **limit)
         self.current_output >> self.current_demand
         if linear:
             self.speed_error >> self.speed_integral
         else:
-            self.speed_gate = Function(unwound)
+            self.speed_gate = Function(unwound, unit="rad/s")
             [self.speed_error, self.speed_total, self.current_output, self.current_demand] >> self.speed_gate
             self.speed_gate >> self.speed_integral
 
     def _current_lag(self) -> None:
         self.current: Part = Integrator()
         self.torque = MSe()
-        self.current_rate = _positive(_lag, bandwidth=self.loops_data.current_bandwidth)
+        self.current_rate = _positive(_lag, "A/s", bandwidth=self.loops_data.current_bandwidth)
         [self.current_demand, self.current] >> self.current_rate >> self.current
-        self.motor: Part = _positive(_torque, torque_constant=self.motor_data.torque_constant)
+        self.motor: Part = _positive(_torque, "N m", torque_constant=self.motor_data.torque_constant)
         self.current >> self.motor >> self.torque >> self.shaft
 
     def _winding(self, linear: bool) -> None:
@@ -257,22 +262,22 @@ class ElectroMechanical(Model):
         self.motor = GY(ratio=motor.torque_constant, ranges=ranges_of(ServoMotor, ratio="torque_constant"))
         self.amplifier >> self.circuit >> [self.inductance, self.resistance]
         self.circuit >> self.motor >> self.shaft
-        self.current, self.current_error = Df(), Function(_difference)
+        self.current, self.current_error = Df(), Function(_difference, unit="A")
         self.current_integral = Integrator()
         self.circuit >> self.current
         [self.current_demand, self.current] >> self.current_error
         # Its zero cancels the winding's pole: the closed loop is a lag of the bandwidth.
         reset_time = motor.inductance / motor.resistance
-        self.current_total = _positive(_total, reset_time=reset_time)
-        self.voltage_output = _positive(_voltage, bandwidth=bandwidth, inductance=motor.inductance)
+        self.current_total = _positive(_total, "A", reset_time=reset_time)
+        self.voltage_output = _positive(_voltage, "V", bandwidth=bandwidth, inductance=motor.inductance)
         [self.current_error, self.current_integral] >> self.current_total >> self.voltage_output
         if linear:
             self.voltage_output >> self.amplifier
             self.current_error >> self.current_integral
             return
-        self.voltage_limit = _positive(_clip_voltage, voltage=motor.voltage)
+        self.voltage_limit = _positive(_clip_voltage, "V", voltage=motor.voltage)
         self.voltage_output >> self.voltage_limit >> self.amplifier
-        self.current_gate = Function(unwound)
+        self.current_gate = Function(unwound, unit="A")
         [self.current_error, self.current_total, self.voltage_output, self.voltage_limit] >> self.current_gate
         self.current_gate >> self.current_integral
 
@@ -299,9 +304,10 @@ class ElectroMechanical(Model):
         return omega * inertia / self.motor_data.torque_constant
 
 
-def _positive(function: Callable[..., Any], **parameters: float) -> Function:
+def _positive(function: Callable[..., Any], unit: str, **parameters: float) -> Function:
     """Return a part of the loops: all its parameters are made of data that are positive."""
-    return Function(function, ranges=dict.fromkeys(parameters, POSITIVE), **parameters)
+    ranges = {name: POSITIVE & Range(units=_UNITS.get(name, ())) for name in parameters}
+    return Function(function, unit=unit, ranges=ranges, **parameters)
 
 
 def _nut(speed: Any, radius: Any) -> Any:

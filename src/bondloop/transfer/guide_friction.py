@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bondloop.bondgraph import R
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range
 
 __all__ = ["guide_friction"]
 
@@ -16,7 +16,11 @@ def guide_friction(viscous: Any, coulomb: Any, width: Any) -> R:
     The width, a velocity, keeps the slope at rest finite: viscous + coulomb/width. Divided by the moving mass
     it is a rate that the integrator's step must resolve.
     """
-    ranges = {"viscous": NOT_NEGATIVE, "coulomb": NOT_NEGATIVE, "width": POSITIVE}
+    ranges = {
+        "viscous": NOT_NEGATIVE & Range(units=("N s/m",)),
+        "coulomb": NOT_NEGATIVE & Range(units=("N",)),
+        "width": POSITIVE & Range(units=("m/s",)),
+    }
     return R(_law, ranges=ranges, viscous=viscous, coulomb=coulomb, width=width)
 
 

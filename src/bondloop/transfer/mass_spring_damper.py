@@ -7,7 +7,7 @@ from typing import Any
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
 from bondloop.errors import InputError
 from bondloop.program.kinds import describable
-from bondloop.units import quantity
+from bondloop.program.ranges import number
 
 __all__ = ["MassSpringDamper"]
 
@@ -39,21 +39,21 @@ class MassSpringDamper(Model):
         k: Any,
         *,
         drive: str = "force",
-        velocity: float = 0.0,
+        velocity: float | str = 0.0,
         friction: R | None = None,
     ) -> None:
         super().__init__("mass_spring_damper")
-        self.command_unit = {"force": "N", "position": "m"}.get(drive, "")
         self.v, self.out = One(), Port()
-        mass = quantity(m) if isinstance(m, str) else m
-        self.mass = I(mass=mass, initial=mass * velocity if velocity else 0.0)
+        mass = number(m, "MassSpringDamper(m)", "kg") if isinstance(m, str) else m
+        speed = number(velocity, "MassSpringDamper(velocity)", "m/s")
+        self.mass = I(mass=mass, initial=mass * speed if speed else 0.0)
         self.damper = R(damping=c)
         if drive == "force":
             self.command: Part = Se("u")
             self.spring: Part = C(stiffness=k)
             self.command >> self.v
         elif drive == "position":
-            self.command = Input("x_d")
+            self.command = Input("x_d", unit="m")
             self.spring = MC(lambda q, x_d, stiffness: stiffness * (q - x_d), stiffness=k)
             self.command >> self.spring
         else:

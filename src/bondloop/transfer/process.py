@@ -206,6 +206,7 @@ class Process(_ProcessFamily):
         >>> first_order(1.0, 0.01).actuator().inputs
         ('command', 'load')
         """
+        from bondloop.bondgraph.domain import TRANSLATION
         from bondloop.program.expr import Const, Expr, Var
         from bondloop.program.system import System
 
@@ -219,8 +220,10 @@ class Process(_ProcessFamily):
         b = np.concatenate([np.zeros(n + 1 - len(b)), b]) / a[0]
         a = a / a[0]
         # Observer form: the first state is the displacement, and its rate is the velocity itself.
-        x = [Var("displacement"), *(Var(f"rest[{i}]") for i in range(1, n))]
-        command, load = Var("command"), Var("load")
+        d = TRANSLATION
+        x = [Var("displacement", quantity=d.displacement), *(Var(f"rest[{i}]") for i in range(1, n))]
+        command = Var("command", quantity=d.displacement)
+        load = Var("load", quantity=d.effort)
         values: dict[Var, float | None] = {}
         rates: list[Expr] = []
         for i in range(n):
@@ -231,7 +234,7 @@ class Process(_ProcessFamily):
                     values[p] = float(value)
                     rate = rate + p * of
             rates.append(rate)
-        velocity = Var("velocity")
+        velocity = Var("velocity", quantity=d.flow)
         states: dict[Var, Expr] = dict(zip(x, [velocity, *rates[1:]], strict=True))
         system = System(
             "actuator", states, (command, load), {"velocity": velocity}, values, {velocity: rates[0]}
@@ -314,7 +317,7 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
 
 
 @describable("process", remembered=False)
-def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Process:
+def first_order(gain: float, time_constant: float | str, delay: float | str = 0.0) -> Process:
     """Return G1 or G1D of du Bois 2010: K e^(-s delay) / (time_constant s + 1).
 
     Parameters
@@ -329,11 +332,14 @@ def first_order(gain: float, time_constant: float, delay: float = 0.0) -> Proces
     >>> first_order(1.0, 0.01).denominator
     (0.01, 1.0)
     """
-    return Process((gain,), (time_constant, 1.0), delay)
+    tau, late = number(time_constant, "time_constant", "s"), number(delay, "delay", "s")
+    return Process((gain,), (tau, 1.0), late)
 
 
 @describable("process", remembered=False)
-def second_order(gain: float, frequency: float, damping: float, delay: float = 0.0) -> Process:
+def second_order(
+    gain: float, frequency: float | str, damping: float | str, delay: float | str = 0.0
+) -> Process:
     """Return G2 or G2D of du Bois 2010, with a static gain.
 
     The paper writes K/(s^2 + 2 zeta w0 s + w0^2) and calls K the static gain; that holds for
@@ -350,10 +356,11 @@ def second_order(gain: float, frequency: float, damping: float, delay: float = 0
     delay
         In seconds.
     """
-    if not frequency > 0:
+    w = 2 * np.pi * number(frequency, "frequency", "Hz")
+    if not w > 0:
         raise InputError(f"the natural frequency must be positive; found {frequency} Hz")
-    w = 2 * np.pi * frequency
-    return Process((gain,), (1 / w**2, 2 * damping / w, 1.0), delay)
+    ratio, late = number(damping, "damping", "1"), number(delay, "delay", "s")
+    return Process((gain,), (1 / w**2, 2 * ratio / w, 1.0), late)
 
 
 @describable("process", remembered=False)

@@ -45,9 +45,9 @@ class SerialPID(_PID):
     """
 
     proportional: Parameter = Parameter(30.0)
-    integral: Parameter = Parameter(0.2, least=0)
-    derivative: Parameter = Parameter(3.6e-3, least=0)
-    filter: Parameter = Parameter(5e-4, above=0)
+    integral: Parameter = Parameter(0.2, least=0, unit="1/s")
+    derivative: Parameter = Parameter(3.6e-3, least=0, unit="s")
+    filter: Parameter = Parameter(5e-4, above=0, unit="s")
 
     @classmethod
     def untuned(cls) -> SerialPID:
@@ -73,16 +73,16 @@ class PIDModel(Model):
 
     def __init__(self, gains: SerialPID, *, linear: bool = False) -> None:
         super().__init__("serial_pid")
-        self.slope = Function(_slope, ranges=ranges_of(SerialPID, "filter"), filter=gains.filter)
+        self.slope = Function(_slope, unit="1/s", ranges=ranges_of(SerialPID, "filter"), filter=gains.filter)
         self.filtered, self.integral = Integrator(), Integrator()
         ranges = ranges_of(SerialPID, "derivative")
-        self.lead = Function(_lead, ranges=ranges, derivative=gains.derivative)
+        self.lead = Function(_lead, unit="", ranges=ranges, derivative=gains.derivative)
         ranges = ranges_of(SerialPID, "integral")
-        self.total = Function(_total, ranges=ranges, integral=gains.integral)
-        self.output = Function(_output, proportional=gains.proportional)
+        self.total = Function(_total, unit="", ranges=ranges, integral=gains.integral)
+        self.output = Function(_output, unit="", proportional=gains.proportional)
         self.gate, self.drive = (
-            Function(_same if linear else unwound),
-            Function(_same if linear else clipped),
+            Function(_same if linear else unwound, unit=""),
+            Function(_same if linear else clipped, unit=""),
         )
         self._linear = linear
 

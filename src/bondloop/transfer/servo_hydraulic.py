@@ -42,10 +42,10 @@ class ServoValve(_Hydraulic):
         Of the spool, X/U = ω²/(s² + 2ζωs + ω²); the frequency in Hz, with 90° of lag.
     """
 
-    rated_flow: Parameter = Parameter(19e-3 / 60, above=0)
-    rated_drop: Parameter = Parameter(70e5, above=0)
-    frequency: Parameter = Parameter(90.0, above=0)
-    damping: Parameter = Parameter(0.8, above=0)
+    rated_flow: Parameter = Parameter(19e-3 / 60, above=0, unit="m^3/s")
+    rated_drop: Parameter = Parameter(70e5, above=0, unit="Pa")
+    frequency: Parameter = Parameter(90.0, above=0, unit="Hz")
+    damping: Parameter = Parameter(0.8, above=0, unit="1")
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,17 @@ class Cylinder(_Hydraulic):
         Of the displacement transducer's amplifier, first order, Hz.
     """
 
-    supply_pressure: Parameter = Parameter(210e5, above=0)
-    area: Parameter = Parameter(12e-4, above=0)
-    stroke: Parameter = Parameter(0.075, above=0)
-    volume: Parameter = Parameter(240e-6, above=0)
-    bulk_modulus: Parameter = Parameter(1.2e9, above=0)
-    mass: Parameter = Parameter(12.0, above=0)
-    viscous: Parameter = Parameter(4e3, least=0)
-    coulomb: Parameter = Parameter(120.0, least=0)
-    width: Parameter = Parameter(5e-3, above=0)
-    leakage: Parameter = Parameter(1e-12, above=0)
-    bandwidth: Parameter = Parameter(1e3, above=0)
+    supply_pressure: Parameter = Parameter(210e5, above=0, unit="Pa")
+    area: Parameter = Parameter(12e-4, above=0, unit="m^2")
+    stroke: Parameter = Parameter(0.075, above=0, unit="m")
+    volume: Parameter = Parameter(240e-6, above=0, unit="m^3")
+    bulk_modulus: Parameter = Parameter(1.2e9, above=0, unit="Pa")
+    mass: Parameter = Parameter(12.0, above=0, unit="kg")
+    viscous: Parameter = Parameter(4e3, least=0, unit="N s/m")
+    coulomb: Parameter = Parameter(120.0, least=0, unit="N")
+    width: Parameter = Parameter(5e-3, above=0, unit="m/s")
+    leakage: Parameter = Parameter(1e-12, above=0, unit="m^3/s/Pa")
+    bandwidth: Parameter = Parameter(1e3, above=0, unit="Hz")
 
 
 @describable("transfer")
@@ -134,7 +134,6 @@ class ServoHydraulic(Model):
         linear: bool = False,
     ) -> None:
         super().__init__("servo_hydraulic")
-        self.command_unit = "m"
         self.gains = controller or SerialPID()
         self.valve_data, self.cylinder_data = valve or ServoValve(), cylinder or Cylinder()
         for given, kind in (
@@ -147,7 +146,7 @@ class ServoHydraulic(Model):
 
     def _hydraulics(self, linear: bool) -> None:
         given, valve = self.cylinder_data, self.valve_data
-        self.pressure, self.v, self.out = Zero(), One(), Port()
+        self.pressure, self.v, self.out = Zero(domain="hydraulic"), One(), Port()
         ranges = ranges_of(Cylinder, "bulk_modulus", "volume")
         self.oil = C(_oil, ranges=ranges, bulk_modulus=given.bulk_modulus, volume=given.volume)
         self.leakage = R(conductance=given.leakage, ranges=ranges_of(Cylinder, conductance="leakage"))
@@ -171,19 +170,21 @@ class ServoHydraulic(Model):
 
     def _loop(self, linear: bool) -> None:
         given, valve = self.cylinder_data, self.valve_data
-        self.set_point = Input("set_point")
+        self.set_point = Input("set_point", unit="m")
         self.velocity, self.position, self.lvdt = Df(), Integrator(), Integrator()
         self.v >> self.velocity >> self.position
         ranges = ranges_of(Cylinder, "bandwidth")
-        self.amplifier = Function(_amplifier, ranges=ranges, bandwidth=given.bandwidth)
+        self.amplifier = Function(_amplifier, unit="m/s", ranges=ranges, bandwidth=given.bandwidth)
         [self.position, self.lvdt] >> self.amplifier >> self.lvdt
-        self.error = Function(_error, ranges=ranges_of(Cylinder, "stroke"), stroke=given.stroke)
+        self.error = Function(_error, unit="", ranges=ranges_of(Cylinder, "stroke"), stroke=given.stroke)
         [self.set_point, self.lvdt] >> self.error
         self.pid = PIDModel(self.gains, linear=linear)
         self.pid.take(self.error)
         self.spool, self.spool_velocity = Integrator(), Integrator()
         ranges = ranges_of(ServoValve, "frequency", "damping")
-        self.spool_force = Function(_spool, ranges=ranges, frequency=valve.frequency, damping=valve.damping)
+        self.spool_force = Function(
+            _spool, unit="1/s^2", ranges=ranges, frequency=valve.frequency, damping=valve.damping
+        )
         [self.pid.drive, self.spool, self.spool_velocity] >> self.spool_force
         self.spool_force >> self.spool_velocity >> self.spool >> self.flow
         if not linear:

@@ -19,6 +19,7 @@ from bondloop.program.described import Described
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
+from bondloop.structures.dofs import dof_domain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -63,10 +64,15 @@ class Motion:
     @classmethod
     def named(cls, dofs: Sequence[str], prefix: str = "numerical.") -> Motion:
         """Variables named after degrees of freedom: ``numerical.tip.uy.displacement``."""
+        domains = [dof_domain(d) for d in dofs]
+        words = {"displacement": "displacement", "velocity": "flow", "acceleration": "acceleration"}
         return cls(
             *(
-                tuple(Var(f"{prefix}{d}.{word}") for d in dofs)
-                for word in ("displacement", "velocity", "acceleration")
+                tuple(
+                    Var(f"{prefix}{d}.{word}", quantity=getattr(domain, kind))
+                    for d, domain in zip(dofs, domains, strict=True)
+                )
+                for word, kind in words.items()
             )
         )
 

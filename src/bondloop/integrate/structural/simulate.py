@@ -15,6 +15,7 @@ from bondloop.integrate.structural.base import Motion, Restoring, Scheme
 from bondloop.integrate.structural.loads import Load
 from bondloop.integrate.structural.matrices import Array, square
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.quantity import Role
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.program.tick import Channel, Step, Tick
 
@@ -174,15 +175,14 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     a0 = np.linalg.pinv(mass, hermitian=bool(np.allclose(mass, mass.T))) @ unbalanced
     start.update(zip(motion.acceleration, a0.tolist(), strict=True))
     channels = [
-        Channel(v.name, v, unit)
-        for group, unit in (
-            (motion.displacement, "m"),
-            (motion.velocity, "m/s"),
-            (motion.acceleration, "m/s²"),
-        )
+        Channel.of(v.name, v, v.quantity, Role.STATE)
+        for group in (motion.displacement, motion.velocity, motion.acceleration)
         for v in group
     ]
-    channels += [Channel(f"{d}.command", e, "m") for d, e in zip(names, made.command, strict=True)]
+    channels += [
+        Channel.of(f"{u}.command", e, v.quantity, Role.COMMAND)
+        for u, e, v in zip(names, made.command, motion.displacement, strict=True)
+    ]
     tick = Tick(
         "structure", period, t, k, forces.inputs, {**start, **made.initial(start)}, {}, tuple(made.steps),
         tuple(channels), {v.name: DIVERGED for v in motion.displacement},

@@ -109,7 +109,7 @@ class Signal(Described, family="signal"):
         """Return the signal later by some seconds: its value at t is that of this one at t - by."""
         from bondloop.program.signals.combined import Shifted
 
-        return Shifted(self, number(by, "shifted"))
+        return Shifted(self, number(by, "shifted", "s"))
 
     def __add__(self, other: Signal | float) -> Signal:
         from bondloop.program.signals.combined import Sum

@@ -180,7 +180,7 @@ class Shifted(Signal):
     """
 
     of: Signal
-    by: Parameter = Parameter()
+    by: Parameter = Parameter(unit="s")
 
     def __post_init__(self) -> None:
         _check(self.of, "Shifted(of)")

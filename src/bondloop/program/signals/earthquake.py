@@ -67,14 +67,14 @@ class Earthquake(Signal):
     Kanai (1957); Tajimi (1960). Clough and Penzien (1993), Dynamics of Structures.
     """
 
-    peak: Parameter = Parameter(above=0)
-    duration: Parameter = Parameter(above=0)
-    step: Parameter = Parameter(0.01, above=0)
+    peak: Parameter = Parameter(above=0, unit="m/s^2")
+    duration: Parameter = Parameter(above=0, unit="s")
+    step: Parameter = Parameter(0.01, above=0, unit="s")
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
-    ground_frequency: Parameter = Parameter(2.5, above=0)
-    ground_damping: Parameter = Parameter(0.6, above=0)
-    filter_frequency: Parameter = Parameter(0.25, above=0)
-    filter_damping: Parameter = Parameter(0.6, above=0)
+    ground_frequency: Parameter = Parameter(2.5, above=0, unit="Hz")
+    ground_damping: Parameter = Parameter(0.6, above=0, unit="1")
+    filter_frequency: Parameter = Parameter(0.25, above=0, unit="Hz")
+    filter_damping: Parameter = Parameter(0.6, above=0, unit="1")
     envelope: Envelope | None = None
 
     def __post_init__(self) -> None:

@@ -61,9 +61,9 @@ class Trapezoid(Envelope):
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
 
-    rise: Parameter = Parameter(above=0)
-    plateau: Parameter = Parameter(above=0)
-    end: Parameter = Parameter(above=0)
+    rise: Parameter = Parameter(above=0, unit="s")
+    plateau: Parameter = Parameter(above=0, unit="s")
+    end: Parameter = Parameter(above=0, unit="s")
 
     def __post_init__(self) -> None:
         if not self.rise <= self.plateau < self.end:
@@ -96,9 +96,9 @@ class Jennings(Envelope):
     [0.25, 1.0, 0.3679]
     """
 
-    rise: Parameter = Parameter(above=0)
-    plateau: Parameter = Parameter(above=0)
-    decay: Parameter = Parameter(above=0)
+    rise: Parameter = Parameter(above=0, unit="s")
+    plateau: Parameter = Parameter(above=0, unit="s")
+    decay: Parameter = Parameter(above=0, unit="1/s")
 
     def __post_init__(self) -> None:
         if self.plateau < self.rise:
@@ -132,8 +132,8 @@ class Gamma(Envelope):
     [0.0, 1.0]
     """
 
-    peak: Parameter = Parameter(above=0)
-    shape: Parameter = Parameter(2.0, above=0)
+    peak: Parameter = Parameter(above=0, unit="s")
+    shape: Parameter = Parameter(2.0, above=0, unit="1")
 
     def __call__(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the strength."""

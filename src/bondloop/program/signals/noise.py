@@ -55,9 +55,9 @@ class Noise(Signal):
     """
 
     rms: Parameter = Parameter(least=0)
-    low: Parameter = Parameter(least=0)
-    high: Parameter = Parameter(above=0)
-    duration: Parameter = Parameter(above=0)
+    low: Parameter = Parameter(least=0, unit="Hz")
+    high: Parameter = Parameter(above=0, unit="Hz")
+    duration: Parameter = Parameter(above=0, unit="s")
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
 
     def __post_init__(self) -> None:

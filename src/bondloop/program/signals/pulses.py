@@ -59,7 +59,7 @@ class Step(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    at: Parameter = Parameter(0.0)
+    at: Parameter = Parameter(0.0, unit="s")
 
     @property
     def last_event(self) -> float:
@@ -96,8 +96,8 @@ class Ramp(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(0.0)
-    end: Parameter = Parameter(1.0)
+    start: Parameter = Parameter(0.0, unit="s")
+    end: Parameter = Parameter(1.0, unit="s")
 
     def __post_init__(self) -> None:
         if self.end <= self.start:
@@ -150,8 +150,8 @@ class Pulse(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(0.0)
-    width: Parameter = Parameter(1.0, above=0)
+    start: Parameter = Parameter(0.0, unit="s")
+    width: Parameter = Parameter(1.0, above=0, unit="s")
 
     @property
     def duration(self) -> float:
@@ -186,8 +186,8 @@ class HalfSine(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(0.0)
-    width: Parameter = Parameter(1.0, above=0)
+    start: Parameter = Parameter(0.0, unit="s")
+    width: Parameter = Parameter(1.0, above=0, unit="s")
 
     @property
     def duration(self) -> float:

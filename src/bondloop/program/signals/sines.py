@@ -47,8 +47,8 @@ class Sine(Signal):
     """
 
     amplitude: Parameter = Parameter()
-    frequency: Parameter = Parameter(least=0)
-    phase: Parameter = Parameter(0.0)
+    frequency: Parameter = Parameter(least=0, unit="Hz")
+    phase: Parameter = Parameter(0.0, unit="rad")
     offset: Parameter = Parameter(0.0)
 
     @property

@@ -24,10 +24,10 @@ class _Swept(Signal):
     """Phase 2π ∫ f dt with f from start to stop over the duration; before and after, f stays where it is."""
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(least=0)
-    stop: Parameter = Parameter(least=0)
-    duration: Parameter = Parameter(above=0)
-    phase: Parameter = Parameter(0.0)
+    start: Parameter = Parameter(least=0, unit="Hz")
+    stop: Parameter = Parameter(least=0, unit="Hz")
+    duration: Parameter = Parameter(above=0, unit="s")
+    phase: Parameter = Parameter(0.0, unit="rad")
 
     @property
     def highest_frequency(self) -> float:
@@ -76,10 +76,10 @@ class Sweep(_Swept):
     """
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(least=0)
-    stop: Parameter = Parameter(least=0)
-    duration: Parameter = Parameter(above=0)
-    phase: Parameter = Parameter(0.0)
+    start: Parameter = Parameter(least=0, unit="Hz")
+    stop: Parameter = Parameter(least=0, unit="Hz")
+    duration: Parameter = Parameter(above=0, unit="s")
+    phase: Parameter = Parameter(0.0, unit="rad")
 
     def _cycles(self, t: Expr) -> Expr:
         return self.start * t + ((self.stop - self.start) / (2 * self.duration)) * t * t
@@ -112,10 +112,10 @@ class Chirp(_Swept):
     """
 
     amplitude: Parameter = Parameter()
-    start: Parameter = Parameter(above=0)
-    stop: Parameter = Parameter(above=0)
-    duration: Parameter = Parameter(above=0)
-    phase: Parameter = Parameter(0.0)
+    start: Parameter = Parameter(above=0, unit="Hz")
+    stop: Parameter = Parameter(above=0, unit="Hz")
+    duration: Parameter = Parameter(above=0, unit="s")
+    phase: Parameter = Parameter(0.0, unit="rad")
 
     def __post_init__(self) -> None:
         if abs(math.log(self.stop / self.start)) < 1e-9:

@@ -63,7 +63,7 @@ def in_turn(parts: Sequence[Imperfection], value: Expr, contexts: Sequence[Conte
             applied.value,
             {**result.states, **applied.states},
             {**result.parameters, **applied.parameters},
-            {**result.channels, **applied.channels},
+            (*result.channels, *applied.channels),
         )
     return result
 

@@ -36,7 +36,7 @@ class PureDelay(Imperfection):
     0.0025
     """
 
-    seconds: Parameter = Parameter(least=0)
+    seconds: Parameter = Parameter(least=0, unit="s")
     initial: Parameter = Parameter(0.0)
 
     def apply(self, value: Expr, context: Context) -> Applied:
@@ -144,7 +144,7 @@ class LowPass(Imperfection):
     {<Var rig.x.low>: 0.0, <Var rig.x.low_input>: 0.0}
     """
 
-    frequency: Parameter = Parameter(above=0)
+    frequency: Parameter = Parameter(above=0, unit="Hz")
     initial: Parameter = Parameter(0.0)
 
     def apply(self, value: Expr, context: Context) -> Applied:

@@ -72,7 +72,7 @@ class NotANumber(_Fault):
     2.0
     """
 
-    at: Parameter = Parameter(least=0)
+    at: Parameter = Parameter(least=0, unit="s")
     until: float | str | None = None
 
     def apply(self, value: Expr, context: Context) -> Applied:
@@ -92,7 +92,7 @@ class Infinite(_Fault):
         Seconds: the first good sample again is the first one not before this time; None for never.
     """
 
-    at: Parameter = Parameter(least=0)
+    at: Parameter = Parameter(least=0, unit="s")
     until: float | str | None = None
 
     def apply(self, value: Expr, context: Context) -> Applied:
@@ -114,7 +114,7 @@ class Frozen(_Fault):
         Seconds: the first good sample again is the first one not before this time; None for never.
     """
 
-    at: Parameter = Parameter(least=0)
+    at: Parameter = Parameter(least=0, unit="s")
     until: float | str | None = None
 
     def apply(self, value: Expr, context: Context) -> Applied:
@@ -139,7 +139,7 @@ class Jump(_Fault):
         Seconds: the first good sample again is the first one not before this time; None for never.
     """
 
-    at: Parameter = Parameter(least=0)
+    at: Parameter = Parameter(least=0, unit="s")
     size: Parameter = Parameter()
     until: float | str | None = None
 

@@ -20,6 +20,13 @@ __all__ = ["DOFS", "Array", "Blocks", "Element", "Member", "Number", "column", "
 Array = np.ndarray[Any, np.dtype[Any]]
 Number = float | str
 
+UNITS = {
+    "E": ("Pa",), "G": ("Pa",), "A": ("m^2",), "I": ("m^4",), "Iy": ("m^4",), "Iz": ("m^4",), "J": ("m^4",),
+    "rho": ("kg/m^3",), "kappa": ("1",), "kappa_y": ("1",), "kappa_z": ("1",), "beta": ("s",), "m": ("kg",),
+    "Jx": ("kg m^2",), "Jy": ("kg m^2",), "Jz": ("kg m^2",), "k": ("N/m", "N m/rad"),
+    "c": ("N s/m", "N m s/rad"),
+}  # fmt: skip
+"""What the parameters of elements measure, any one of several; of springs by the degree of freedom."""
 DOFS = ("ux", "uy", "uz", "rx", "ry", "rz")
 """The names a degree of freedom of a node can have: three translations, three rotations."""
 
@@ -63,7 +70,10 @@ class Element(Described, ABC, family="element"):
         for name in quantities(type(self)):
             value = getattr(self, name)
             if isinstance(value, str):
-                object.__setattr__(self, name, quantity(value))
+                try:
+                    object.__setattr__(self, name, quantity(value, *UNITS.get(name, ())))
+                except InputError as error:
+                    raise InputError(f"{type(self).__name__}({name}): {error}") from None
 
     @property
     @abstractmethod

@@ -1,0 +1,192 @@
+"""Domains: what effort and flow are, from forces and velocities to voltages and currents.
+
+A domain names the variables of a bond and their units, and the units of the coefficients that its elements
+are called by. Which domain a bond belongs to is found in :mod:`bondloop.bondgraph.domains`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import KINDS, Quantity
+from bondloop.units import is_of_kind, multiplied
+
+__all__ = [
+    "DOMAINS", "ELECTRIC", "HEAT", "HYDRAULIC", "MAGNETIC", "MIXED", "ROTATION", "THERMAL", "TRANSLATION",
+    "Domain", "domain_from", "domain_of",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the variables of a bond are.
+
+    Parameters
+    ----------
+    name
+        Its name, for messages: ``"translation"``.
+    effort, flow
+        Each as a word and an SI unit: ``("force", "N")``.
+    displacement, momentum
+        Integrals of flow and effort; named after them where they have no words of their own.
+    coefficients
+        SI units of the coefficients that belong to it, by word: ``{"stiffness": "N/m"}``. A coefficient with
+        another unit is no element of this domain.
+
+    Examples
+    --------
+    A domain of one's own:
+
+    >>> acoustic = Domain("acoustic", ("sound pressure", "Pa"), ("volume velocity", "m^3/s"))
+    >>> acoustic.displacement.unit, acoustic.power.unit
+    ('m^3', 'W')
+    """
+
+    name: str
+    effort: Quantity
+    flow: Quantity
+    displacement: Quantity
+    momentum: Quantity
+    coefficients: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __init__(
+        self,
+        name: str,
+        effort: tuple[str, str],
+        flow: tuple[str, str],
+        displacement: tuple[str, str] | None = None,
+        momentum: tuple[str, str] | None = None,
+        coefficients: Mapping[str, str] | None = None,
+    ) -> None:
+        integral = {
+            "displacement": displacement or (f"integral of {flow[0]}", multiplied(flow[1], "s")),
+            "momentum": momentum or (f"integral of {effort[0]}", multiplied(effort[1], "s")),
+        }
+        object.__setattr__(self, "name", name)
+        for kind, words in {"effort": effort, "flow": flow, **integral}.items():
+            object.__setattr__(self, kind, Quantity(*words, kind))
+        object.__setattr__(self, "coefficients", dict(coefficients or {}))
+
+    @property
+    def power(self) -> Quantity:
+        """Effort times flow: a power, except in thermal networks of engineers."""
+        unit = multiplied(self.effort.unit, self.flow.unit)
+        return Quantity("power", "W" if is_of_kind(f"1 {unit}", "W") else unit, "power")
+
+    @property
+    def acceleration(self) -> Quantity:
+        """Rate of the flow."""
+        rate = self.flow.rate
+        return Quantity(
+            "acceleration" if self.flow.name == "velocity" else rate.name, rate.unit, "acceleration"
+        )
+
+    def unit(self, word: str) -> str | None:
+        """Return the unit of a coefficient or a variable of a bond; None where it has none of that name."""
+        found = getattr(self, word, None) if word in ("effort", "flow", "displacement", "momentum") else None
+        return self.coefficients.get(word) if found is None else found.unit
+
+    def describe(self) -> str | dict[str, Any]:
+        """Describe it for files: by its name where it is ready-made."""
+        if self in (*DOMAINS.values(), MIXED):
+            return self.name
+        words = {k: [q.name, q.unit] for k in KINDS[:4] if (q := getattr(self, k))}
+        return {"name": self.name, **words, "coefficients": dict(self.coefficients)}
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __hash__(self) -> int:  # asked for by every coefficient of a model
+        return hash(self.name)
+
+
+TRANSLATION = Domain(
+    "translation",
+    ("force", "N"), ("velocity", "m/s"), ("displacement", "m"), ("momentum", "kg m/s"),
+    {"mass": "kg", "stiffness": "N/m", "compliance": "m/N", "damping": "N s/m", "resistance": "N s/m",
+     "conductance": "m/s/N"},
+)  # fmt: skip
+"""Forces and velocities."""
+ROTATION = Domain(
+    "rotation",
+    ("torque", "N m"), ("angular velocity", "rad/s"), ("angle", "rad"), ("angular momentum", "N m s"),
+    {"inertia": "kg m^2", "stiffness": "N m/rad", "compliance": "rad/N/m", "damping": "N m s/rad",
+     "resistance": "N m s/rad", "conductance": "rad/s/N/m"},
+)  # fmt: skip
+"""Torques and angular velocities."""
+HYDRAULIC = Domain(
+    "hydraulic",
+    ("pressure", "Pa"), ("volume flow", "m^3/s"), ("volume", "m^3"), ("pressure impulse", "Pa s"),
+    {"inertance": "kg/m^4", "stiffness": "Pa/m^3", "compliance": "m^3/Pa", "capacitance": "m^3/Pa",
+     "resistance": "Pa s/m^3", "conductance": "m^3/s/Pa"},
+)  # fmt: skip
+"""Pressures and volume flows."""
+ELECTRIC = Domain(
+    "electric",
+    ("voltage", "V"), ("current", "A"), ("charge", "C"), ("flux linkage", "V s"),
+    {"inductance": "H", "capacitance": "F", "resistance": "Ohm", "conductance": "A/V"},
+)  # fmt: skip
+"""Voltages and currents."""
+THERMAL = Domain(
+    "thermal",
+    ("temperature", "K"), ("entropy flow", "W/K"), ("entropy", "J/K"), None,
+    {"capacitance": "J/K^2", "resistance": "K^2/W", "conductance": "W/K^2"},
+)  # fmt: skip
+"""Temperatures and flows of entropy: effort times flow is a power."""
+HEAT = Domain(
+    "heat",
+    ("temperature", "K"), ("heat flow", "W"), ("heat", "J"), None,
+    {"capacitance": "J/K", "resistance": "K/W", "conductance": "W/K"},
+)  # fmt: skip
+"""Temperatures and flows of heat, the networks of engineers: the flow itself is the power."""
+MAGNETIC = Domain(
+    "magnetic",
+    ("magnetomotive force", "A"), ("flux rate", "V"), ("flux", "V s"), None,
+    {"capacitance": "H", "resistance": "A/V", "conductance": "Ohm"},
+)  # fmt: skip
+"""Magnetomotive forces and rates of flux."""
+
+DOMAINS: Mapping[str, Domain] = {
+    d.name: d for d in (TRANSLATION, ROTATION, HYDRAULIC, ELECTRIC, THERMAL, HEAT, MAGNETIC)
+}
+"""The ready-made domains by name.
+
+``thermal`` is the true one, whose flow is that of entropy, so that effort times flow is a power; ``heat`` is
+that of engineers' networks, whose flow is the power itself.
+"""
+
+
+MIXED = Domain("mixed", ("generalised force", ""), ("generalised velocity", ""), ("stretch", ""))
+"""Of a junction whose bonds may differ in domain, and of an element there: its variables are mere numbers."""
+
+
+def domain_of(effort: Quantity | None, flow: Quantity | None) -> Domain:
+    """Return the domain whose effort and flow measure this; translation where neither is known.
+
+    >>> domain_of(None, Quantity("current", "A", "flow")).effort.unit
+    'V'
+    """
+    for domain in DOMAINS.values():
+        if effort in (None, domain.effort) and flow in (None, domain.flow):
+            return domain
+    first = ("effort", "") if effort is None else (effort.name, effort.unit)
+    return Domain("own", first, ("flow", "") if flow is None else (flow.name, flow.unit))
+
+
+def domain_from(given: Domain | str | Mapping[str, Any] | None, what: str) -> Domain | None:
+    """Return a domain: one's own, or a ready-made one by its name; or what `Domain.describe` gave."""
+    if given is None or isinstance(given, Domain):
+        return given
+    known = {**DOMAINS, MIXED.name: MIXED}
+    if isinstance(given, Mapping):
+        words: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        try:
+            return Domain(**words)
+        except (TypeError, IndexError):
+            raise InputError(f"{what}: expected words and units of a domain; found {given!r:.80}") from None
+    if given in known:
+        return known[given]
+    raise InputError(unknown_name("domain", str(given), known, where=what))

@@ -1,0 +1,127 @@
+"""What the variables of a derived program measure: from the domains of their bonds, and along signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.flatten import I
+from bondloop.program.expr import Var
+from bondloop.program.quantity import Quantity, quantity_of
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph.derive import Derivation
+    from bondloop.bondgraph.domain import Domain
+    from bondloop.program.ranges import Range
+
+__all__ = ["by_path", "measure", "of_parameter"]
+
+
+@lru_cache(maxsize=4096)
+def of_parameter(word: str, domain: Domain | None, within: Range | None = None) -> Quantity:
+    """Return what a parameter measures: by its word in a domain, or by the one unit of its range."""
+    unit = None if domain is None else domain.unit(word)
+    if unit is None and within is not None and len(within.units) == 1:
+        unit = within.units[0]
+    return Quantity(word, "" if unit in (None, "1") else unit)
+
+
+def measure(d: Derivation) -> None:
+    """Tell every variable of bonds, storages and signals what it measures."""
+    flat = d.flat
+    before = e = f = None
+    for domain, effort, flow in zip(flat.domain, d.effort, d.flow, strict=True):
+        if domain is not before:  # neighbours have the same, as a rule
+            before = domain
+            e, f = (None, None) if domain is None else (domain.effort, domain.flow)
+        effort.quantity, flow.quantity = e, f  # type: ignore[attr-defined]
+    for node in flat.mixing:
+        shared = d.common[node]
+        assert shared is not None
+        shared.quantity = None
+    for node, var in d.holds.items():
+        domain = flat.domain[flat.incident[node][0]]
+        if domain is not None:
+            var.quantity = domain.momentum if flat.kind[node] == I else domain.displacement
+    for part in flat.multiports:
+        _of_ports(d, part)
+    for given, target in d.given.items():
+        if given.quantity is None:
+            given.quantity = target.quantity
+    domains = {domain for domain in flat.domain if domain is not None}
+    _signals(d, domains)
+    for var, rate in (*d.rate_goals.items(), *d.dots.items(), *d.input_rates.items()):
+        if var.quantity is not None:
+            rate.quantity = _changed(domains, var.quantity, back=True)
+
+
+def _of_ports(d: Derivation, part: el.Multiport) -> None:
+    """Tell what the ports of a field or an element of one's own hold; a field of inertia keeps flows."""
+    flat, first = d.flat, d.flat.first[part]
+    for node in range(first, first + (part.size or 1)):
+        domain = flat.domain[flat.incident[node][0]]
+        if domain is not None:
+            for quantity in (domain.displacement, domain.momentum):
+                var = d.contents.get(f"{flat.path[node]}.{quantity.kind}")
+                if var is not None:
+                    var.quantity = quantity
+            kept = d.common[node] if isinstance(part, el.IField) else None
+            if kept is not None:
+                kept.quantity = domain.flow
+
+
+def _changed(domains: Iterable[Domain], quantity: Quantity, *, back: bool = False) -> Quantity:
+    """Return what the integral of a quantity measures (``back``: its rate), in the words of a domain."""
+    for domain in domains:
+        for whole, rate in ((domain.displacement, domain.flow), (domain.momentum, domain.effort)):
+            if quantity == (whole if back else rate):
+                return rate if back else whole
+    return quantity.rate if back else quantity.integral
+
+
+def _signals(d: Derivation, domains: Iterable[Domain]) -> None:
+    """Carry quantities along signals: as stated, from what they drive, and through integrators."""
+    flat = d.flat
+    for part, sources in flat.signals.items():
+        if isinstance(part, (el.MSe, el.MSf)) and part.modulation is None and len(sources) == 1:
+            bond = flat.incident[flat.first[part]][0]
+            domain = flat.domain[bond]
+            source = d.signal_values.get(sources[0][0])
+            if domain is not None and type(source) is Var and source.quantity is None:
+                source.quantity = domain.effort if isinstance(part, el.MSe) else domain.flow
+        unit = getattr(part, "unit", None)
+        value = d.signal_values.get(part)
+        if unit is not None and type(value) is Var:
+            value.quantity = Quantity("signal", unit)
+    waiting = [p for p in flat.signals if isinstance(p, el.Integrator)]
+    for _ in waiting:  # one integrator may stand behind another
+        for part in waiting:
+            state = d.signal_values[part]
+            rate = quantity_of(d.states[state]) if type(state) is Var else None
+            if type(state) is Var and state.quantity is None and rate is not None:
+                state.quantity = _changed(domains, rate)
+
+
+def by_path(d: Derivation) -> dict[str, Quantity]:
+    """Return what is measured by paths that are no variable: efforts of free ends, momenta of fields, ..."""
+    flat = d.flat
+    table: dict[str, Quantity] = {}
+    for path, junction in flat.free.items():
+        first = flat.first[junction]
+        bonds = flat.incident[first]
+        domain = flat.domain[bonds[0]] if bonds else None
+        if domain is not None:
+            table[f"{path}.effort"] = domain.effort
+            table.update({f"{path}[{i}].effort": domain.effort for i in range(junction.size or 1)})
+    for part in flat.multiports:
+        first = flat.first[part]
+        size = part.size or 1 if isinstance(part, el.IField) and part.relations is None else 0
+        for node in range(first, first + size):
+            domain = flat.domain[flat.incident[node][0]]
+            if domain is not None:
+                table[f"{flat.path[node]}.momentum"] = domain.momentum
+        for word, unit in part.units.items():
+            table[f"{flat.paths[part]}.{word}"] = Quantity(word, unit)
+    return table

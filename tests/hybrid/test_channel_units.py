@@ -1,0 +1,260 @@
+"""Every recorded channel has the right unit, and says what it is: circuits, hydraulics, motors, buildings."""
+
+import numpy as np
+import pytest
+
+import bondloop as bl
+from bondloop.bondgraph import GY, TF, C, Df, I, Integrator, Model, One, Port, R, Se, Sf, Zero
+from bondloop.control import MCS, Direct
+from bondloop.hybrid.simulation import Simulation
+from bondloop.integrate.structural import ChenRicles
+from bondloop.integrate.structural.simulate import structure_tick
+from bondloop.program.quantity import Meaning, Role
+from bondloop.program.signals import Sine
+from bondloop.program.tick_json import dump_tick, load_tick
+from bondloop.records import Record
+from bondloop.records.old_names import meanings_from_names
+from bondloop.rigs import Emulated, LoadCell
+from bondloop.structures import (
+    Beam,
+    Matrices,
+    ShearBuilding,
+    Structure,
+    field_form,
+    modal_form,
+    modal_system,
+    modes,
+    network_form,
+)
+from bondloop.transfer import MassSpringDamper, ServoHydraulic
+
+
+def modal(matrices, **options):
+    return modal_form(modes(matrices, 3), **options)
+
+
+def recorded(systems, **excitation):
+    run = Simulation(systems, excitation=excitation, rate=1000).run(0.01)
+    return dict(run.record.units), dict(run.record.meanings)
+
+
+def circuit():
+    m = Model("circuit")
+    m.V, m.i, m.L, m.R = Se("V"), One(), I(inductance="3 mH"), R(resistance=2.0)
+    m.V >> m.i >> [m.L, m.R]
+    return m
+
+
+def test_a_circuit_records_volts_and_amperes():
+    system = circuit().compile(outputs=["i.flow", "R.effort", "L.momentum"])
+    units, meanings = recorded({"rl": system}, V=Sine(1, 4))
+    assert units == {"rl.i.flow": "A", "rl.R.effort": "V", "rl.L.momentum": "V s", "V": "V"}
+    assert meanings["rl.i.flow"] == Meaning(Role.OTHER, "current", "flow")
+    assert meanings["rl.L.momentum"].role is Role.STATE
+    assert meanings["V"] == Meaning(Role.EXCITATION, "voltage", "effort")
+
+
+def test_a_cylinder_records_pascals_and_cubic_metres():
+    m = Model("cylinder")
+    m.Q, m.p, m.piston, m.v = Sf("Q"), Zero(), TF(modulus=1 / 12e-4), One()
+    m.oil, m.leak = C(capacitance="2e-13 m3/Pa"), R(conductance=1e-12)
+    m.Q >> m.p >> [m.oil, m.leak, m.piston]
+    m.piston >> m.v >> [I(mass=12.0), R(damping=4e3)]
+    outputs = ["p.effort", "oil.displacement", "leak.flow", "v.flow", "piston.out.effort"]
+    units, _ = recorded({"c": m.compile(outputs=outputs)}, Q=1e-4)
+    assert list(units.values()) == ["Pa", "m^3", "m^3/s", "m/s", "N", "m^3/s"]
+
+
+def test_a_motor_records_amperes_and_radians():
+    m = Model("motor")
+    m.V, m.i, m.motor, m.w, m.rate, m.angle = Se("V"), One(), GY(ratio=0.1), One(), Df(), Integrator()
+    m.V >> m.i >> [I(inductance=0.01), R(resistance=1.0), m.motor]
+    m.motor >> m.w >> [I(inertia=1e-3), R(damping=1e-4)]
+    m.w >> m.rate >> m.angle
+    outputs = ["i.flow", "w.flow", "angle", "motor.in.effort", "motor.out.effort", "I2.momentum"]
+    units, _ = recorded({"m": m.compile(outputs=outputs)}, V=2.0)
+    assert list(units.values()) == ["A", "rad/s", "rad", "V", "N m", "N m s", "V"]
+
+
+@pytest.mark.parametrize("form", [field_form, network_form, modal])
+def test_a_building_records_newtons_and_metres(form):
+    building = ShearBuilding(["2 t"] * 3, ["800 kN/m"] * 3, ["4 kN s/m"] * 3).assemble()
+    model = form(building, forces={"floor[3].ux": "wind"})
+    model.apply_pattern(dict.fromkeys(model.dofs, -2e3), "ground", unit="m/s^2")
+    system = model.compile(outputs=["floor[3].ux.flow"])
+    units, _ = recorded({"b": system}, wind=1e3, ground=Sine(1, 2))
+    assert units == {"b.floor[3].ux.flow": "m/s", "wind": "N", "ground": "m/s^2"}
+
+
+@pytest.mark.parametrize("form", [field_form, network_form])
+def test_a_frame_turns_in_radians(form):
+    frame = Structure("cantilever")
+    frame.node("root")
+    frame.node("tip", x=1.0)
+    frame.add(Beam("root", "tip", E="200 GPa", A="1 cm^2", I=1e-8, rho=7850))
+    frame.support("root")
+    matrices = frame.assemble()
+    system = form(matrices, forces={d: f"F_{d[-2:]}" for d in matrices.dofs}).compile(
+        outputs=[f"{d}.flow" for d in matrices.dofs]
+    )
+    rotations = [d.endswith("rz") for d in matrices.dofs]
+    assert any(rotations)
+    for turns, flow, force in zip(rotations, system.outputs, system.inputs, strict=True):
+        assert system.quantity(flow).unit == ("rad/s" if turns else "m/s")
+        assert system.quantity(force).unit == ("N m" if turns else "N")
+
+
+def test_modes_and_time_stepping_know_their_degrees_of_freedom():
+    matrices = Matrices(np.eye(2), 0.1 * np.eye(2), 4 * np.eye(2), ("a.ux", "a.rz"))
+    system = modal_system(matrices, ["a.ux", "a.rz"])
+    assert [system.quantity(o).unit for o in system.outputs] == ["m", "m/s", "rad", "rad/s"]
+    assert [u.quantity.unit for u in system.input_vars] == ["N", "N m"]
+    M, C = np.eye(2), np.zeros((2, 2))
+    tick, _ = structure_tick(ChenRicles(), M, C, M, period=0.1, initial=(1, 0), dofs=matrices.dofs)
+    units = {c.name: c.unit for c in tick.channels}
+    assert [units[f"a.rz.{w}"] for w in ("displacement", "velocity", "acceleration", "command")] == [
+        "rad", "rad/s", "rad/s^2", "rad",
+    ]  # fmt: skip
+    assert units["a.ux.acceleration"] == "m/s^2"
+
+
+def halves(element):
+    """A numerical half that ends in an inertia, and a physical one of a single element."""
+    whole = Model("whole")
+    whole.drive, whole.v, whole.force = Se("u"), One(), Zero()
+    whole.drive >> whole.v >> [element, R(lambda f: 0.1 * f), whole.force]
+    whole.force >> R(lambda f: f)
+    return whole, *whole.cut("v >> force")
+
+
+def actuator(inertia):
+    m = Model("actuator")
+    m.v, m.out, m.command = One(), Port(), Se("command")
+    m.command >> m.v >> [inertia, R(lambda f: 5.0 * f), C(lambda q: 100.0 * q), m.out]
+    return m
+
+
+@pytest.mark.parametrize(
+    ("word", "units"),
+    [
+        ("mass", {"effort": "N", "flow": "m/s", "displacement": "m"}),
+        ("inertia", {"effort": "N m", "flow": "rad/s", "displacement": "rad"}),
+        ("inductance", {"effort": "V", "flow": "A", "displacement": "C"}),
+        ("inertance", {"effort": "Pa", "flow": "m^3/s", "displacement": "m^3"}),
+    ],
+)
+def test_the_interface_of_a_test_has_the_units_of_its_domain(word, units):
+    whole, numerical, physical = halves(I(**{word: 1.0}))
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, actuator(I(**{word: 0.01})), sensors={"displacement": LoadCell()}),
+        controller=Direct(), excitation={"u": Sine(1, 2)}, rate="1 kHz", reference=(whole, ["v.flow"]),
+        record=["rig.specimen.R2.effort"],
+    )  # fmt: skip
+    for tick in (test.tick, test.computer_tick, test.rig_tick()):
+        for c in tick.channels:
+            if c.meaning.kind != "power":
+                assert c.unit == units[c.meaning.kind], c
+    roles = {c.name: (c.meaning.role, c.meaning.interface) for c in test.tick.channels}
+    assert roles["desired.velocity"] == (Role.DESIRED, 0)
+    assert roles["force"] == (Role.ACTUAL, 0)
+    assert roles["measured.displacement"] == (Role.MEASURED, 0)
+    assert roles["synchronisation.force"] == (Role.ERROR, 0)
+    assert roles["command"] == (Role.COMMAND, 0)
+    assert roles["u"] == (Role.EXCITATION, None)
+    assert roles["reference.velocity"] == (Role.REFERENCE, 0)
+    assert [v.name for v in test.computer_tick.measured] == [
+        "measured.force", "measured.displacement", "measured.velocity",
+    ]  # fmt: skip
+    power = next(c for c in test.tick.channels if c.meaning.kind == "power")
+    assert power.unit == "W"
+
+
+def test_a_specimen_of_another_domain_than_its_actuator_is_refused():
+    _, numerical, physical = halves(I(inertia=1.0))
+    test = dict(controller=Direct(), excitation={}, rate=1000)  # noqa: C408
+    with pytest.raises(bl.errors.ModelError, match="two domains meet"):
+        bl.HybridTest(numerical, rig=Emulated(physical, MassSpringDamper(1, 1, 1)), **test).tick  # noqa: B018
+
+
+def test_gains_have_the_unit_of_the_command_over_what_they_multiply():
+    _, numerical, physical = halves(I(mass=1.0))
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, MassSpringDamper(1, 10, 100)), controller=MCS(),
+        excitation={"u": Sine(1, 2)}, rate=1000,
+    )  # fmt: skip
+    gains = {c.name: c.unit for c in test.tick.channels if c.meaning.role is Role.GAIN}
+    assert gains == {"controller.K[0]": "N/m", "controller.K[1]": "N s/m", "controller.K_r": "N/m"}
+
+
+def test_a_servo_hydraulic_actuator_records_its_oil():
+    _, numerical, physical = halves(I(mass=100.0))
+    record = [f"rig.transfer.{p}" for p in ("oil.displacement", "pressure.effort", "spool", "valve.flow")]
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, ServoHydraulic()), controller=Direct(), excitation={"u": 1.0},
+        rate=1000, record=record,
+    )  # fmt: skip
+    units = {c.name: c.unit for c in test.tick.channels}
+    assert [units[p] for p in record] == ["m^3", "Pa", "", "m^3/s"]
+    assert units["command"] == "m"
+
+
+def test_what_channels_are_goes_into_ticks_and_files_and_comes_back(tmp_path):
+    _, numerical, physical = halves(I(inductance=1.0))
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, actuator(I(inductance=0.01))), controller=Direct(),
+        excitation={"u": Sine(1, 2)}, rate=1000,
+    )  # fmt: skip
+    again = load_tick(dump_tick(test.computer_tick))
+    assert [(c.unit, c.meaning) for c in again.channels] == [
+        (c.unit, c.meaning) for c in test.computer_tick.channels
+    ]
+    assert [v.name for v in again.measured] == [v.name for v in test.computer_tick.measured]
+    run = test.run(0.1)
+    path = run.save(tmp_path / "run.h5")
+    assert Record.load(path).meanings == run.record.meanings
+    assert run.pairs == [("desired.displacement", "actual.displacement")]
+
+
+def test_files_without_meanings_get_them_from_their_names(tmp_path):
+    import h5py
+
+    _, numerical, physical = halves(I(mass=1.0))
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, actuator(I(mass=0.01))), controller=Direct(),
+        excitation={"u": Sine(1, 2)}, rate=1000,
+    )  # fmt: skip
+    run = test.run(0.1)
+    path = run.save(tmp_path / "run.h5")
+    with h5py.File(path, "r+") as file:
+        for dataset in file["channels"].values():
+            del dataset.attrs["meaning"]
+    old = Record.load(path)
+    assert Meaning() not in {old.meanings[n] for n in ("force", "command", "desired.velocity")}
+    for role in (Role.DESIRED, Role.ACTUAL, Role.COMMAND, Role.MEASURED, Role.ERROR):
+        assert old.channels_of(role) == run.record.channels_of(role)
+    assert bl.Run(old).pairs == run.pairs
+
+
+def test_old_names_of_several_interfaces():
+    names = [
+        "desired.velocity[0]",
+        "actual.displacement[1]",
+        "force[1]",
+        "command[0]",
+        "reference.velocity[0]",
+    ]
+    meanings = meanings_from_names(dict.fromkeys([*names, "desired.velocity[1]"], "m/s"))
+    assert [meanings[n].interface for n in names] == [0, 1, 1, 0, 0]
+    assert meanings["reference.velocity[0]"].counterpart == "desired.velocity[0]"
+    assert meanings["force[1]"] == Meaning(Role.ACTUAL, "force", "effort", 1)
+
+
+def test_a_bad_meaning_in_a_file_is_told(tmp_path):
+    import h5py
+
+    path = tmp_path / "run.h5"
+    Record(np.arange(3.0), {"x": np.zeros(3)}).save(path)
+    with h5py.File(path, "r+") as file:
+        file["channels/x"].attrs["meaning"] = '{"role": "king"}'
+    with pytest.raises(bl.errors.InputError, match="channel 'x' has no readable attribute 'meaning'"):
+        Record.load(path)
