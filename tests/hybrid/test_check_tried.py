@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
 from small_pair import halves
 
 from bondloop import rigs
-from bondloop.bondgraph import C, I, Model, One, R, Sf, Zero
-from bondloop.control import MCS, Direct, VirtualJunction
+from bondloop.bondgraph import C, I, Model, One, R, Se, Sf, Zero
+from bondloop.control import MCS, AdaptiveVirtualJunction, Direct, VirtualJunction
 from bondloop.errors import SolveError
 from bondloop.hybrid import HybridTest, margins
 from bondloop.hybrid.check import check
@@ -292,3 +292,25 @@ def test_a_rig_that_moves_ever_farther_asks_for_care():
     found = check(drifting, suggest=False)
     assert "it moves ever farther" in found.verdict
     assert not check(drifting, 40.0, suggest=False).passed  # the limit of 20 mm
+
+
+def test_an_estimate_may_be_as_large_as_what_it_estimates():
+    """A stiffness of 2 GN/m is no divergence."""
+    m = Model("pier")
+    m.F, m.v, m.z, m.w = Se("F"), One(), Zero(), One()
+    m.F >> m.v >> m.z >> m.w
+    m.v >> [I(mass=1e6), C(stiffness=1e9), R(damping=6e6)]
+    m.z >> C(stiffness=1e8)
+    m.w >> [I(mass=1e4), R(damping=1e5)]
+    numerical, physical = m.cut("v >> z")
+    actuator = MassSpringDamper(m=1e4, c=1e7, k=2e9, drive="position")
+    junction = AdaptiveVirtualJunction(actuator, ["spring.stiffness"], noise="1 kN")
+    test = HybridTest(
+        numerical,
+        rig=rigs.Emulated(physical, actuator),
+        controller=junction,
+        excitation={"F": Sine(1e6, 2.0)},
+        rate=1000,
+    )
+    assert check(test, 2.0, suggest=False).passed
+    assert test.run(2.0).record.attributes["message"].startswith("finished")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.complete import Complete
-from bondloop.hybrid.wiring import DIVERGED, SCALE, limit_word
+from bondloop.hybrid.wiring import SCALE, diverged, limit_word
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
 from bondloop.integrate.substep import SubStep
@@ -167,7 +167,7 @@ class PseudoDynamicTick:
         return [*channels, *self.reference]
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:
-        bounds = {c.name: DIVERGED for c in channels}
+        bounds = {c.name: diverged(c.meaning) for c in channels}
         rig = self.test.rig.bounds
         words = {"displacement": "stroke", "velocity": "velocity", "acceleration": "acceleration"}
         limits = self.test.limits

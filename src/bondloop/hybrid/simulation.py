@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import _signal
-from bondloop.hybrid.wiring import DIVERGED, role_of
+from bondloop.hybrid.wiring import diverged, role_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
@@ -127,7 +127,7 @@ class Simulation(Rehearsable):
         tick = Tick(
             identifier(self.name, "simulation_"),
             self.period, time, count, tables, states, parameters, (*signals.steps, *steps), tuple(channels),
-            {c.name: DIVERGED for c in channels},
+            {c.name: diverged(c.meaning) for c in channels},
         )  # fmt: skip
         return tick, signals
 

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.rigs.emulated import RigSystem
 
-__all__ = ["DIVERGED", "SCALE", "Wiring", "limit_word", "loop_links", "role_of"]
+__all__ = ["DIVERGED", "SCALE", "Wiring", "diverged", "limit_word", "loop_links", "role_of"]
 
 DIVERGED = 1e9
-"""A channel beyond this magnitude (SI units) has diverged, whatever the limits."""
+"""A motion beyond this magnitude (SI units) has diverged, whatever the limits."""
+
+OVERFLOWING = 1e18
+"""The same for all else: a bulk modulus or an estimated stiffness may well be beyond 1e9."""
 
 SCALE = "excitation.scale"
 """Parameter by which the excitation is multiplied: 1 as it is given, 0 for none."""
@@ -104,7 +107,7 @@ class Wiring:
         )  # fmt: skip
 
     def _bounds(self, channels: Iterable[Channel]) -> dict[str, float]:
-        bounds = {c.name: DIVERGED for c in channels}
+        bounds = {c.name: diverged(c.meaning) for c in channels}
         limits = self.test.limits
         for c in channels:
             word = limit_word(c.meaning)
@@ -309,6 +312,12 @@ def limit_word(meaning: Meaning) -> str:
         return "command"
     words = {**{kind: word for word, kind in MEASURED.items()}, "acceleration": "acceleration"}
     return words.get(meaning.kind, "") if meaning.role is Role.ACTUAL else ""
+
+
+def diverged(meaning: Meaning) -> float:
+    """Return the magnitude beyond which a channel has diverged, whatever the limits."""
+    moves = meaning.kind in ("displacement", "flow")
+    return DIVERGED if moves and meaning.role not in (Role.ESTIMATE, Role.GAIN) else OVERFLOWING
 
 
 def loop_links(design: Design, rig: RigSystem, *, feedback: bool = True) -> dict[Var, Expr]:
