@@ -45,6 +45,7 @@ STOREYS = {
     },
     "The ground": {
         "compile": "ticks as C and Python",
+        "math": "functions for laws",
         "program": "expressions and ticks",
         "units": "text to SI",
         "calls": "arguments",

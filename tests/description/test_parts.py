@@ -77,7 +77,7 @@ PARTS = [
     rigs.dead_zone_spring(5.0, 0.1),
     rigs.preloaded_spring(5.0, 0.1, width=0.01),
 ]
-LAWS = {"Function", "ICField", "MC", "MGY", "MR", "MSe", "MSf", "MTF", "Field"}
+LAWS = {"Function", "ICField", "MC", "MGY", "MR", "MSe", "MSf", "MTF", "Field", "ode_element"}
 """Kinds that are made of functions, or are given them by a class of one's own."""
 
 

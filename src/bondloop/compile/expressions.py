@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bondloop.errors import ModelError
+from bondloop.errors import CompileError, ModelError
+from bondloop.program.call import Call
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
 
 __all__ = ["LARGEST_POWER", "CText", "PythonText", "Text", "power"]
@@ -82,8 +83,16 @@ class Text:
             return self._truth_value(self.condition(expr)), _ATOM
         if expr.name in FUNCTIONS:
             return self._call(expr.name, *expr.args), _ATOM
+        if isinstance(expr, Call):
+            return self._outside(expr), _ATOM
         raise ModelError(
             f"'{expr.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
+        )
+
+    def _outside(self, call: Call) -> str:
+        raise CompileError(
+            f"{call.function.__qualname__} is a Python function: it can be rehearsed in Python, but not "
+            "written as code; write it with operators and bondloop.math, as a bondloop.control.ControlLaw"
         )
 
     def _at_least(self, level: int, expr: Expr) -> str:
@@ -201,6 +210,9 @@ class PythonText(Text):
     def function(self, name: str) -> str:
         """Return the name of a function in the generated module."""
         return f"careful_{name}" if self.careful else name
+
+    def _outside(self, call: Call) -> str:
+        return f"{call.label}({', '.join(self(a) for a in call.args)})"
 
     def _quotient(self, expr: Op) -> tuple[str, int]:
         if self.careful:

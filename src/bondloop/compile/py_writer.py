@@ -21,6 +21,7 @@ from bondloop.compile.plan import (
     unrolled,
 )
 from bondloop.compile.py_helpers import scope
+from bondloop.program.call import calls
 from bondloop.program.newton_text import loop_functions, matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
@@ -59,7 +60,7 @@ def python_run(tick: Tick) -> PythonRun:
     ([1.0, 0.5, 0.25], [0.125])
     """
     source, tables = write_python(tick)
-    names = {**scope(), **tables}
+    names = {**scope(), **tables, **calls(tick)}
     exec(compile(source, f"<tick {tick.name}>", "exec"), names)  # noqa: S102 - our own text
     run: PythonRun = names["run"]
     return run

@@ -15,6 +15,7 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, U
 from bondloop.compile.py_writer import python_run
 from bondloop.compile.toolchain import NO_COMPILER, compiler
 from bondloop.errors import CompileError, InputError, unknown_name
+from bondloop.program.call import calls
 from bondloop.program.ranges import checked_values
 from bondloop.program.walk import Point
 
@@ -141,11 +142,12 @@ class Runner:
         self.tick = tick
         self.message = ""
         self._plan = Plan(tick)
-        using = None if backend == "numpy" else compiler()
+        outside = ", ".join({f.__qualname__: 0 for f in calls(tick).values()})
+        using = None if backend == "numpy" or (outside and backend == "auto") else compiler()
         if backend == "c" and using is None:
             raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
         if backend == "auto" and using is None:
-            self.message = NO_COMPILER
+            self.message = f"not compiled: {outside} is a Python function" if outside else NO_COMPILER
         self.backend: Literal["c", "numpy"] = "numpy" if using is None else "c"
         self._run = python_run(tick) if using is None else c_run(tick, using)
         self._indices = {v.name: i for i, v in enumerate(self._plan.states)}

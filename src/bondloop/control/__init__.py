@@ -8,16 +8,36 @@ from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
 from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
 from bondloop.control.compensator import Compensator
+from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.mcs import MCS
 from bondloop.control.polynomial_prediction import PolynomialPrediction
+from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.virtual_junction import VirtualJunction
+from bondloop.program.described import Parameter
 
 __all__ = [
-    "MCS", "AdaptiveModelBased", "AdaptivePrediction", "AdaptiveTimeSeries", "AdaptiveVirtualJunction",
-    "Compensator", "Controller", "Design", "Direct", "InverseModel", "LeadCompensation", "Measured",
-    "PolynomialPrediction", "RecursiveLeastSquares", "VirtualJunction",
-]  # fmt: skip
+    "MCS",
+    "AdaptiveModelBased",
+    "AdaptivePrediction",
+    "AdaptiveTimeSeries",
+    "AdaptiveVirtualJunction",
+    "Compensator",
+    "ControlLaw",
+    "Controller",
+    "Design",
+    "Desired",
+    "Direct",
+    "InverseModel",
+    "LeadCompensation",
+    "Measured",
+    "Parameter",
+    "PolynomialPrediction",
+    "PythonControl",
+    "RecursiveLeastSquares",
+    "VirtualJunction",
+    "as_controller",
+]

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bondloop.bondgraph.domain import domain_of
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.program.tick import Channel
+    from bondloop.program.traced import Value
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Controller", "Design", "Measured", "displacement_state"]
@@ -23,17 +24,20 @@ __all__ = ["Controller", "Design", "Measured", "displacement_state"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What the sensors of one transfer system read: expressions of force, displacement, velocity.
+    """What the sensors of one transfer system read at a sample.
 
-    Parameters
+    Expressions where a tick is made; in a `ControlLaw` what it computes with: numbers, or arrays with an
+    entry for each transfer system.
+
+    Attributes
     ----------
     force, displacement, velocity
-        Expressions of what the sensors read, in N, m and m/s.
+        In N, m and m/s.
     """
 
-    force: Expr
-    displacement: Expr
-    velocity: Expr
+    force: Value = 0.0
+    displacement: Value = 0.0
+    velocity: Value = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,14 @@ class Controller(Described, ABC, family="controller"):
     adapts: ClassVar[bool] = False
     """Whether it changes while it runs, so that its loop has no fixed poles."""
 
+    @property
+    def opaque(self) -> str:
+        """The Python function that it calls, of which nothing is known but what it returns; "" for none.
+
+        It can be rehearsed, but neither compiled nor analysed.
+        """
+        return ""
+
     @abstractmethod
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Wire the controller to a numerical half.
@@ -120,6 +132,29 @@ class Controller(Described, ABC, family="controller"):
     ) -> Applied:
         """Return the statements that make the command from the design's; the base leaves it as it is."""
         return Applied([], desired)
+
+    def commands(
+        self,
+        design: Design,
+        values: Mapping[Var, Expr],
+        measured: Sequence[Measured],
+        contexts: Sequence[Context],
+    ) -> list[Applied]:
+        """Return the statements that make the commands from the design's, one block for each; in turn.
+
+        Parameters
+        ----------
+        design
+            The controller as it is wired.
+        values
+            What every variable of the design is at this sample.
+        measured, contexts
+            Of each transfer system.
+        """
+        return [
+            self.compensate(substitute(c, dict(values)), sensor, context)
+            for c, sensor, context in zip(design.commands, measured, contexts, strict=True)
+        ]
 
 
 def displacement_state(

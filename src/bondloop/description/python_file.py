@@ -19,8 +19,11 @@ from bondloop.program.kinds import Kind, describable
 
 __all__ = ["names_in", "python_kind", "running", "source_of"]
 
+RUN_NAME = "bondloop_description"
+"""Module of what such a file defines."""
+
 _SOURCES: dict[object, str] = {}
-"""``file.py:name`` of classes that a description named."""
+"""``file.py:name`` of the classes in files that a description named."""
 
 
 def python_kind(family: str, name: str, folder: Path) -> Kind:
@@ -43,6 +46,9 @@ def python_kind(family: str, name: str, folder: Path) -> Kind:
         own = [n for n, value in defined.items() if n[0] != "_" and callable(value)]
         raise InputError(unknown_name("name", word, own, where=str(path)))
     value = defined[word]
+    for n, kind in defined.items():  # all of them: running the file has made every class of it anew
+        if isinstance(kind, type) and kind.__module__ == RUN_NAME:
+            _SOURCES[kind] = f"{path}:{n}"
     if isinstance(value, type):
         _SOURCES[value] = full
         return Kind(family, full, value)
@@ -68,7 +74,7 @@ def _guarded(make: Callable[..., Any], path: Path) -> Callable[..., Any]:
     return guarded
 
 
-def names_in(path: Path, run_name: str = "bondloop_description") -> dict[str, Any]:
+def names_in(path: Path, run_name: str = RUN_NAME) -> dict[str, Any]:
     """Run a Python file and return what it defines."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")

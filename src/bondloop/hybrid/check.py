@@ -215,6 +215,8 @@ def _unbuilt(test: Checkable, why: str) -> Check:
 def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     """Analyse a hybrid test that can be built."""
     notes = _still_sensors(test)
+    if test.controller.opaque:
+        return _dry_only(test, seconds, notes)
     closed = coupled(test)
     if closed.switches is not None:
         notes.append("the loop is analysed with both switches closed")
@@ -240,6 +242,19 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     if not so_far.passed and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds))
     return so_far
+
+
+def _dry_only(test: HybridTest, seconds: float, notes: list[str]) -> Check:
+    """Rehearse a test whose controller is a Python function; whatever that shows, it does not pass."""
+    ran, _ = dry_run(test, seconds)
+    so_far = Check(dry_run=ran, assumptions=_assumptions(test), notes=tuple(notes), name=test.name)
+    text = (
+        f"the controller is a Python function ({test.controller.opaque}): its loop cannot be "
+        "linearised, so whether it is stable is not known, and it cannot be compiled for a rig; rehearse it, "
+        "or write it as a bondloop.control.ControlLaw"
+    )
+    unknown = Finding("stop", text, "its controller is a Python function, which cannot be analysed")
+    return replace(so_far, findings=(*_unsafe(test), *judged(so_far, test, seconds, [unknown])))
 
 
 def _measured(so_far: Check, loop: RunningLoop) -> Check:

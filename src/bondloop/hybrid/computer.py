@@ -109,10 +109,8 @@ class Computer:
         self.values.update(made.table)
         names = indexed("command", len(design.commands))
         raw: list[Expr] = []
-        prefixes = indexed("controller", len(names))
-        for i, (c, prefix, sensor) in enumerate(zip(design.commands, prefixes, sensors, strict=True)):
-            context = self._context(prefix)
-            applied = test.controller.compensate(substitute(c, made.table), sensor, context)
+        contexts = [self._context(prefix) for prefix in indexed("controller", len(names))]
+        for i, applied in enumerate(test.controller.commands(design, made.table, sensors, contexts)):
             steps += self._take(applied, interface=i)
             raw.append(applied.value)
         more, outgoing = self._safe(raw, sensors)

@@ -16,6 +16,7 @@ from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.wiring import DIVERGED, limit_word
+from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.signals import signal_from
 from bondloop.program.signals.in_tick import now_and_next
@@ -173,8 +174,9 @@ def rehearse(
         **test.about(),
         "seconds": seconds,
         "every": every,
-        "repeat": {"tick": dump_tick(test.tick), "steps": steps, "tables": described},
     }
+    if not calls(test.tick):  # a Python function is in no file
+        description["repeat"] = {"tick": dump_tick(test.tick), "steps": steps, "tables": described}
     if test.remedies:
         description["remedies"] = test.remedies
     return _finish(test.tick, result, runner, description, {"seed": test.seed})

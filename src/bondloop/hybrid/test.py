@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
+from bondloop.control import as_controller
 from bondloop.control.base import Controller
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import expect, expect_signals, refuse_arguments_of_parts
@@ -53,7 +54,8 @@ class HybridTest(Checkable):
     rig
         The rig with the physical half: ``bondloop.rigs.Emulated(physical, actuator)``.
     controller
-        What makes the transfer systems follow the numerical half.
+        What makes the transfer systems follow the numerical half; or any Python function, for rehearsals
+        (`bondloop.control.PythonControl`).
     excitation
         A signal (or a constant: a number, a text with a unit) for every input of the numerical half; zero
         where none is given.
@@ -89,7 +91,7 @@ class HybridTest(Checkable):
         numerical: Model,
         *,
         rig: Emulated,
-        controller: Controller,
+        controller: Controller | Callable[..., Any],
         excitation: Mapping[str, Any],
         rate: float | str,
         coupling: str = "sampled",
@@ -108,6 +110,7 @@ class HybridTest(Checkable):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
         expect(rig, Emulated, "rig", "bondloop.rigs.Emulated(physical, actuator)")
+        controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
         expect_signals(excitation)

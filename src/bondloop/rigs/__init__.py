@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.program.described import Parameter
 from bondloop.rigs.emulated import Emulated, RigSystem
 from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
 from bondloop.rigs.imperfections import (
@@ -20,6 +21,7 @@ from bondloop.rigs.imperfections import (
     chain,
 )
 from bondloop.rigs.mounted import mounted, nothing_mounted
+from bondloop.rigs.ode_specimen import Imposed, OdeSpecimen
 from bondloop.rigs.orifice_damper import DamperData, OrificeDamper, PlayData
 from bondloop.rigs.ramp_hold import RampHold
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
@@ -36,11 +38,14 @@ __all__ = [
     "DamperData",
     "Emulated",
     "GainError",
+    "Imposed",
     "LoadCell",
     "LowPass",
     "Noise",
     "Nonlinearity",
+    "OdeSpecimen",
     "OrificeDamper",
+    "Parameter",
     "PlayData",
     "PureDelay",
     "Quantisation",

@@ -5,19 +5,22 @@ from __future__ import annotations
 from bondloop.bondgraph import SS, Model, One, Port, R, bond
 from bondloop.bondgraph.cut import INTERFACE
 from bondloop.errors import ModelError
+from bondloop.rigs.ode_specimen import OdeSpecimen
 
 __all__ = ["mounted", "nothing_mounted"]
 
 
-def mounted(specimen: Model, port: str | None = None) -> Model:
+def mounted(specimen: Model | OdeSpecimen, port: str | None = None) -> Model:
     """Return a model as a physical half, as if it had been cut off at one of its ports.
 
     Parameters
     ----------
     specimen
-        Any model with a port. The half is a copy of it, so its parameters keep their paths.
+        Any model with a port, or a specimen written as a differential equation. The half is a copy of it, so
+        its parameters keep their paths.
     port
-        Name of the port that the transfer system moves; not needed where there is only one.
+        Name of the port that the transfer system moves; not needed where there is only one. Every port of an
+        `OdeSpecimen` is moved.
 
     Examples
     --------
@@ -27,6 +30,8 @@ def mounted(specimen: Model, port: str | None = None) -> Model:
     >>> len(rig.system().system.states)
     10
     """
+    if isinstance(specimen, OdeSpecimen):
+        return _on_every_port(specimen.model())
     ports = list(specimen.ports)
     if port is None and len(ports) == 1:
         port = ports[0]
@@ -37,6 +42,14 @@ def mounted(specimen: Model, port: str | None = None) -> Model:
     half = specimen.copy()
     setattr(half, INTERFACE, SS())
     bond(getattr(half, INTERFACE), half.ports[port])
+    return half
+
+
+def _on_every_port(half: Model) -> Model:
+    ends = [SS() for _ in half.ports]
+    setattr(half, INTERFACE, ends if len(ends) > 1 else ends[0])
+    for end, port in zip(ends, half.ports.values(), strict=True):
+        bond(end, port)
     return half
 
 

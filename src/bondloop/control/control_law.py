@@ -1,0 +1,285 @@
+"""A controller of one's own: parameters and states named in a class, and one step in Python."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from bondloop.control.base import Measured
+from bondloop.control.compensator import Compensator
+from bondloop.errors import ModelError, unknown_name
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Op, Var, substitute
+from bondloop.program.law import Law, entries, formulas
+from bondloop.program.quantity import Quantity, Role
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Update
+from bondloop.program.traced import Traced, Value, array_of, named_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.control.base import Design
+    from bondloop.substructure.half import NumericalHalf
+
+__all__ = ["ControlLaw", "Desired"]
+
+
+@dataclass(frozen=True)
+class Desired:
+    """What a transfer system should do at this sample; arrays, one entry each, for several.
+
+    Attributes
+    ----------
+    displacement, velocity
+        Of the numerical half's interface, in m and m/s.
+    """
+
+    displacement: Value
+    velocity: Value = 0.0
+
+
+class _Position:
+    """What a transfer system should do, where only the displacement is known."""
+
+    def __init__(self, displacement: Value) -> None:
+        self.displacement = displacement
+
+    @property
+    def velocity(self) -> NoReturn:
+        raise ModelError(
+            "the desired velocity is not known where a compensator stands without a numerical half; take "
+            "differences of the desired displacement"
+        )
+
+
+class ControlLaw(Law, Compensator):
+    """A controller that is written down in Python: derive a class from it, and write its ``step``.
+
+    A class derived from it is a frozen dataclass by itself. Fields with the type ``float`` are its
+    parameters, which a test can change by path (``controller.gain``). `step` uses Python's operators and the
+    functions of `bondloop.math`, and reads and assigns the states as attributes of ``self``, which also has
+    ``time`` in s and ``period``, the time from sample to sample. When a test is built it is traced once into
+    the tick, so it is compiled, checked and recorded like everything else.
+
+    Attributes
+    ----------
+    states
+        What it keeps from sample to sample, by name, with initial values.
+    adapted
+        Names of the states that it adapts (gains, estimates), so that the check holds them still where it
+        asks for the loop's poles, and watches whether they stay. They are recorded.
+    record
+        Names of states that are recorded, each with its unit.
+    coupled
+        Of several transfer systems: False for a step of its own for each, with states of its own; True for
+        one step of arrays, which returns as many commands.
+
+    Examples
+    --------
+    >>> from bondloop.control import ControlLaw, Desired, Measured
+    >>> class Integral(ControlLaw):
+    ...     '''Adds the integral of the error to the desired displacement.'''
+    ...
+    ...     gain: float = 5.0
+    ...     states = {"sum": 0.0}
+    ...
+    ...     def step(self, desired, measured):
+    ...         error = desired.displacement - measured.displacement
+    ...         self.sum = self.sum + self.gain * self.period * error
+    ...         return desired.displacement + self.sum
+    >>> law = Integral(gain=10).started(period=0.01)
+    >>> [law.step(Desired(1.0), Measured(displacement=x)) for x in (0.0, 0.5)]
+    [1.1, 1.15]
+    """
+
+    reserved: ClassVar[tuple[str, ...]] = ("time", "period")
+    adapted: ClassVar[tuple[str, ...]] = ()
+    record: ClassVar[Mapping[str, str]] = {}
+    coupled: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+        time: ClassVar[Any]
+        period: ClassVar[Any]
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        for word in ("adapted", "record"):
+            names = cls.__dict__.get(word, ())
+            if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+                raise ModelError(f"{cls.__name__}.{word}: expected names of states; found {names!r:.60}")
+        cls.adapts = bool(cls.adapted)
+
+    @abstractmethod
+    def step(self, desired: Desired, measured: Measured) -> Value:
+        """Return the command of one sample, and assign the states that change.
+
+        Parameters
+        ----------
+        desired
+            What the transfer system should do: ``displacement``, ``velocity``.
+        measured
+            What the sensors read: ``displacement``, ``velocity``, ``force``.
+        """
+
+    def started(self, period: float | str, time: float | str = 0.0, **states: Any) -> Self:
+        """Return a copy that runs: its ``step`` takes numbers, and its states are attributes.
+
+        Parameters
+        ----------
+        period
+            Time from sample to sample, in s.
+        time
+            Time of the next step, in s; set it again, ``law.started(...)``, for another.
+        **states
+            States that do not stand at their initial values.
+        """
+        T = POSITIVE.check(period, "period", "s")
+        now = NOT_NEGATIVE.check(time, "time", "s")
+        return self.running({}, self.checked_states(states), period=T, time=now)
+
+    def respond(self, desired: Desired, measured: Measured, period: float | str) -> NDArray[np.float64]:
+        """Return the commands for samples that are known, one after the other, computed with plain numbers.
+
+        Parameters
+        ----------
+        desired, measured
+            Arrays, an entry a sample (a row, for laws that are coupled); or numbers that stay.
+        period
+            Time from sample to sample, in s.
+        """
+        law = self.started(period)
+        measures = (measured.force, measured.displacement, measured.velocity)
+        tables = [np.asarray(x, dtype=float) for x in (desired.displacement, desired.velocity, *measures)]
+        commands = []
+        for k in range(max((len(t) for t in tables if t.ndim), default=1)):
+            law.__dict__["time"] = k * law.period
+            x = [t[k] if t.ndim else t for t in tables]
+            row = x if self.coupled else [float(v) for v in x]
+            commands.append(law.step(Desired(*row[:2]), Measured(*row[2:])))
+        return np.array(commands, dtype=float)
+
+    # ---------------------------------------------------------------- as a part of a test
+
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
+        """Hand on the desired displacements, and put the parameters among those of the test."""
+        design = super().design(half, actuators)
+        ranges, values = self.parameter_ranges(), self.parameter_values()
+        mine: dict[Var, float | None] = {Var(f"controller.{n}", ranges[n]): x for n, x in values.items()}
+        return replace(
+            design, system=design.system.replaced(parameters={**design.system.parameters_by_var, **mine})
+        )
+
+    def commands(
+        self,
+        design: Design,
+        values: Mapping[Var, Expr],
+        measured: Sequence[Measured],
+        contexts: Sequence[Context],
+    ) -> list[Applied]:
+        """Return the statements that make the commands: the step, traced."""
+        by_name = {p.name: p for p in design.system.parameters_by_var}
+        parameters = {n: by_name[f"controller.{n}"] for n in self.parameter_ranges()}
+        numbers = {n: float(design.system.values()[p]) for n, p in parameters.items()}
+        law = replace(self, **numbers)
+        desired = [substitute(e, dict(values)) for e in design.commands]
+        velocities = [substitute(e, dict(values)) for e in design.desired_velocities]
+        if not self.coupled:
+            return [
+                law._applied([x], [v], [m], context, parameters)[0]
+                for x, v, m, context in zip(desired, velocities, measured, contexts, strict=True)
+            ]
+        context = replace(contexts[0], name="controller")
+        return law._applied(desired, velocities, measured, context, parameters)
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the step for one transfer system, with parameters of its own."""
+        ranges = self.parameter_ranges()
+        parameters = {n: Var(f"{context.name}.{n}", ranges[n]) for n in ranges}
+        applied = self._applied([desired], None, [measured], context, parameters)[0]
+        values = self.parameter_values()
+        return replace(applied, parameters={p: values[n] for n, p in parameters.items()})
+
+    def _applied(
+        self,
+        desired: Sequence[Expr],
+        velocities: Sequence[Expr] | None,
+        measured: Sequence[Measured],
+        context: Context,
+        parameters: Mapping[str, Var],
+    ) -> list[Applied]:
+        """Trace one step; the first of the results holds its statements, one for each command."""
+        name, kind = context.name, type(self).__name__
+        traced, variables = entries(f"{name}.", self.initial_states())
+        law = self.running(
+            {n: Traced(p) for n, p in parameters.items()},
+            traced,
+            period=context.period,
+            time=Traced(Op("mul", (context.count, Const(context.period)))),
+        )
+        position = self._vector(desired)
+        demand = _Position(position) if velocities is None else Desired(position, self._vector(velocities))
+        words = ("displacement", "velocity", "force")
+        reading = Measured(**{w: self._vector([getattr(m, w) for m in measured]) for w in words})
+        result = law.step(demand, reading)  # type: ignore[arg-type]
+        if self.coupled:
+            result = array_of(result)
+            if result.shape != (len(desired),):
+                raise ModelError(
+                    f"{kind}.step: expected {len(desired)} commands; found the shape {result.shape}"
+                )
+        elif result is None:
+            raise ModelError(f"{kind}.step returns nothing; end it with 'return command'")
+        commands = formulas(result, f"{kind}.step")
+        pairs = [
+            (variable, new)
+            for state, known in variables.items()
+            for (variable, _), new in zip(
+                known, formulas(getattr(law, state), f"{kind}: the state '{state}'"), strict=True
+            )
+            if new is not variable
+        ]
+        steps, values = named_parts([*commands, *(new for _, new in pairs)], f"{name}.step")
+        indices = [f"[{i}]" for i in range(len(commands))] if self.coupled else [""]
+        targets = [Var(f"{name}.step.command{i}") for i in indices]
+        rest = zip([variable for variable, _ in pairs], values[len(commands) :], strict=True)
+        first = Applied(
+            [
+                *steps,
+                *(Assign(t, v) for t, v in zip(targets, values, strict=False)),
+                *([Update(tuple(rest))] if pairs else []),
+            ],
+            targets[0],
+            {variable: x for known in variables.values() for variable, x in known},
+            channels=self._channels(variables),
+            adapted=tuple(
+                v for n in self._named(self.adapted, "adapted", variables) for v, _ in variables[n]
+            ),
+        )
+        return [first, *(Applied([], t) for t in targets[1:])]
+
+    def _vector(self, values: Sequence[Expr]) -> Value:
+        if not self.coupled:
+            return Traced(values[0])
+        return array_of([Traced(v) for v in values])
+
+    def _named(
+        self, names: Sequence[str] | Mapping[str, str], word: str, known: Mapping[str, Any]
+    ) -> Sequence[str]:
+        for n in names:
+            if n not in known:
+                raise ModelError(f"{type(self).__name__}.{word}: {unknown_name('state', n, known)}")
+        return list(names)
+
+    def _channels(self, variables: Mapping[str, Sequence[tuple[Var, float]]]) -> tuple[Channel, ...]:
+        units = {**dict.fromkeys(self.adapted, ""), **self.record}
+        return tuple(
+            Channel.of(v.name, v, Quantity(n, units[n]), Role.ESTIMATE if n in self.adapted else Role.STATE)
+            for n in self._named(units, "record", variables)
+            for v, _ in variables[n]
+        )

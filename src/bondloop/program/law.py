@@ -1,0 +1,236 @@
+"""Laws of one's own: parameters and states that are named in a class, and formulas of them in Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+
+from bondloop.calls import clear_call
+from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.program.described import Parameter
+from bondloop.program.expr import Var
+from bondloop.program.kinds import FAMILIES
+from bondloop.program.ranges import number
+from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Expr
+    from bondloop.program.ranges import Range
+
+__all__ = ["Law", "entries", "formulas"]
+
+CLASS_WIDE = ("states", "units", "adapted", "record", "coupled", "interfaces")
+"""What a class of laws says of all of them."""
+
+FORMULAS = ("step", "rates", "force")
+"""Methods that users write."""
+
+
+@dataclass_transform(frozen_default=True)
+class Law:
+    """Base of laws that users write: every class derived from it is a frozen dataclass by itself.
+
+    A field with the type ``float`` is a parameter: given in SI or as text with a unit, checked, and open to
+    be changed by path in a test that is built. Fields of other types (``int``, ``bool``, ``str``) decide how
+    the law is built. A bounded parameter is written ``gain: Parameter = Parameter(0.5, least=0)``.
+
+    The methods read parameters and states as attributes. They are called with numbers when a law that was
+    `started` is tried out, and once with traced values when a test is built.
+    """
+
+    states: ClassVar[Mapping[str, float | Sequence[float]]] = {}
+    """What the law keeps, by name, with initial values: numbers, or arrays of numbers. A property where the
+    initial values depend on parameters."""
+
+    reserved: ClassVar[tuple[str, ...]] = ()
+    """Names of what else a law can read while it runs."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        kind = FAMILIES.get(getattr(cls, "_family", ""), {}).get(cls.__name__)
+        if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
+            raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
+        super().__init_subclass__(**rest)
+        _declare(cls)
+        dataclass(frozen=True)(cls)
+        setattr(cls, "__init__", clear_call(cls.__init__))  # noqa: B010 - mypy takes methods for fixed
+        # A law that runs assigns its states, so this class says what may be assigned.
+        for word in ("__setattr__", "__delattr__"):
+            delattr(cls, word)
+
+    def __setattr__(self, name: str, value: Value) -> None:
+        kept = self.__dict__.get("_kept")
+        if kept is None:
+            raise dataclasses.FrozenInstanceError(
+                f"{type(self).__name__} is a value that does not change: '{name}' cannot be assigned; make "
+                f"another with dataclasses.replace(law, {name}=...); states are assigned while it runs"
+            )
+        if name not in kept:
+            raise ModelError(
+                f"{type(self).__name__}: {unknown_name('state', name, kept)}; what is kept from one "
+                "sample to the next is named in the class, states = {...}"
+            )
+        shape = kept[name]
+        if shape:
+            array = array_of(value)
+            if array.shape != shape:
+                raise ModelError(
+                    f"{type(self).__name__}: the state '{name}' has the shape {shape}; found {array.shape}"
+                )
+            value = array
+        elif isinstance(value, np.ndarray) and value.ndim:
+            raise ModelError(f"{type(self).__name__}: the state '{name}' is one number; found {value.size}")
+        self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        kind = type(self).__name__
+        # Not self.states: where that is a property, the name may be missing in it.
+        named = inspect.getattr_static(type(self), "states")
+        kept = [*named] if isinstance(named, Mapping) else []
+        if name in self.reserved or name in kept:
+            raise AttributeError(f"{kind}: '{name}' is known only while it runs; start it first")
+        known = [*(f.name for f in fields(self)), *kept]  # type: ignore[arg-type]
+        raise AttributeError(f"{kind}: {unknown_name('parameter or state', name, known)}")
+
+    # ---------------------------------------------------------------- parameters and states
+
+    @classmethod
+    def parameter_ranges(cls) -> dict[str, Range]:
+        """Return the parameters' names, with the range of each."""
+        descriptors = {f.name: inspect.getattr_static(cls, f.name, None) for f in fields(cls)}  # type: ignore[arg-type]
+        return {name: d.range for name, d in descriptors.items() if isinstance(d, Parameter)}
+
+    def parameter_values(self) -> dict[str, float]:
+        """Return the parameters' values by name."""
+        return {name: getattr(self, name) for name in self.parameter_ranges()}
+
+    def initial_states(self) -> dict[str, Any]:
+        """Return the states' initial values by name: floats, or arrays of floats."""
+        kind = type(self).__name__
+        named = inspect.getattr_static(type(self), "states")
+        if isinstance(named, property) and named.fget is not None:
+            named = named.fget(self)  # called as it is, it can say which name is missing in it
+        if not isinstance(named, Mapping):
+            raise ModelError(f'{kind}.states: expected {{"name": initial value, ...}}; found {named!r:.60}')
+        values: dict[str, Any] = {}
+        for name, value in named.items():
+            fit = str(name).isidentifier() and not name.startswith("_")
+            taken = {*self.reserved, *(f.name for f in fields(self))}  # type: ignore[arg-type]
+            if not fit or name in taken or hasattr(type(self), name):
+                raise ModelError(f"{kind}.states: a state cannot be called {name!r}; choose another name")
+            if isinstance(value, (list, tuple, np.ndarray)):
+                array = np.array(value, dtype=float)
+                if not np.isfinite(array).all():
+                    raise InputError(
+                        f"{kind}.states: '{name}' must start at finite numbers; found {value!r:.60}"
+                    )
+                values[name] = array
+            else:
+                values[name] = number(value, f"{kind}.states['{name}']")
+        return values
+
+    def running(self, values: Mapping[str, Value], states: Mapping[str, Value], **known: Value) -> Self:
+        """Return a copy whose states can be assigned.
+
+        Parameters
+        ----------
+        values
+            Of parameters, by name; the others keep theirs.
+        states
+            Where it stands: numbers, traced values, or arrays of either.
+        **known
+            What else it can read.
+        """
+        copy = object.__new__(type(self))
+        copy.__dict__.update({**self.__dict__, **values, **states, **known})
+        copy.__dict__["_kept"] = {
+            name: np.shape(x) if isinstance(x, np.ndarray) else () for name, x in states.items()
+        }
+        return copy
+
+    def checked_states(self, states: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the states with some of them changed, checked."""
+        values = self.initial_states()
+        for name, value in states.items():
+            if name not in values:
+                raise InputError(unknown_name("state", name, values, where=type(self).__name__))
+            shape = np.shape(values[name])
+            values[name] = (
+                np.array(value, dtype=float) if shape else number(value, f"{type(self).__name__}({name})")
+            )
+            if np.shape(values[name]) != shape:
+                raise InputError(f"{type(self).__name__}: the state '{name}' has the shape {shape}")
+        return values
+
+
+def _declare(cls: type[Law]) -> None:
+    """Make parameters of a class's fields with the type ``float``, and of new defaults of inherited ones."""
+    inherited = {name: x for base in cls.__mro__[:0:-1] for name, x in vars(base).items()}
+    kinds = inspect.get_annotations(cls)
+    if not _is_ours(cls):
+        used = {n for base in cls.__mro__ if _is_ours(base) for n in vars(base)}
+        for name in {*vars(cls), *kinds} - {*CLASS_WIDE, *FORMULAS}:
+            theirs = name in used and not isinstance(inherited.get(name), Parameter)
+            if name[0] != "_" and (theirs or name in cls.reserved):
+                raise ModelError(f"{cls.__name__}: '{name}' is a name of bondloop's own; choose another")
+    for name in CLASS_WIDE:  # a type does not make a field of it
+        kinds.pop(name, None)
+    for name, default in [*vars(cls).items(), *((n, None) for n in kinds if n not in vars(cls))]:
+        older = inherited.get(name) if name not in kinds else None
+        if isinstance(default, Parameter) or not (
+            kinds.get(name) in (float, "float") or isinstance(older, Parameter)
+        ):
+            continue
+        parameter = Parameter(default)
+        if isinstance(older, Parameter):  # gain = 3.0 in a derived class: its bounds stay
+            parameter.range = older.range
+            kinds[name] = "float"
+        parameter.__set_name__(cls, name)
+        setattr(cls, name, parameter)
+    cls.__annotations__ = kinds
+
+
+def _is_ours(thing: Any) -> bool:
+    return str(getattr(thing, "__module__", "")).startswith("bondloop.")
+
+
+def entries(
+    prefix: str, values: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, list[tuple[Var, float]]]]:
+    """Return traced values that stand for states, by name, and their variables with initial values.
+
+    Parameters
+    ----------
+    prefix
+        Before the names of the variables.
+    values
+        Initial values by name: floats, or arrays of floats.
+    """
+    traced: dict[str, Any] = {}
+    variables: dict[str, list[tuple[Var, float]]] = {}
+    for name, value in values.items():
+        if not isinstance(value, np.ndarray):
+            variable = Var(f"{prefix}{name}")
+            traced[name], variables[name] = Traced(variable), [(variable, value)]
+            continue
+        array = np.empty(value.shape, dtype=object)
+        variables[name] = []
+        for place in np.ndindex(value.shape):
+            variable = Var(f"{prefix}{name}{''.join(f'[{i}]' for i in place)}")
+            array[place] = Traced(variable)
+            variables[name].append((variable, float(value[place])))
+        traced[name] = array.view(TracedArray)
+    return traced, variables
+
+
+def formulas(value: Value, what: str) -> list[Expr]:
+    """Return a number, or the entries of an array, as expressions."""
+    several = isinstance(value, (list, tuple, np.ndarray))
+    parts = array_of(value).flat if several else [value]
+    return [expression(x, what) for x in parts]

@@ -1,0 +1,254 @@
+"""Values that stand for numbers while a law is written down: operators on them make expressions.
+
+A law in Python is called once with traced values. What it returns are the formulas by which every sample, or
+every instant, is computed from then on: in Python, in C, and in the check.
+"""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from bondloop.errors import ModelError
+from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.schedule import Assign
+
+__all__ = ["Traced", "TracedArray", "array_of", "elementwise", "expression", "named_parts", "operations_of"]
+
+DEEPEST = 12
+"""Operations within one another from which an expression gets a name: recursions end somewhere."""
+
+Value: TypeAlias = Any
+"""A number, a traced value, or an array of either."""
+
+
+class Traced:
+    """A number that is known only when the program runs.
+
+    Examples
+    --------
+    >>> x = Traced(Var("x"))
+    >>> print((2 * x**2 - abs(x)).expr)
+    2*x**2 - fabs(x)
+    >>> 1 if x > 0 else 0
+    Traceback (most recent call last):
+    bondloop.errors.ModelError: the truth of '(x > 0)' is known only when the test runs, so 'if', ...
+    """
+
+    __slots__ = ("expr",)
+    __hash__ = None  # type: ignore[assignment]  # two of them are never known to be equal
+    __array_ufunc__ = None  # numbers and arrays of NumPy leave the operation to this class
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __repr__(self) -> str:
+        return f"<Traced {self.expr}>"
+
+    def __neg__(self) -> Traced:
+        return Traced(Op("neg", (self.expr,)))
+
+    def __pos__(self) -> Traced:
+        return self
+
+    def __abs__(self) -> Traced:
+        return Traced(Op("fabs", (self.expr,)))
+
+    def __bool__(self) -> bool:
+        raise ModelError(
+            f"the truth of '{self._short()}' is known only when the test runs, so 'if', 'and', 'or', 'not', "
+            "'while', min() and max() cannot ask for it; use bondloop.math: where(condition, a, b), "
+            "minimum, maximum, clip, logical_and, logical_or, logical_not"
+        )
+
+    def _unknown(self) -> NoReturn:
+        raise ModelError(
+            f"the value of '{self._short()}' is known only when the test runs; use the functions of "
+            "bondloop.math in place of Python's math, float(), int() and round(). A parameter that decides "
+            "how a law is built, such as a number of terms, is declared with the type int"
+        )
+
+    def __float__(self) -> float:
+        self._unknown()
+
+    def __int__(self) -> int:
+        self._unknown()
+
+    def __index__(self) -> int:  # noqa: PLE0305 - it returns nothing at all
+        self._unknown()
+
+    def __round__(self, digits: int | None = None) -> int:
+        self._unknown()
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"'{self._short()}' is one number, not several")
+
+    def __invert__(self) -> NoReturn:
+        raise ModelError("'~' turns Python's True into -2; use bondloop.math.logical_not(condition)")
+
+    def _short(self) -> str:
+        text = str(self.expr)
+        return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def expression(value: Value, what: str = "the law") -> Expr:
+    """Return a traced value or a number as an expression.
+
+    Parameters
+    ----------
+    value
+        What a law computed.
+    what
+        What it stands for, for the message.
+    """
+    if isinstance(value, Traced):
+        return value.expr
+    if isinstance(value, (numbers.Real, np.bool_)):
+        return Const(float(value))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return expression(value.item(), what)
+    raise ModelError(
+        f"{what}: expected a number, or what operators and bondloop.math make of one; found {value!r:.60}"
+    )
+
+
+class TracedArray(np.ndarray[Any, Any]):
+    """An array of traced values: NumPy's, but for comparisons, which NumPy wants answered at once."""
+
+    __hash__ = None
+
+    def __lt__(self, other: Value) -> Value:
+        return elementwise(operator.lt, self, other)
+
+    def __le__(self, other: Value) -> Value:
+        return elementwise(operator.le, self, other)
+
+    def __gt__(self, other: Value) -> Value:
+        return elementwise(operator.gt, self, other)
+
+    def __ge__(self, other: Value) -> Value:
+        return elementwise(operator.ge, self, other)
+
+    def __eq__(self, other: Value) -> Value:
+        return elementwise(operator.eq, self, other)
+
+    def __ne__(self, other: Value) -> Value:
+        return elementwise(operator.ne, self, other)
+
+
+def array_of(values: Value) -> Any:
+    """Return numbers and traced values as an array: of floats where no value is traced.
+
+    >>> array_of([1, 2.5])
+    array([1. , 2.5])
+    """
+    array = np.array([*values] if isinstance(values, (list, tuple)) else values)
+    if any(isinstance(x, Traced) for x in array.flat):
+        return array.view(TracedArray)
+    return array.astype(float)
+
+
+def elementwise(function: Callable[..., Value], *args: Value) -> Value:
+    """Apply a function of numbers to arrays, entry by entry; numbers go with every entry."""
+    arrays = np.broadcast_arrays(*(_array(a) for a in args))
+    result = np.empty(arrays[0].shape, dtype=object)
+    for place in np.ndindex(result.shape):
+        result[place] = function(*(a[place] for a in arrays))
+    return array_of(result)
+
+
+def _array(value: Value) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return np.asarray(value)
+    held = np.empty((), dtype=object)  # NumPy would ask a traced value for its length
+    held[()] = value
+    return held
+
+
+def _binary(
+    name: str, combine: Callable[[Expr, Expr], Expr], swapped: bool
+) -> Callable[[Traced, Value], Value]:
+    def operate(self: Traced, other: Value) -> Value:
+        if isinstance(other, np.ndarray) and other.ndim:
+            return elementwise(lambda x: operate(self, x), other)
+        if not isinstance(other, (Traced, numbers.Real, np.bool_, np.ndarray)):
+            return NotImplemented
+        a, b = self.expr, expression(other)
+        return Traced(combine(b, a) if swapped else combine(a, b))
+
+    operate.__name__ = name
+    return operate
+
+
+def _difference(a: Expr, b: Expr) -> Expr:
+    return Op("add", (a, Op("neg", (b,))))
+
+
+def _operation(name: str) -> Callable[[Expr, Expr], Expr]:
+    return lambda a, b: Op(name, (a, b))
+
+
+# The operations are kept as they are written, so that they round as Python's own numbers do.
+for _word, _combine in {
+    "add": _operation("add"), "sub": _difference, "mul": _operation("mul"), "truediv": _operation("div"),
+    "pow": _operation("pow"), "and": _operation("and"), "or": _operation("or"),
+}.items():  # fmt: skip
+    setattr(Traced, f"__{_word}__", _binary(_word, _combine, swapped=False))
+    setattr(Traced, f"__r{_word}__", _binary(_word, _combine, swapped=True))
+for _word in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Traced, f"__{_word}__", _binary(_word, _operation(_word), swapped=False))
+
+
+def named_parts(values: Sequence[Expr], prefix: str) -> tuple[list[Assign], list[Expr]]:
+    """Name what is used more than once, and what is deep, so that it is computed once and written shortly.
+
+    Parameters
+    ----------
+    values
+        Expressions that share parts.
+    prefix
+        Before the numbers of the names.
+
+    Returns
+    -------
+    steps, values
+        The assignments, and the values in terms of their targets.
+    """
+    order, uses = operations_of(values)
+    steps: list[Assign] = []
+    short: dict[int, Expr] = {}
+    depth: dict[int, int] = {}
+    for op in order:
+        args = tuple(short.get(id(a), a) for a in op.args)
+        level = 1 + max((depth.get(id(a), 0) for a in op.args), default=0)
+        value: Expr = op.with_args(args)
+        if uses[id(op)] > 1 or level > DEEPEST:
+            target = Var(f"{prefix}[{len(steps)}]")
+            steps.append(Assign(target, value))
+            value, level = target, 0
+        short[id(op)], depth[id(op)] = value, level
+    return steps, [short.get(id(v), v) for v in values]
+
+
+def operations_of(values: Sequence[Expr]) -> tuple[list[Op], dict[int, int]]:
+    """Return all operations of some expressions, operands first, and how often each is used."""
+    uses: dict[int, int] = {}
+    order: list[Op] = []
+    # Without recursion: a sum of a thousand terms in a loop is a thousand operations deep.
+    waiting: list[tuple[Expr, bool]] = [(v, False) for v in reversed(values)]
+    while waiting:
+        node, done = waiting.pop()
+        if not isinstance(node, Op):
+            continue
+        if done:
+            order.append(node)
+            continue
+        uses[id(node)] = uses.get(id(node), 0) + 1
+        if uses[id(node)] == 1:
+            waiting.append((node, True))
+            waiting += [(a, False) for a in reversed(node.args)]
+    return order, uses
