@@ -169,6 +169,10 @@ class StabilityWarning(UserWarning):
     """What was computed is right, but the motion leads away from it."""
 
 
+class ModeWarning(UserWarning):
+    """What was computed is right for the mode that was asked for, but that mode does not hold there."""
+
+
 def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -> str:
     """Return the sentence for a name that does not exist, with the nearest known names.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
+from bondloop.bondgraph import C, I, Model, One, Port, R, Se, Sf, Zero
 from bondloop.bondgraph.drawing import Edge, Node, draw, layout, quality
 from bondloop.bondgraph.sketch import sketch as sketch_of
 from bondloop.errors import InputError
@@ -310,6 +310,45 @@ def test_frames_hold_their_group_and_can_be_left_out():
     sketch = chain(3)
     assert len(draw(sketch.nodes, sketch.edges).axes[0].patches) == 3
     assert len(draw(sketch.nodes, sketch.edges, frames=False).axes[0].patches) == 0
+
+
+class Storey(Model):
+    """A storey whose branches are wider than its spine."""
+
+    def __init__(self):
+        self.below, self.above = Port(), Port()
+        self.shear, self.slip, self.v = Zero(), One(), One()
+        self.below >> self.shear >> self.v >> self.above
+        self.columns, self.damping, self.bumper = C(stiffness=1), R(damping=1), C(stiffness=1)
+        self.shear >> self.slip >> [self.columns, self.damping, self.bumper]
+        self.mass = I(mass=1)
+        self.v >> self.mass
+
+
+class Pair(Model):
+    """Two storeys, so that frames stand within a frame."""
+
+    def __init__(self):
+        self.below, self.above = Port(), Port()
+        self.low, self.high = Storey(), Storey()
+        self.below >> self.low.below
+        self.low.above >> self.high.below
+        self.high.above >> self.above
+
+
+def test_frames_of_neighbours_do_not_meet():
+    m = Model("building")
+    m.pair, m.third, m.ground = Pair(), Storey(), Sf("v")
+    m.ground >> m.pair.below
+    m.pair.above >> m.third.below
+    nodes, edges = sketch_of(m)
+    names = ["pair", "pair.high", "pair.low", "third"]
+    patches = draw(nodes, edges).axes[0].patches
+    boxes = {name: patch.get_bbox() for name, patch in zip(names, patches, strict=True)}
+    for a, b in (("pair.low", "pair.high"), ("pair", "third"), ("pair.high", "third")):
+        assert boxes[a].x1 < boxes[b].x0
+    assert boxes["pair"].x0 < boxes["pair.low"].x0
+    assert boxes["pair.high"].x1 < boxes["pair"].x1
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF")])

@@ -49,11 +49,13 @@ def test_a_ball_bounces_by_the_closed_form_and_comes_to_rest(mass, gravity, heig
     assert run.events[-1].mode == "closed"
     # What is left out are flights shorter than 1e-8 of the duration: a geometric series of them.
     least = rest - 1.2e-8 * rest / (1 - restitution)
-    assert least - 1e-9 * rest < run.events[-1].time < rest * (1 + 1e-9)
+    located = 1e-9 * rest / (1 - restitution)  # an error of one hit is carried on by all that follow
+    assert least - located < run.events[-1].time < rest + located
     assert run["floor.effort"][-1] == pytest.approx(mass * gravity, rel=1e-12)
     assert run["v.flow"][-1] == 0
     # Each blow takes 1 - e² of the kinetic energy.
-    place = system.states.index("mass.momentum")
+    place = "mass.momentum"
+    assert [e.mode for e in run.events[:8]] == ["rebound"] * 8
     for event in run.events[:8]:
         before, after = event.before[place] ** 2 / 2 / mass, event.after[place] ** 2 / 2 / mass
         assert before - after == pytest.approx((1 - restitution**2) * before, rel=1e-9)
@@ -257,8 +259,9 @@ def test_a_blow_on_a_field_of_masses():
     m.v[0] >> m.stop
     system = m.compile()
     event = system.simulate(3).events[0]
-    places = [system.states.index(f"field[{i}].flow.state") for i in range(2)]
-    before, after = event.before[places], event.after[places]
+    before, after = (
+        np.array([x[f"field[{i}].flow.state"] for i in range(2)]) for x in (event.before, event.after)
+    )
     assert after[0] == pytest.approx(-e * before[0], rel=1e-9)
     assert (M @ (after - before))[1] == pytest.approx(0, abs=1e-12)
 
@@ -287,7 +290,7 @@ def test_a_blow_through_a_modulated_transformer():
     m.w >> m.speed >> m.angle >> m.arm
     run = m.compile().simulate(2)
     event = run.events[0]
-    before, after = (dict(zip(run.system.states, x, strict=True)) for x in (event.before, event.after))
+    before, after = event.before, event.after
     # The stop is met after sin(angle) has grown by 0.4.
     assert np.sin(before["angle.value"]) == pytest.approx(np.sin(0.3) + 0.4, rel=1e-9)
     assert after["angle.value"] == before["angle.value"]

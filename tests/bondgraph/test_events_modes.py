@@ -78,7 +78,7 @@ def test_switches_that_do_not_meet_share_the_rest_of_the_model():
         (lambda: ball(1, 1, 1, 0).compile(modes={}), InputError, "missing floor"),
         (lambda: ball(1, 1, 1, 0).compile(modes={"flor": 1}), InputError, "floor"),
         (lambda: ball(1, 1, 1, 0).compile(modes={"floor": "open"}), InputError, "'closed', 'free'"),
-        (lambda: ball(1, 1, 1, 0).compile().steady_state(), InputError, "modes="),
+        (lambda: ball(1, 1, 1, 0).compile().A, InputError, "modes="),
         (lambda: ball(1, 1, 1, 0).compile().numeric(), InputError, "modes="),
         (lambda: ball(1, 1, 1, 0).compile().sensitivity(["mass.mass"]), InputError, "modes="),
         (lambda: ball(1, 1, 1, 0).compile(["v.flow"]).inverse("v.flow", "weight"), InputError, "modes="),

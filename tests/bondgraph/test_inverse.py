@@ -8,7 +8,7 @@ import sympy as sp
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from bondloop.bondgraph import GY, MTF, SS, TF, C, Df, I, Integrator, Model, One, R, Se, Sf, Zero
+from bondloop.bondgraph import GY, MTF, SS, TF, C, Df, I, ICField, Integrator, Model, One, R, Se, Sf, Zero
 from bondloop.compile import Runner, compiler
 from bondloop.errors import BondloopError, CausalityError, InputError, SolveError
 from bondloop.program.expr import Var
@@ -404,6 +404,35 @@ def test_rates_of_a_motion_given_as_a_function_are_asked_for():
     still = inverse.simulate(1.0, {"v2.flow": 0.0}, {"spring.displacement": 0.1})
     # nothing moves but the spring, along its zero: q = 0.1 exp(-25 t), held by the damper
     np.testing.assert_allclose(still["spring.displacement"], 0.1 * np.exp(-25 * still.time), atol=1e-9)
+
+
+def magnet():
+    """A coil that holds a mass: flux²/2κ is its pull, so none can push."""
+    m = Model("maglev")
+    m.i, m.v = One(), One()
+    m.magnet = ICField(
+        energy=lambda coil, gap, kappa, g0: coil**2 * (gap + g0) / (2 * kappa),
+        momentum=["coil"], kappa=1e-3, g0=0.002, initial={"gap": 0.01, "coil": 0.0},
+    )  # fmt: skip
+    Se("V") >> m.i >> [m.magnet.coil, R(resistance=5)]
+    Se("W") >> m.v >> [I(mass=0.5), m.magnet.gap, R(damping=0.3)]
+    return m.compile(outputs=["v.flow"]).inverse("v.flow", "V")
+
+
+def test_a_singular_point_asks_for_another():
+    """Without a weight there is no flux to hold it, and what changes the pull is zero; with one there is."""
+    inverse = magnet()
+    with pytest.raises(SolveError, match=r"at v.flow = 0, W = 0, .*: .*singular.*give another with inputs="):
+        inverse.zero_dynamics()
+    assert list(inverse.zero_dynamics(inputs={"W": 4.9}).zeros) == [0]
+
+
+def test_a_motion_that_no_input_can_give_is_said_to_be_impossible_perhaps():
+    """A magnet only pulls upwards, so nothing falls faster than g."""
+    falling = {"v.flow": lambda t: 12 * t, "d/dt v.flow": 12.0, "d2/dt2 v.flow": 0.0, "W": 4.905}
+    run = magnet().simulate(1, falling)
+    with pytest.raises(SolveError, match="what is asked for may be impossible"):
+        run["V"]
 
 
 def test_paths_that_cancel_are_left_out():

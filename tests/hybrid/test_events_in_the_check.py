@@ -61,6 +61,12 @@ def test_a_mode_that_the_dry_run_does_not_visit_is_judged_too():
     check = hybrid(chain(gap=10.0)).check(2.0)
     assert [r.words for r in check.unvisited] == ["numerical.stop closed"]
     assert check.unvisited[0].share == 0.0
+    assert (
+        repr(check.unvisited)
+        == "(<Regime 'numerical.stop closed': stable at t = 0.001 s, 0% of the instants>,)"
+    )
+    assert repr(check.step).startswith("<OneStep: ")
+    assert len(repr(check.step)) < 100
     assert check.unvisited[0].step.stable
     assert "Modes in which it was at no instant that was looked at:" in str(check)
     assert check.passed

@@ -8,7 +8,7 @@ assignments is as short as the graph.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
     from bondloop.program.divisor import Divisor
+    from bondloop.program.held_modes import HeldMode
     from bondloop.program.quantity import Quantity
     from bondloop.program.ranges import Range
 
@@ -192,7 +193,7 @@ class Derivation:
         measure(self)
         self._check_names()
 
-    def read(self, outputs: Outputs, iterations: int | None) -> System:
+    def read(self, outputs: Outputs, iterations: int | None, held_modes: Sequence[HeldMode] = ()) -> System:
         flat = self.flat
         system = System(
             self.model._name or "model",
@@ -203,6 +204,7 @@ class Derivation:
             dependent=[flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs, divisors=self.divisors, quantities=by_path(self),
+            held_modes=held_modes,
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
 

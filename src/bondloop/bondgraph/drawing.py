@@ -24,7 +24,15 @@ import numpy as np
 from bondloop.bondgraph.drawing_marks import BOND_COLOURS, DASHES, cross, legend, ring, rings
 from bondloop.bondgraph.drawing_ports import port_names
 from bondloop.bondgraph.layout import place_all
-from bondloop.bondgraph.layout_geometry import Graph, label_lines, measure, overlap, through
+from bondloop.bondgraph.layout_geometry import (
+    FRAME,
+    FRAME_IN_FRAME,
+    Graph,
+    label_lines,
+    measure,
+    overlap,
+    through,
+)
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -373,7 +381,7 @@ class _Page:
             )
             inside = [v.group == name or v.group.startswith(name + ".") for v in self.graph.nodes]
             mine = texts[(owner >= 0) & np.array(inside)[owner]]
-            pad = 0.16 + 0.12 * inner
+            pad = FRAME + FRAME_IN_FRAME * inner
             lo, hi = mine[:, :2].min(0) - pad, mine[:, 2:].max(0) + pad
             short = name.rpartition(".")[2]  # the outer frame says the rest
             w = self.width(short, SMALL) + 0.1

@@ -21,6 +21,8 @@ Whole = npt.NDArray[np.intp]
 ROW = 11.0  # widest row of a spine, in bonds, before it is wrapped
 SMALL = 100  # nodes of a graph with loops that is searched at length
 GAP = 0.22  # least white between two texts
+FRAME, FRAME_IN_FRAME = 0.16, 0.12  # white within a sub-model's frame; more where another frame is in it
+FRAMES_APART = 0.12  # least white between two frames
 SYMBOL_EM, LABEL_EM, LINE = 0.105, 0.082, 0.26  # half-width of a letter; width of a letter; height of a line
 CUT, OVER, CLASH, NARROW, LONG, SLANT = (
     6.0,

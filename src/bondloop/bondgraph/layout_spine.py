@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import numpy as np
 
 from bondloop.bondgraph.layout_geometry import (
+    FRAME,
+    FRAME_IN_FRAME,
+    FRAMES_APART,
     GAP,
     ROW,
     SOURCES,
@@ -153,6 +156,33 @@ class Spine:
             (first if len(first) <= len(other) else other).append(w)
         return up, down, out
 
+    def part(self, here: dict[int, tuple[float, int]], runs: Sequence[tuple[str, list[int]]]) -> None:
+        """Move the sub-models of a row apart, so that the frame around one meets nothing of the others."""
+        g, p = self.graph, np.zeros((2, len(self.near)))
+        for v, place in here.items():
+            p[:, v] = place
+        lo, hi = g.boxes(p)
+        right, moved, shifts = -np.inf, 0.0, dict[int, float]()
+        for k, (group, nodes) in enumerate(runs):
+            if k:
+                pads = self.pad(runs[k - 1][0], group) + self.pad(group, runs[k - 1][0])
+                moved += max(0.0, right + pads + FRAMES_APART - (float(lo[0, nodes].min()) + moved))
+            texts = np.maximum(hi[0, nodes], p[0, nodes] + g.beside[nodes] + 0.1)
+            right = max(right, float(texts.max()) + moved)
+            shifts |= dict.fromkeys(nodes, moved)
+        for v, shift in shifts.items():
+            here[v] = (here[v][0] + shift, here[v][1])
+
+    def pad(self, group: str, other: str) -> float:
+        """Return how far the frames of a sub-model that do not hold another reach beyond its texts."""
+        names, others = (tuple(name.split(".")) if name else () for name in (group, other))
+        common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(names, others, strict=False))))
+        if len(names) == common:
+            return 0.0
+        outer = ".".join(names[: common + 1])
+        within = [v.group for v in self.graph.nodes if v.group == outer or v.group.startswith(outer + ".")]
+        return FRAME + FRAME_IN_FRAME * (max(name.count(".") for name in within) - common)
+
     def place(self) -> Array:
         """Positions of all nodes."""
         g, p, top = self.graph, np.zeros((len(self.near), 2)), 0.0
@@ -163,6 +193,9 @@ class Spine:
             order = row[::-1] if r % 2 else row
             outline: dict[int, float] = {}
             here: dict[int, tuple[float, int]] = {}
+            runs: list[
+                tuple[str, list[int]]
+            ] = []  # neighbours on the spine of one sub-model, with all on them
             x, high, low, before = 0.0, 0, 0, -1
             for v in order:
                 shut = 1 if r and v == row[0] else -1 if r + 1 < len(rows) and v == row[-1] else 0
@@ -184,9 +217,13 @@ class Spine:
                     for d, edge in enumerate(fan.right, 1):
                         outline[sign * d] = max(outline.get(sign * d, -np.inf), x + edge)
                     here |= {w: (x + dx, sign * (d + 1)) for w, (dx, d) in fan.places.items()}
+                if not runs or runs[-1][0] != g.nodes[v].group:
+                    runs.append((g.nodes[v].group, []))
+                runs[-1][1].extend([v, *out, *(w for _, fan in fans for w in fan.places)])
                 here[v] = (x, 0)
                 here |= dict.fromkeys(out, (x + (1.0 if (r % 2 == 0) == (shut < 0) else -1.0), 0))
                 high, low, before = max(high, len(fans[0][1].left)), max(low, len(fans[1][1].left)), v
+            self.part(here, runs)
             shift = p[rows[r - 1][-1], 0] - here[row[0]][0] if r else 0.0
             base = top - high if r else 0.0
             for v, (dx, dy) in here.items():

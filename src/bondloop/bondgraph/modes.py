@@ -13,8 +13,10 @@ from bondloop.bondgraph.causality import assign
 from bondloop.bondgraph.derive import Derivation
 from bondloop.bondgraph.flatten import SE, SF, SS, C, Flat, I
 from bondloop.bondgraph.switching_elements import Switching as Element
+from bondloop.bondgraph.switching_ports import RULES, SwitchingPort
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.held_modes import HeldMode
 from bondloop.program.mode_merge import folded
 from bondloop.program.schedule import Loop
 from bondloop.program.system import System
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.lookup import Outputs
     from bondloop.bondgraph.model import Model
     from bondloop.program.switching import Bits
+    from bondloop.program.switching_rules import Rule
 
 __all__ = ["derive_modes"]
 
@@ -91,7 +94,25 @@ def _mode_system(
     values: dict[Var, Expr] = {v: Const(0.0) for v in d.held}
     values.update({d.switching_ports[e].mode: Const(n) for e, n in zip(elements, numbers, strict=True)})
     d.definitions = {v: folded(e, values) for v, e in d.definitions.items()}
-    return d.read(outputs, iterations)
+    held_modes = [
+        HeldMode(_rule(part, path, d.switching_ports[part], values), number)
+        for part, path, number in zip(elements, paths, numbers, strict=True)
+    ]
+    return d.read(outputs, iterations, held_modes)
+
+
+def _rule(part: Element, path: str, port: SwitchingPort, values: Mapping[Var, Expr]) -> Rule:
+    """Return the rule of an element in one mode, without impulses."""
+    return RULES[type(part)](
+        path=path,
+        words=part.words,
+        mode=port.mode,
+        effort=folded(port.effort, values),
+        flow=folded(port.flow, values),
+        effort_impulse=Const(0.0),
+        flow_impulse=Const(0.0),
+        terms=tuple(folded(term, values) for term in port.terms),
+    )
 
 
 def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: int | None) -> System:

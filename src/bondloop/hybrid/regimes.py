@@ -46,6 +46,13 @@ class Regime:
     point: Point
     share: float
 
+    def __repr__(self) -> str:
+        words = self.words or "the only one"
+        return (
+            f"<Regime {words!r}: {'stable' if self.step.stable else 'unstable'} at t = {self.time:.6g} s, "
+            f"{self.share:.0%} of the instants>"
+        )
+
     @property
     def time(self) -> float:
         """Of the instant, in s."""

@@ -136,7 +136,8 @@ def unsolved(
     return (
         f"the algebraic loop through {_shown(names)} did not converge in {iterations} Newton steps; worst is "
         f"{names[k]}: {t:.6g} was guessed, {t + r:.6g} came out, {abs(r):.3g} apart; check the laws around "
-        "it for jumps and for values that no solution can have, or compile with more iterations"
+        "it for jumps, and whether there is a solution at all (what is asked for may be impossible: a motion "
+        "that no force can give, a power that no voltage can); else compile with more iterations"
     )
 
 
@@ -154,8 +155,9 @@ def _shown(names: Sequence[str]) -> str:
 def singular_loop(names: Sequence[str]) -> str:
     """Return the sentence for a loop that has no unique solution."""
     return (
-        f"the algebraic loop through {_shown(names)} has no unique solution (its matrix is singular); "
-        "check the elements on it for zero or cancelling coefficients, or add a small storage or resistance"
+        f"the algebraic loop through {_shown(names)} has no unique solution (its matrix is singular); if "
+        "that is so at this point alone, give another with inputs={...} or other states; else check the "
+        "elements on it for zero or cancelling coefficients, or add a small storage or resistance"
     )
 
 

@@ -12,6 +12,7 @@ from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.generic_point import reach
 from bondloop.program.inversion import Inverse, invert
 from bondloop.program.merging import merged
+from bondloop.program.one_mode import without_idle
 from bondloop.program.quantity import quantity_of
 from bondloop.program.system import System
 from bondloop.program.time_derivative import rate_name
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from bondloop.program.simulate import Trajectory
+    from bondloop.program.switching_rules import Rule
 
 __all__ = ["InverseSystem", "inverse_system", "invert_for"]
 
@@ -35,7 +37,9 @@ class InverseSystem(System):
     ----------
     name, states, inputs, outputs, parameters, definitions, tears, initial, dots
         As for `System`.
-    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching, quantities
+    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching
+        As for `System`.
+    quantities, held_modes
         As for `System`.
 
     Attributes
@@ -44,6 +48,8 @@ class InverseSystem(System):
         For every imposed output, and every other input: how many of its rates are inputs too.
     inversion
         How it came about: which definitions were turned round.
+    rules
+        Of elements that would switch, were it not for the mode that the system is of.
 
     Examples
     --------
@@ -58,6 +64,7 @@ class InverseSystem(System):
 
     orders: dict[str, int]
     inversion: Inverse
+    rules: tuple[Rule, ...] = ()
 
     def zero_dynamics(
         self,
@@ -67,15 +74,24 @@ class InverseSystem(System):
     ) -> ZeroDynamics:
         """Return and judge what the imposed motions leave free; what is not linear, at an operating point.
 
+        How far a stop has come that cannot switch here is no part of it.
+
         Parameters
         ----------
         states, inputs, values
             The operating point and the values of parameters, as for ``linearise``.
         """
-        if not self.states:
+        system, kept = without_idle(self, self.rules)
+        if not kept:
             return judged((), np.zeros(0, dtype=complex))
-        space = self.numeric(values) if self.is_linear else self.linearise(states, inputs, values)
-        return judged(self.states, space.poles())
+        x = self.initial(states)[kept]
+        try:
+            space = system.numeric(values) if system.is_linear else system.linearise(x, inputs, values)
+        except SolveError as error:
+            u = self.operating_inputs(inputs).tolist()
+            point = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.inputs, u, strict=True))
+            raise SolveError(f"{self.name} at {point}: {error}") from error
+        return judged(system.states, space.poles())
 
     def _dependence(self) -> str:
         return f"derivative causality: {', '.join(self.dependent)} follow the imposed motions"
@@ -285,6 +301,7 @@ def _finished(
     )
     inverse.orders = {u.name: sum(of is u for _, of in rates) for u in sources}
     inverse.inversion = result
+    inverse.rules = tuple(held.rule for held in system.held_modes)
     return inverse
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.mode_at_point import constant, mode_at
 from bondloop.program.mode_merge import folded
 from bondloop.program.settling import Settling
+from bondloop.program.switching_rules import StopRule
 
 if TYPE_CHECKING:
     from bondloop.program.statespace import StateSpace
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from bondloop.program.switching_rules import Rule
     from bondloop.program.system import System
 
-__all__ = ["linearised_mode", "system_in_mode"]
+__all__ = ["linearised_mode", "mode_words", "system_in_mode", "without_idle"]
 
 WINDOW = 1e-8
 """Seconds within which events are one instant where there is but one instant."""
@@ -42,25 +44,40 @@ def linearised_mode(
     modes
         By path of every element that switches, its mode; they are then taken whether or not they hold.
     """
-    constant = [partial(_same, value) for value in (*inputs, *(0.0 for _ in system.input_rates))]
-    count = len(inputs)
-    run = Settling(system, constant[:count], constant[count:], list(parameters.values()), WINDOW)
+    signals = [partial(constant, value) for value in inputs]
+    still = [partial(constant, 0.0) for _ in system.input_rates]
+    run = Settling(system, signals, still, list(parameters.values()), WINDOW)
     if modes is None:
-        x = run.settle(0.0, states).x
+        x = mode_at(run, states)
         key = run.modes.of(x)
     else:
         key = _numbers(system, run.rules.rules, modes)
         x = run.entered(0.0, states, key)
     mode, places = system_in_mode(system, key)
+    mode, kept = without_idle(mode, run.rules.rules)
+    places = [places[i] for i in kept]
     space = mode.linearise([x[i] for i in places], inputs, {v.name: value for v, value in parameters.items()})
-    return replace(space, mode=_words(run.rules.rules, key))
+    return replace(space, mode=mode_words(run.rules.rules, key))
 
 
-def _same(value: float, _: float) -> float:
-    return value
+def without_idle(mode: System, rules: Sequence[Rule]) -> tuple[System, list[int]]:
+    """Leave out displacements that only a stop's own rule reads: they act on nothing in one mode.
+
+    Returns also the places of the states that are kept.
+    """
+    exprs = [*mode.rate_exprs, *mode.output_exprs.values(), *mode.definitions.values()]
+    read = {v for e in exprs for v in variables(e)}
+    idle = {rule.terms[0] for rule in rules if isinstance(rule, StopRule)} - read
+    kept = [i for i, v in enumerate(mode.state_vars) if v not in idle]
+    if not idle:
+        return mode, kept
+    states = {mode.state_vars[i]: mode.rate_exprs[i] for i in kept}
+    initial = {v: x for v, x in mode.initial_by_var.items() if v in states}
+    return mode.replaced(states=states, initial=initial), kept
 
 
-def _words(rules: Sequence[Rule], modes: Key) -> str:
+def mode_words(rules: Sequence[Rule], modes: Key) -> str:
+    """Return modes in words: ``stop closed, key open``."""
     return ", ".join(f"{r.path} {r.words[round(m)]}" for r, m in zip(rules, modes, strict=True))
 
 
@@ -118,7 +135,7 @@ def system_in_mode(system: System, modes: Key) -> tuple[System, list[int]]:
     ordered = {v: definitions[v] for v in system.definitions if v in definitions}
     used = {v for e in (*rates.values(), *outputs.values(), *ordered.values()) for v in variables(e)}
     reduced = system.replaced(
-        name=f"{system.name} ({_words(rules, modes)})",
+        name=f"{system.name} ({mode_words(rules, modes)})",
         states=rates,
         outputs=outputs,
         definitions=ordered,

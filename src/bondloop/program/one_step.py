@@ -101,6 +101,10 @@ class OneStep:
     steepness: Mapping[str, float] = field(default_factory=dict)
     at: Values | None = None
 
+    def __repr__(self) -> str:
+        kind = "linear" if self.linear else "linearised"
+        return f"<OneStep: {len(self.states)} states, a period of {self.period:.6g} s, {kind}>"
+
     @property
     def linear(self) -> bool:
         """Whether every statement is linear in the states, so that the step holds for any motion."""

@@ -59,6 +59,7 @@ class Settling:
         self.system, self.parameters, self.window = system, parameters, window
         self.signals, self.rate_signals = signals, rate_signals
         self.failure: SolveError | None = None  # the last one of a step that was tried
+        self.evaluations_left: float = math.inf
         self.modes, self.rules = ModeFunctions(system), RuleFunctions(system)
         self.count = len(self.rules.rules)
         contents = [v for part in system.switching for v in part.after]
@@ -80,6 +81,9 @@ class Settling:
         f = self.modes.function(modes, self.system.rate_exprs, "rates")
 
         def rates(t: float, x: NDArray[np.float64]) -> list[float]:
+            self.evaluations_left -= 1
+            if self.evaluations_left < 0:
+                raise SolveError(f"too many steps are needed, t = {t:.6g} s was reached")
             try:
                 return f(x.tolist(), *self.inputs(t), self.parameters)
             except SolveError as error:
@@ -220,6 +224,16 @@ class Settling:
         """Return the states after a change into some modes, whether or not they hold."""
         values = self._contents(t, x)
         return self._changed(t, x, [values[i] for i in self.carried], modes)[0]
+
+    def exists(self, modes: Sequence[float]) -> bool:
+        """Whether modes have a causality."""
+        first = 0
+        for part in self.system.switching:
+            own = modes[first : first + len(part.rules)]
+            if tuple(int(m != 0) for m in own) in part.refused:
+                return False
+            first += len(part.rules)
+        return True
 
     def _combinations(self, old: Key) -> list[Key]:
         """Return the combinations of modes that have a causality, those first that change least."""

@@ -47,6 +47,13 @@ class Trajectory:
         self._rates = rates
         self._parameters = parameters
 
+    def __repr__(self) -> str:
+        events = f", {len(self.events)} events" if self.system.switching else ""
+        return (
+            f"<{type(self).__name__} of {self.system.name}: {self.time[0]:.6g} to {self.time[-1]:.6g} s, "
+            f"{len(self.time)} instants, {self.states.shape[1]} states{events}>"
+        )
+
     def __getitem__(self, path: str) -> NDArray[np.float64]:
         """Return a variable over time."""
         if path in self.system.states:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -47,16 +47,16 @@ class Event:
     path
         Of the element.
     mode
-        Its mode afterwards, in words; after a rebound the same as before.
+        Its mode afterwards, in words; ``"rebound"`` where a stop sends the flow back and stays free.
     before, after
-        All states before and after, as `Trajectory.system.states` names them.
+        All states before and after, by name.
     """
 
     time: float
     path: str
     mode: str
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    before: Mapping[str, float] = field(repr=False)
+    after: Mapping[str, float] = field(repr=False)
 
 
 class SwitchingTrajectory(Trajectory):
@@ -106,13 +106,15 @@ def simulate_switching(  # noqa: PLR0913 - what `simulate` has worked out, and h
     span
         Start and end.
     options
-        ``method``, ``rtol``, ``atol`` and ``max_step`` of SciPy's solver.
+        ``method``, ``rtol``, ``atol`` and ``max_step`` of SciPy's solver; ``evaluations``, the most that the
+        rates may be computed.
     steady
         Whether all inputs are constant, so that nothing happens but by the motion itself.
     """
     start, end = span
     window = WINDOW * (end - start)
     run = Settling(system, signals, rate_signals, parameters, window)
+    run.evaluations_left = options.get("evaluations", np.inf)
     solver_class = _solver_class(options["method"])
     max_step = options["max_step"]
     if not np.isfinite(max_step):
@@ -220,10 +222,13 @@ def _told(
     run: Settling, t: float, before: NDArray[np.float64], after: NDArray[np.float64], struck: Sequence[int]
 ) -> list[Event]:
     events = []
+    named = [dict(zip(run.system.states, x.tolist(), strict=True)) for x in (before, after)]
     for i, rule in enumerate(run.rules.rules):
         place = run.modes.places[i]
-        if before[place] != after[place] or i in struck:
-            events.append(Event(t, rule.path, rule.words[round(after[place])], before, after))
+        mode, same = round(after[place]), before[place] == after[place]
+        if not same or i in struck:
+            # A stop that was struck and is free all the same.
+            events.append(Event(t, rule.path, "rebound" if same and mode else rule.words[mode], *named))
     return events
 
 

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import SolveError, StabilityWarning
+from bondloop.program.held_modes import warn_of_mode
 from bondloop.program.null_space import equilibrated, left_null, null, solved
 from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised
+from bondloop.program.switching_rest import SwitchingRest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.system import System
 
-__all__ = ["fastest_growth", "steady_state"]
+__all__ = ["fastest_growth", "rest_of", "steady_state"]
 
 DENSE = 300
 """States from which a sparse solve is tried first."""
@@ -63,17 +65,32 @@ def steady_state(
     StabilityWarning
         Where the only steady state is unstable: it is returned, but the motion leads away from it. Of more
         than 300 states this is not looked at.
+    ModeWarning
+        Where the system is of one mode, and that does not hold there.
     """
     x0 = system.initial(initial)
     if not len(x0):
         return {}
-    if system.is_linear:
-        x = _linear(system, system.operating_inputs(inputs), values, x0)
+    if system.switching:
+        x = SwitchingRest(system, inputs, values, x0).found()
     else:
-        x = Rest(system, inputs, values, x0).found()
+        x = rest_of(system, inputs, values, x0)
+        warn_of_mode(system, x, inputs, values)
     if len(x) <= DENSE:
         _warn_of_growth(system, x, inputs, values)
     return dict(zip(system.states, x.tolist(), strict=True))
+
+
+def rest_of(
+    system: System,
+    inputs: Mapping[str, float] | None,
+    values: Mapping[str, float] | None,
+    x0: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return where a system that does not switch comes to rest; arguments as for `steady_state`."""
+    if system.is_linear:
+        return _linear(system, system.operating_inputs(inputs), values, x0)
+    return Rest(system, inputs, values, x0).found()
 
 
 def _linear(

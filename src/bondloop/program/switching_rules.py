@@ -9,7 +9,7 @@ right on the edge.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self
 
@@ -153,6 +153,20 @@ class Rule(ABC):
         """Return what follows from a look, where it is known whether the mode changes."""
         return Outcome(select(changes, self.following(look), look.mode))
 
+    @abstractmethod
+    def broken(
+        self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
+    ) -> str:
+        """Return in words why a mode does not hold at a rest; nothing where it does.
+
+        Parameters
+        ----------
+        mode, effort, flow, terms
+            At the rest.
+        slack
+            What counts as zero: of effort, of flow, of each term. Less than zero, how far each may swing.
+        """
+
     def mapped(self, put: Callable[[Expr], Expr], new: Callable[[Var], Var], prefix: str) -> Self:
         """Return the rule over other variables."""
         changes: dict[str, object] = {}
@@ -179,6 +193,19 @@ class SwitchRule(Rule):
         signal, threshold = look.terms
         return select(look.on, threshold - signal, signal - threshold)
 
+    def broken(
+        self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
+    ) -> str:
+        """Compare the signal with the threshold."""
+        del effort, flow
+        signal, threshold = terms
+        near = slack[2] + slack[3]
+        if mode and signal < threshold - near:
+            return f"its signal {signal:.6g} is below the threshold {threshold:.6g}"
+        if not mode and signal > threshold + near:
+            return f"its signal {signal:.6g} is above the threshold {threshold:.6g}"
+        return ""
+
 
 class DiodeRule(Rule):
     """On while the flow is not negative, off while the effort is not positive."""
@@ -186,6 +213,17 @@ class DiodeRule(Rule):
     def margin(self, look: Look) -> Expr:
         """Return the flow backwards, or the effort forwards."""
         return select(look.on, -look.whole_flow - look.flow_slack, look.whole_effort - look.effort_slack)
+
+    def broken(
+        self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
+    ) -> str:
+        """Look for a flow backwards, or an effort forwards."""
+        del terms
+        if mode and flow < -slack[1]:
+            return f"its flow {flow:.6g} is backwards"
+        if not mode and effort > slack[0]:
+            return f"its effort {effort:.6g} is forwards"
+        return ""
 
 
 class StopRule(Rule):
@@ -201,6 +239,21 @@ class StopRule(Rule):
         displacement, gap, _ = look.terms
         beyond = function("fmin", displacement - gap - look.term_slack, look.flow - look.flow_slack)
         return select(look.on, beyond, -look.whole_effort - look.effort_slack)
+
+    def broken(
+        self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
+    ) -> str:
+        """Compare the displacement with the gap; a closed one must not be pulled."""
+        del flow
+        displacement, gap = terms[:2]
+        near = slack[2] + slack[3]
+        if mode and displacement > gap + near:
+            return f"its displacement {displacement:.6g} is beyond the gap {gap:.6g}"
+        if not mode and displacement < gap - near:
+            return f"its displacement {displacement:.6g} has not used up the gap {gap:.6g}"
+        if not mode and effort < -slack[0]:
+            return f"it is pulled, its effort is {effort:.6g}"
+        return ""
 
     def outcome(self, look: Look, changes: Expr) -> Outcome:
         """Stop it, see the impulse, send it back if that would be seen, and let go."""
@@ -231,6 +284,17 @@ class ClutchRule(Rule):
         (capacity,) = look.terms
         beyond = function("fabs", look.whole_effort) - capacity - look.effort_slack
         return select(look.on, -(look.mode * look.flow) - look.flow_slack, beyond)
+
+    def broken(
+        self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
+    ) -> str:
+        """Compare what is asked with the capacity, and the slip with its sense."""
+        capacity = terms[0]
+        if mode and mode * flow < -slack[1]:
+            return f"its slip {flow:.6g} is the other way"
+        if not mode and abs(effort) > capacity + slack[0] + slack[2]:
+            return f"its effort {effort:.6g} is beyond the capacity {capacity:.6g}"
+        return ""
 
     def following(self, look: Look) -> Expr:
         """Stick; or slide in the sense of the effort."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.divisor import Divisor
     from bondloop.program.equations import Equations
+    from bondloop.program.held_modes import HeldMode
     from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.simulate import Trajectory
     from bondloop.program.switching import Switching
@@ -76,6 +77,8 @@ class System:
         How it switches between modes, one entry for each part that does; the modes are among the states.
     quantities
         What is measured by paths that are no single variable; of variables, they know it themselves.
+    held_modes
+        Of a system of one mode: the elements that would switch.
     """
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -99,6 +102,7 @@ class System:
         divisors: Mapping[str, Divisor] | None = None,
         switching: Sequence[Switching] = (),
         quantities: Mapping[str, Quantity] | None = None,
+        held_modes: Sequence[HeldMode] = (),
     ) -> None:
         self.name = name
         self.state_vars = tuple(states)
@@ -118,6 +122,7 @@ class System:
         self.divisors = dict(divisors or {})
         self.switching = tuple(switching)
         self.quantities = dict(quantities or {})
+        self.held_modes = tuple(held_modes)
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
@@ -141,6 +146,7 @@ class System:
             "divisors": self.divisors,
             "switching": self.switching,
             "quantities": self.quantities,
+            "held_modes": self.held_modes,
         }
         return System(**{**own, **changes})
 
@@ -340,22 +346,26 @@ class System:
     @property
     def A(self) -> Any:
         """SymPy matrix d(rates)/d(states); depends on the states where the model is nonlinear."""
-        return self.symbolic.jacobian("rates", "states")
+        return self._letters("rates", "states")
 
     @property
     def B(self) -> Any:
         """SymPy matrix d(rates)/d(inputs)."""
-        return self.symbolic.jacobian("rates", "inputs")
+        return self._letters("rates", "inputs")
 
     @property
     def C(self) -> Any:
         """SymPy matrix d(outputs)/d(states)."""
-        return self.symbolic.jacobian("outputs", "states")
+        return self._letters("outputs", "states")
 
     @property
     def D(self) -> Any:
         """SymPy matrix d(outputs)/d(inputs)."""
-        return self.symbolic.jacobian("outputs", "inputs")
+        return self._letters("outputs", "inputs")
+
+    def _letters(self, what: str, by: str) -> Any:
+        self._refuse_switching("a matrix in letters")
+        return self.symbolic.jacobian(what, by)
 
     def numeric(self, values: Mapping[str, float] | None = None) -> StateSpace:
         """Sparse E, A, B, C, D of a linear system.
@@ -434,7 +444,8 @@ class System:
             modes = ", ".join(f"'{r.path}': '{r.words[0]}'" for part in self.switching for r in part.rules)
             raise InputError(
                 f"{self.name} switches, and {what} can be had of one mode only: "
-                f"compile the model with modes={{{modes}}} or others"
+                f"compile the model with modes={{{modes}}} or others, or take linearise(...), which is of "
+                "the mode that holds at a point"
             )
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
@@ -452,10 +463,50 @@ class System:
         values: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
     ) -> dict[str, float]:
-        """States at which nothing changes; see :func:`bondloop.program.steady.steady_state`."""
+        """States at which nothing changes, as the motion from the start leads to them.
+
+        The inputs are constant. What is conserved keeps its value: two springs side by side keep the
+        difference of their lengths. Of a model that switches the result is in the mode that holds at the end,
+        and the modes are among the states: 0 where the flow is imposed (a stop closed, a diode off).
+
+        Parameters
+        ----------
+        inputs
+            By name; those left out keep the model's value (``Se(effort=...)``), or zero.
+        values
+            Parameter values that replace the model's own.
+        initial
+            Where the motion starts: states by name (others as the model says), or a full vector.
+
+        Returns
+        -------
+        dict
+            Every state by its path, for example as the point of ``linearise(states, inputs)``.
+
+        Raises
+        ------
+        SolveError
+            Where nothing comes to rest, or where it cannot be known at which of several rests it does.
+
+        Warns
+        -----
+        StabilityWarning
+            Where the only steady state is unstable.
+        ModeWarning
+            Where the model was compiled with ``modes={...}`` and its mode does not hold there.
+
+        Examples
+        --------
+        >>> from bondloop.bondgraph import C, I, Model, One, R, Se, Stop
+        >>> m = Model("buffer")
+        >>> m.v, m.spring, m.stop = One(), C(stiffness=1000), Stop(gap=0.01)
+        >>> _ = Se("F") >> m.v >> [I(mass=1), m.spring, R(damping=10), m.stop]
+        >>> rest = m.compile().steady_state({"F": 30})  # 30 mm without the stop
+        >>> print(f"{rest['spring.displacement']:.6f}")
+        0.010000
+        """
         from bondloop.program.steady import steady_state
 
-        self._refuse_switching("a steady state")
         return steady_state(self, inputs, values, initial)
 
     def inverse(self, output: str | Sequence[str], input: str | Sequence[str]) -> InverseSystem:  # noqa: A002

@@ -1,0 +1,234 @@
+"""Where a system that switches comes to rest: its motion is followed from mode to mode until nothing moves.
+
+Equations alone do not tell: a mass may rest against a stop or short of it, and a clutch anywhere within its
+capacity. Where the motion is over, the steady state of the mode that is left is exact, and that mode must
+hold there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.program.expr import variables
+from bondloop.program.mode_at_point import constant, mode_at
+from bondloop.program.one_mode import mode_words, system_in_mode
+from bondloop.program.settling import Settling
+from bondloop.program.simulate_switching import Event, simulate_switching
+from bondloop.program.solving import factorised
+from bondloop.program.switching_goals import switching_rules
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.switching_functions import Key
+    from bondloop.program.system import System
+
+__all__ = ["SwitchingRest"]
+
+SPAN = 4.0
+"""Times the slowest decay of a mode for which a motion is followed at first."""
+
+ROUNDS = 10
+"""How often a motion is followed; each time for at least twice as long as before."""
+
+EVALUATIONS = 60_000
+"""Evaluations of the rates in one round; a motion that needs more is given up."""
+
+LOOKS = 201
+"""Instants at which a motion is looked at, to see how far it goes."""
+
+STIFF = 30.0
+"""Ratio of the fastest decay to what else moves from which a method for stiff equations is taken."""
+
+NEAR = 1e-6
+"""Distance from a rest, as a share of how far each state has moved, at which a motion is over."""
+
+
+class SwitchingRest:
+    """The steady state of a system that switches to which the motion from a start leads.
+
+    Parameters
+    ----------
+    system, inputs, values
+        The system, its constant inputs, its parameters.
+    start
+        The states where the motion starts, modes among them.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        inputs: Mapping[str, float] | None,
+        values: Mapping[str, float] | None,
+        start: NDArray[np.float64],
+    ) -> None:
+        self.system, self.inputs, self.given, self.start = system, inputs, values, start
+        u = system.operating_inputs(inputs).tolist()
+        self._signals = [partial(constant, x) for x in u]
+        self._rates = [partial(constant, 0.0) for _ in system.input_rates]
+        self._parameters = list(system.values(values).values())
+        self._modes: dict[Key, tuple[System, list[int]]] = {}
+        self._read = {
+            f"{rule.path} {i}": e
+            for rule in switching_rules(system)
+            for i, e in enumerate((rule.effort, rule.flow, *rule.terms))
+            if not all(v in system.parameters_by_var for v in variables(e))
+        }
+        self.scale = np.abs(start)
+
+    def found(self) -> NDArray[np.float64]:
+        """Return where the motion from the start comes to rest, with the modes that hold there."""
+        run = Settling(self.system, self._signals, self._rates, self._parameters, 1e-8)
+        x = np.array(mode_at(run, self.start.tolist()))
+        seconds, span = 0.0, 0.0
+        events: Sequence[Event] = ()
+        why = ""
+        for _ in range(ROUNDS):
+            span = max(self._span(run, x), 2 * span)
+            try:
+                before, (x, events) = x, self._moved(run, x, span)
+            except SolveError as error:
+                why = str(error).removeprefix(f"{self.system.name}: ")
+                raise SolveError(self._restless(run, x, seconds, events, why)) from error
+            seconds += span
+            self.scale = np.maximum.reduce([self.scale, np.abs(before), np.abs(x)])
+            try:
+                rest = self._rest(run, x)
+            except SolveError as error:
+                why = str(error)
+                continue
+            why = "it still moves"
+            if rest is not None and (self._near(rest, x) or self._stays(run, rest, x)):
+                return rest
+        raise SolveError(self._restless(run, x, seconds, events, why))
+
+    # ------------------------------------------------------------------ one mode
+
+    def _mode(self, run: Settling, x: NDArray[np.float64]) -> tuple[System, list[int]]:
+        """Return the equations of the mode among some states, and the places of its states."""
+        key = run.modes.of(x.tolist())
+        if key not in self._modes:
+            # Its outputs are what the rules read.
+            self._modes[key] = system_in_mode(self.system.replaced(outputs=self._read), key)
+        return self._modes[key]
+
+    def _poles(self, run: Settling, x: NDArray[np.float64]) -> NDArray[np.complex128]:
+        mode, places = self._mode(run, x)
+        if not places:
+            return np.zeros(0, dtype=complex)
+        try:
+            local = mode.linearise(x[places], self.inputs, self.given)
+            return np.asarray(np.linalg.eigvals(factorised(local.E)(local.A)), dtype=complex)
+        except (SolveError, ArithmeticError):
+            return np.zeros(0, dtype=complex)  # a slope that does not exist just here
+
+    def _span(self, run: Settling, x: NDArray[np.float64]) -> float:
+        """Return for how long a motion lasts in the mode of a point: decays, or two periods of a swing."""
+        p = self._poles(run, x)
+        fast = np.abs(p).max(initial=0.0)
+        dying = -p.real[p.real < -1e-9 * fast]
+        swinging = np.abs(p.imag[(np.abs(p.real) <= 1e-9 * fast) & (np.abs(p.imag) > 1e-9 * fast)])
+        slowest = dying.min(initial=np.inf)
+        lasting = SPAN / (slowest if np.isfinite(slowest) else fast or 1.0)
+        return float(max(lasting, 4 * np.pi / swinging.min(initial=np.inf)))
+
+    def _rest(self, run: Settling, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the steady state of the mode that is left, and None where that mode does not hold there."""
+        from bondloop.program.steady import rest_of
+
+        mode, places = self._mode(run, x)
+        full = x.copy()
+        if places:
+            full[places] = rest_of(mode, self.inputs, self.given, x[places])
+        full = np.array(run.present(0.0, full.tolist()))
+        settled = np.array(run.settle(0.0, full.tolist()).x)
+        if run.modes.of(settled.tolist()) == run.modes.of(full.tolist()):
+            return settled
+        # On the edge between two modes either will do, if nothing moves in it.
+        other, places = self._mode(run, settled)
+        if places:
+            settled[places] = rest_of(other, self.inputs, self.given, settled[places])
+        held = run.modes.of(run.settle(0.0, settled.tolist()).x) == run.modes.of(settled.tolist())
+        return settled if held and self._near(settled, full) else None
+
+    def _near(self, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
+        """Whether a point is a rest but for what is left of the motion."""
+        scale = np.where(self.scale > 0, self.scale, np.abs(rest))
+        return bool(np.all(np.abs(rest - x) <= NEAR * np.where(scale > 0, scale, 1.0)))
+
+    def _stays(self, run: Settling, rest: NDArray[np.float64], x: NDArray[np.float64]) -> bool:
+        """Whether a motion from x about a rest of the same mode can never end that mode.
+
+        With x(t) - rest the sum of v_j z_j exp(p_j t), and no p_j growing, what a rule reads departs from its
+        value at the rest by no more than the sum of the sizes of c v_j z_j.
+        """
+        key = run.modes.of(x.tolist())
+        mode, places = self._mode(run, x)
+        if key != run.modes.of(rest.tolist()) or not mode.is_linear:
+            return False
+        local = mode.linearise(x[places], self.inputs, self.given)
+        p, V = np.linalg.eig(factorised(local.E)(local.A))
+        if p.real.max(initial=0.0) > 1e-9 * np.abs(p).max(initial=0.0):
+            return False
+        try:
+            z = np.linalg.solve(V, (x - rest)[places])
+        except np.linalg.LinAlgError:
+            return False  # integrators in a row
+        reach = dict(zip(mode.outputs, np.abs((local.C @ V) * z).sum(axis=1).tolist(), strict=True))
+        efforts, flows, terms = run.ports(0.0, rest.tolist())
+        for i, rule in enumerate(run.rules.rules):
+            swing = [-reach.get(f"{rule.path} {j}", 0.0) for j in range(2 + len(rule.terms))]
+            if rule.broken(round(key[i]), efforts[i], flows[i], terms[i], swing):
+                return False
+        return True
+
+    # ------------------------------------------------------------------ the motion
+
+    def _moved(
+        self, run: Settling, x: NDArray[np.float64], span: float
+    ) -> tuple[NDArray[np.float64], tuple[Event, ...]]:
+        """Follow the motion for some time; return where it leads, and what switched."""
+        p = self._poles(run, x)
+        slow = SPAN / span
+        stiff = np.abs(p.real).max(initial=0.0) > STIFF * max(np.abs(p.imag).max(initial=0.0), slow)
+        size = self.scale.max(initial=0.0) or 1.0
+        options = {
+            "rtol": 1e-9,
+            "atol": 1e-12 * np.where(self.scale > 0, self.scale, size),
+            "max_step": np.inf,
+            "evaluations": EVALUATIONS,
+        }
+        methods = ("Radau",) if stiff else ("DOP853", "Radau")
+        for method in methods:
+            try:
+                with np.errstate(over="ignore"):  # Radau, of a state on which no rate depends
+                    motion = simulate_switching(
+                        self.system, self._signals, self._rates, self._parameters, x,
+                        np.linspace(0.0, span, LOOKS), (0.0, span), {**options, "method": method},
+                        steady=True,
+                    )  # fmt: skip
+                break
+            except SolveError:
+                # One mode of a motion may be stiff although its first is not.
+                if method == methods[-1]:
+                    raise
+        self.scale = np.maximum(self.scale, np.abs(motion.states).max(axis=0))
+        return motion.states[-1], motion.events
+
+    def _restless(
+        self, run: Settling, x: NDArray[np.float64], seconds: float, events: Sequence[Event], why: str
+    ) -> str:
+        modes = mode_words(run.rules.rules, run.modes.of(x.tolist()))
+        busy = ", ".join(dict.fromkeys(event.path for event in events))
+        last = f"; {busy} switched {len(events)} times at the last look" if events else ""
+        return (
+            f"{self.system.name}: no steady state found: the motion from the start was followed for "
+            f"{seconds:.3g} s and does not come to rest ({why}){last}; it ends with {modes}. Give it a "
+            "damper or another start, initial={...}; the steady state of one mode, whether or not it holds, "
+            "is had from a model compiled with modes={...}"
+        )
