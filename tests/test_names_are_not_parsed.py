@@ -47,7 +47,7 @@ EXCEPTIONS = {
     "assess/metrics.py": SHOWN,
     "control": PATH,
     "program/modes_held.py": "statements of a search for modes, which are marked by how their names end",
-    "program/resolve.py": SHOWN, "program/walk.py": SHOWN,
+    "program/resolve.py": SHOWN, "program/switching_rest.py": SHOWN, "program/walk.py": SHOWN,
     "realtime": OTHER, "records/csv_text.py": OTHER, "records/ground_motion.py": OTHER,
     "records/mat.py": SHOWN,
     "rigs/emulated.py": PATH, "studies/axis.py": OTHER, "transfer/base.py": OTHER,
