@@ -49,9 +49,6 @@ OFTEN, FOLDS = 0.3, 3.0
 """Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
 e-folds in the length of the run that counts as growth."""
 
-HUNTED = 3.0
-"""What may be left of the run's own motion where gains that are never at rest hunt after the excitation."""
-
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
@@ -200,7 +197,7 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
     parts = min(ratios, default=0.0) > HIDDEN
     mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
-    far = bool(free.ended) or free.most > GROWN or free.last > HUNTED
+    far = bool(free.ended) or free.most > GROWN
     wanders = (free.grew or free.lasts) and (not test.hunts or far)
     if not (wanders or unheld or (mostly and not check.own)):
         return None
