@@ -107,7 +107,7 @@ def main(folder: Path) -> dict[str, float]:
     error = float(np.linalg.norm(roof - desired) / np.linalg.norm(desired))
     whole.remove("damper")
     alone = {"bare": whole.compile(outputs=[ROOF])}
-    bare = bl.hybrid.Simulation(alone, excitation=test.excitation, rate=1000).run(60)
+    bare = bl.Simulation(alone, excitation=test.excitation, rate=1000).run(60)
     calmed = float(np.std(roof) / np.std(bare[f"bare.{ROOF}"]))
     print(f"error {100 * error:.2f} % rms; the damper leaves {100 * calmed:.0f} % of the roof's velocity")
     print(run.verdict)

@@ -95,7 +95,7 @@ def main(folder: Path) -> dict[str, float]:
 
     # The damper's bearing is stiff: the structure in one piece needs shorter steps than the tests.
     system = {"whole": complete().compile(["structure.v.flow"])}
-    whole = bl.hybrid.Simulation(system, excitation={"structure.push": PUSH}, rate=4 * RATE).run(30, every=4)
+    whole = bl.Simulation(system, excitation={"structure.push": PUSH}, rate=4 * RATE).run(30, every=4)
     velocity = whole["whole.structure.v.flow"]
     ahead = PolynomialPrediction(process.delay, order=6, span="10 ms", points=10)
     errors = {}

@@ -11,14 +11,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from math import pi
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bondloop import (
         assess,
         bondgraph,
-        compile,  # noqa: A004 - the room's name; it is reached as bl.compile
         control,
         description,
         errors,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
         substructure,
         transfer,
     )
-    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Switches, rerun
+    from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation, Switches, rerun
     from bondloop.program import signals
 
 __version__ = "0.1.0"
@@ -47,11 +45,11 @@ __all__ = [
     "HybridTest",
     "PseudoDynamicTest",
     "Run",
+    "Simulation",
     "Switches",
     "__version__",
     "assess",
     "bondgraph",
-    "compile",
     "control",
     "description",
     "errors",
@@ -60,7 +58,6 @@ __all__ = [
     "integrate",
     "math",
     "papers",
-    "pi",
     "plots",
     "program",
     "realtime",
@@ -81,10 +78,10 @@ _LAZY = {
     "HybridTest": "bondloop.hybrid:HybridTest",
     "PseudoDynamicTest": "bondloop.hybrid:PseudoDynamicTest",
     "Run": "bondloop.hybrid:Run",
+    "Simulation": "bondloop.hybrid:Simulation",
     "Switches": "bondloop.hybrid:Switches",
     "assess": "bondloop.assess",
     "bondgraph": "bondloop.bondgraph",
-    "compile": "bondloop.compile",
     "control": "bondloop.control",
     "description": "bondloop.description",
     "errors": "bondloop.errors",

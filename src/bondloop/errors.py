@@ -18,9 +18,11 @@ __all__ = [
     "FaultsError",
     "ForceOutputError",
     "InputError",
+    "ModeWarning",
     "ModelError",
     "SolveError",
     "StabilityWarning",
+    "nearest",
     "unknown_name",
 ]
 
@@ -220,6 +222,15 @@ def unknown_name(kind: str, given: str, known: Iterable[str], where: str = "") -
 
 def nearest(given: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the known names that look like `given` or contain it, ignoring case, the nearest first.
+
+    Parameters
+    ----------
+    given
+        The name as it was written.
+    names
+        The names that are known.
+    count
+        How many to return at most.
 
     Examples
     --------

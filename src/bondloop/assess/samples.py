@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from bondloop.records import Record
 
+__all__ = ["FEWEST", "LARGEST", "finite_part", "mean_period", "positive", "ratio", "same_length"]
+
 LARGEST = 1e150
 """Beyond this a product of two values overflows: a run is measured up to there."""
 

@@ -393,7 +393,7 @@ class Derivation:
         if isinstance(part, (el.MSe, el.MSf)):
             self._define(target, modulated(self, part, part.modulation))
             return
-        assert isinstance(part, el._Source)
+        assert isinstance(part, el.Source)
         if part.value is not None and not isinstance(part.value, float):  # symbols: a constant of the model
             self._define(target, self._parameter(f"{flat.path[node]}.{part.word}", part.value))
             return
@@ -454,7 +454,7 @@ class Derivation:
             return lambda x: x / factor, lambda y, _: factor * y
         if isinstance(part, el.MC):
             return lambda x: modulated(self, part, part.modulation, x), inverted(self, part)
-        assert isinstance(part, el._OnePort)
+        assert isinstance(part, el.OnePort)
         if part.coefficient is not None:
             name, value, form = part.coefficient
             if isinstance(value, list):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.layout_geometry import Array, Quality
 
-__all__ = ["Edge", "Node", "draw", "layout", "quality"]
+__all__ = ["Edge", "Node", "Page", "draw", "layout", "quality"]
 
 UNIT = 0.82  # inches on paper of one bond
 SYMBOL, LABEL, SMALL = (
@@ -183,7 +183,7 @@ def quality(nodes: Sequence[Node], edges: Sequence[Edge], positions: Array) -> Q
     return measure(_graph(nodes, edges), positions)
 
 
-class _Page:
+class Page:
     """A figure whose data unit is one bond, with the boxes and lines already on it."""
 
     def __init__(self, graph: Graph, p: Array) -> None:
@@ -212,6 +212,7 @@ class _Page:
         self.half += [ring(v) for v in graph.nodes]
 
     def width(self, text: str, size: float, italic: bool = False) -> float:
+        """Return how wide a text is, in bonds."""
         wide = self.renderer.get_text_width_height_descent(text, self.fonts[size, italic], False)[0]
         return float(wide) / 100 / UNIT
 
@@ -471,7 +472,7 @@ def draw(
         )
     if not nodes:
         raise InputError("there is nothing to draw: the model has no elements yet")
-    page = _Page(_graph(nodes, edges), layout(nodes, edges))
+    page = Page(_graph(nodes, edges), layout(nodes, edges))
     page.symbols()
     rings(page)
     page.bonds(edges)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.drawing import Edge, Node, _Page
+    from bondloop.bondgraph.drawing import Edge, Node, Page
     from bondloop.bondgraph.layout_geometry import Array
 
 __all__ = ["BOND_COLOURS", "DASHES", "cross", "legend", "ring", "rings"]
@@ -35,7 +35,7 @@ def cross(middle: Array, along: Array, across: Array) -> list[Array]:
     return [np.array([middle - one, middle + one]), np.array([middle - other, middle + other])]
 
 
-def _frame(page: _Page, centre: Array, half: Array, mark: str) -> None:
+def _frame(page: Page, centre: Array, half: Array, mark: str) -> None:
     """Draw the ring of a dependent storage, the square of a conflict or the box of a sub-model."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -47,7 +47,7 @@ def _frame(page: _Page, centre: Array, half: Array, mark: str) -> None:
     page.axes.add_patch(frame)
 
 
-def rings(page: _Page) -> None:
+def rings(page: Page) -> None:
     """Draw what goes round the symbols."""
     for node, centre, half in zip(page.graph.nodes, page.p, page.half, strict=True):
         if node.box:
@@ -59,7 +59,7 @@ def rings(page: _Page) -> None:
             page.owner.append(-1)
 
 
-def legend(page: _Page, edges: Sequence[Edge]) -> None:
+def legend(page: Page, edges: Sequence[Edge]) -> None:
     """Explain the marks that the drawing has, below it."""
     from matplotlib.collections import LineCollection
 

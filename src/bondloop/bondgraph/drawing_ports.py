@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from bondloop.bondgraph.drawing import Edge, _Page
+    from bondloop.bondgraph.drawing import Edge, Page
 
 __all__ = ["port_names"]
 
@@ -17,7 +17,7 @@ HEIGHT, GAP = 0.13, 0.045
 """Height of a name, and white between it and its bond, in bonds."""
 
 
-def port_names(page: _Page, edges: Sequence[Edge]) -> None:
+def port_names(page: Page, edges: Sequence[Edge]) -> None:
     """Write the name of each port near its end of the bond, on the side that is free."""
     from bondloop.bondgraph.drawing import COLOURS, GREY, SMALL
 

@@ -78,7 +78,7 @@ def _own_range(name: str, positive: bool, divides: bool) -> Range | None:
     return None if whole == FINITE else whole
 
 
-class _OnePort(Element):
+class OnePort(Element):
     """A one-port with a linear coefficient or a law."""
 
     coefficients: ClassVar[Mapping[str, str]]
@@ -173,7 +173,7 @@ class _OnePort(Element):
             raise InputError(f"{kind} stores nothing, so it has no initial value")
 
 
-class I(_OnePort):
+class I(OnePort):
     """Inertia: flow = momentum / mass, or flow = law(momentum).
 
     Parameters
@@ -208,7 +208,7 @@ class I(_OnePort):
         return reading(self, "momentum")
 
 
-class C(_OnePort):
+class C(OnePort):
     """Compliance: effort = stiffness * displacement, or effort = law(displacement).
 
     Parameters
@@ -238,7 +238,7 @@ class C(_OnePort):
         return reading(self, "displacement")
 
 
-class R(_OnePort):
+class R(OnePort):
     """Resistor: effort = resistance * flow, or effort = law(flow).
 
     Parameters
@@ -309,7 +309,7 @@ class RS(R):
         self.gives = gives
 
 
-class _Source(Element):
+class Source(Element):
     """A source: an input by name, a fixed zero, or a constant given by symbols."""
 
     word: ClassVar[str] = ""
@@ -344,7 +344,7 @@ class _Source(Element):
         self.size = checked_size(size, kind)
 
 
-class Se(_Source):
+class Se(Source):
     """Source of effort. ``Se("F")`` is an input named F; ``Se(effort=10)`` an input with that default.
 
     Parameters
@@ -362,7 +362,7 @@ class Se(_Source):
     word: ClassVar[str] = "effort"
 
 
-class Sf(_Source):
+class Sf(Source):
     """Source of flow. ``Sf("r")`` is an input named r; ``Sf(flow=0)`` a fixed wall.
 
     Parameters

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.program.system import System
 
-__all__ = ["describe_model", "describe_part", "mark_of", "model_from_parts", "place"]
+__all__ = ["describe_model", "describe_part", "mark_of", "model_from_parts", "place", "system_from_model"]
 
 LONGEST = 100_000
 """Most numbers of an array of parts such as ``floor[1]`` for which it becomes a list."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.system import System
 
-__all__ = ["Model"]
+__all__ = ["Model", "named_by_kind"]
 
 
 @clear_calls
@@ -96,7 +96,7 @@ class Model(Part):
         if existing is not None:
             raise ModelError(self._twice(name))
         if part._owner is not None:
-            if part._owner is self and _automatic(part):
+            if part._owner is self and named_by_kind(part):
                 del self._parts[part._name or ""]
                 if self.__dict__.get(part._name or "") is part:
                     del self.__dict__[part._name or ""]
@@ -437,7 +437,8 @@ def _twin(value: Any, twins: Mapping[Part, Part]) -> Any:
     return value
 
 
-def _automatic(part: Part) -> bool:
+def named_by_kind(part: Part) -> bool:
+    """Return whether a part has the name that it is given where it has none: its kind, with a number."""
     kind = type(part).__name__
     return re.fullmatch(rf"{kind}\d*", part._name or "") is not None
 

@@ -100,7 +100,7 @@ def _turned(flat: Flat, one: Causality, other: Causality) -> list[int]:
 def _may_turn(flat: Flat, node: int) -> bool:
     """Whether an element is as good in its other causality: linear, with nothing to start from."""
     part = flat.part[node]
-    if not isinstance(part, el._OnePort) or part.coefficient is None:
+    if not isinstance(part, el.OnePort) or part.coefficient is None:
         return False
     start = getattr(part, "start", 0.0)
     return not (start[flat.component[node]] if isinstance(start, list) else start)

@@ -36,7 +36,8 @@ __all__ = [
 
 
 _BASES = (
-    "Element", "Junction", "Model", "Modulated", "Multiport", "Remembering", "Switching", "TwoPort",
+    "Element", "Junction", "Model", "Modulated", "Multiport", "OnePort", "Remembering", "Source", "Switching",
+    "TwoPort",
 )  # fmt: skip
 """Classes of parts that others derive from, and that are none themselves."""
 

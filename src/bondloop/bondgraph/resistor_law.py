@@ -29,7 +29,7 @@ def resistor(d: Derivation, node: int) -> None:
     flow = d._sided(bond, node)
     gives = d._gives_effort(bond, node)
     taken = d.flow[bond] if gives else d.effort[bond]
-    bent = isinstance(part, el._OnePort) and part.coefficient is None
+    bent = isinstance(part, el.OnePort) and part.coefficient is None
     if bent and isinstance(taken, Var):
         d.bent.append(taken)
     target = d.effort[bond] if gives else d.flow[bond]

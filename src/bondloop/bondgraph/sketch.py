@@ -12,7 +12,7 @@ from bondloop.bondgraph.causality import assign
 from bondloop.bondgraph.derive import Derivation
 from bondloop.bondgraph.drawing import Edge, Node
 from bondloop.bondgraph.flatten import Flat, flatten
-from bondloop.bondgraph.model import _automatic
+from bondloop.bondgraph.model import named_by_kind
 from bondloop.errors import BondloopError, CausalityError, InputError, unknown_name
 from bondloop.program.expr import Var
 from bondloop.program.schedule import Loop
@@ -181,11 +181,11 @@ def _port(flat: Flat, node: int) -> str:
 
 def _label(part: Part, name: str) -> str:
     """Return what the equations call a part, where its symbol does not say it already; and its letter."""
-    if isinstance(part, el._Source) and part.input_name:
+    if isinstance(part, el.Source) and part.input_name:
         return part.input_name
     label = "" if name == part.symbol else name
     coefficient = getattr(part, "coefficient", None)
     value = coefficient[1] if isinstance(coefficient, tuple) else coefficient
-    if _automatic(part) and getattr(value, "free_symbols", None):
+    if named_by_kind(part) and getattr(value, "free_symbols", None):
         return f"{label} ({value})" if label else str(value)
     return label

@@ -24,7 +24,18 @@ from pathlib import Path
 
 from bondloop.errors import CompileError
 
-__all__ = ["FLAGS", "NO_COMPILER", "Compiler", "build", "build_program", "cache_folder", "compiler", "load"]
+__all__ = [
+    "FLAGS",
+    "LARGE_FLAGS",
+    "NO_COMPILER",
+    "PROGRAM_FLAGS",
+    "Compiler",
+    "build",
+    "build_program",
+    "cache_folder",
+    "compiler",
+    "load",
+]
 
 FLAGS = (
     "-std=c99",

@@ -25,11 +25,11 @@ from bondloop.program.tick import Channel, Step, Update
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
 
-__all__ = ["_AdaptiveFeedforward"]
+__all__ = ["AdaptiveFeedforward"]
 
 
 @dataclass(frozen=True)
-class _AdaptiveFeedforward(Compensator):
+class AdaptiveFeedforward(Compensator, family="controller"):
     """Base: u = a0 x + a1 dx/dt + a2 d2x/dt2 ... with coefficients that are adapted.
 
     The coefficients are those with which the measured motion gives the command that caused it. Command and

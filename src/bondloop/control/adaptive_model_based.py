@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.control.adaptive_feedforward import _AdaptiveFeedforward
+from bondloop.control.adaptive_feedforward import AdaptiveFeedforward
 from bondloop.program.block import Applied
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, select
@@ -21,7 +21,7 @@ __all__ = ["AdaptiveModelBased"]
 
 
 @dataclass(frozen=True)
-class AdaptiveModelBased(_AdaptiveFeedforward):
+class AdaptiveModelBased(AdaptiveFeedforward):
     """The inverse of a model of first, second or third order, adapted by a normalised gradient.
 
     The command is u = a0 x + a1 dx/dt + a2 d2x/dt2, of the demand x. With the measured motion's own

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bondloop.control.adaptive_feedforward import _AdaptiveFeedforward
+from bondloop.control.adaptive_feedforward import AdaptiveFeedforward
 from bondloop.control.moving_sums import BLOCKS, moving_sums
 from bondloop.control.small_solve import solve_symmetric
 from bondloop.program.described import Parameter
@@ -25,7 +25,7 @@ PRIOR = 1e-6
 
 
 @dataclass(frozen=True)
-class AdaptiveTimeSeries(_AdaptiveFeedforward):
+class AdaptiveTimeSeries(AdaptiveFeedforward):
     """Adaptive time series (ATS): least squares over a moving window, at every sample.
 
     The command is u = a0 x + a1 dx/dt + a2 d2x/dt2, of the demand x. The coefficients are those that give,

@@ -151,7 +151,7 @@ class PseudoDynamicTest(Checkable):
             )
 
     def _load(self, name: str, given: Any) -> tuple[Any, NDArray[np.float64]]:
-        from bondloop.hybrid.test import _signal
+        from bondloop.hybrid.test import as_signal
 
         if isinstance(given, tuple) and (len(given) != 2 or not isinstance(given[1], Mapping)):
             raise InputError(
@@ -167,7 +167,7 @@ class PseudoDynamicTest(Checkable):
         pattern = np.zeros(len(self.numerical))
         for dof, value in where.items():
             pattern[self.numerical.index(dof)] = float(value)
-        return _signal(name, signal), pattern
+        return as_signal(name, signal), pattern
 
     def _complete(self) -> Matrices | None:
         if isinstance(self.reference, Matrices):

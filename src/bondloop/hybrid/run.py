@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bondloop.plots import RunPlots
     from bondloop.program.tick import Tick
 
-__all__ = ["Run", "rehearse", "rerun"]
+__all__ = ["Run", "rehearse", "rerun", "shown"]
 
 CAUSE, SWITCH = "interlock.cause", "switch.displacement"
 """Channels of a test with an interlock, with switches."""

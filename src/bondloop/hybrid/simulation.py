@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
-from bondloop.hybrid.test import _signal
+from bondloop.hybrid.test import as_signal
 from bondloop.hybrid.wiring import diverged, role_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
@@ -61,7 +61,7 @@ class Simulation(Rehearsable):
         self.plain = dict(systems)
         measured = {u.name: u.quantity for s in systems.values() for u in s.input_vars}
         units = {n: "" if q is None else q.unit for n, q in measured.items()}
-        self.excitation = {key: _signal(key, given, units.get(key, "")) for key, given in excitation.items()}
+        self.excitation = {key: as_signal(key, s, units.get(key, "")) for key, s in excitation.items()}
         self.rate, self.period = rate, 1.0 / rate
         self.integrator = integrator or RK4()
         self.name = name

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bondloop.safety import Interlock
     from bondloop.transfer.base import Transfer
 
-__all__ = ["HybridTest"]
+__all__ = ["HybridTest", "as_signal"]
 
 
 class HybridTest(Checkable):
@@ -115,7 +115,7 @@ class HybridTest(Checkable):
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
         expect_signals(excitation)
         self.numerical, self.rig, self.controller = numerical, rig, controller
-        self.excitation = {name: _signal(name, s) for name, s in excitation.items()}
+        self.excitation = {name: as_signal(name, s) for name, s in excitation.items()}
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
@@ -138,7 +138,7 @@ class HybridTest(Checkable):
         for u in self.half.excitations:
             text = excitation.get(self.input_name(u))
             if isinstance(text, str) and u.quantity is not None:
-                _signal(self.input_name(u), text, u.quantity.unit)
+                as_signal(self.input_name(u), text, u.quantity.unit)
         self._check_overrides()
 
     # ---------------------------------------------------------------- parts
@@ -434,7 +434,8 @@ class HybridTest(Checkable):
         return bondloop.realtime.run_realtime(self, seconds, **options)
 
 
-def _signal(name: str, given: Any, unit: str = "") -> Signal:
+def as_signal(name: str, given: Any, unit: str = "") -> Signal:
+    """Return what a test is given as the excitation of an input as a signal; a number is a constant."""
     from bondloop.program.signals import Constant, Signal
 
     if isinstance(given, Signal):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.program.kinds import Origin
 
-__all__ = ["describe_test", "read_test"]
+__all__ = ["describe_test", "parameters_of_file", "read_test", "structure_of"]
 
 
 def describe_test(test: Rehearsable) -> dict[str, Any]:

@@ -19,6 +19,31 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = [
+    "ACTUAL",
+    "COLOURS",
+    "DASHES",
+    "DESIRED",
+    "ERROR",
+    "FORMATS",
+    "GREY",
+    "INK",
+    "LABEL",
+    "RESOLUTION",
+    "RULE",
+    "SMALL",
+    "TICK",
+    "WIDTH",
+    "dress",
+    "finish",
+    "heading",
+    "legend",
+    "note",
+    "page",
+    "plain",
+    "round_steps",
+]
+
 WIDTH = 7.0
 """Inches: a text width, or two columns of a journal (178 mm)."""
 LABEL, TICK, SMALL = 9.0, 8.0, 8.0

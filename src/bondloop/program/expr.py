@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 Number = int | float
 
 __all__ = [
+    "COMPARISONS",
     "FUNCTIONS",
+    "LOGIC",
     "Const",
     "Expr",
+    "Number",
     "Op",
     "Var",
     "as_expr",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.program.slopes import Bend
     from bondloop.program.tick import Tick
 
-__all__ = ["OneStep", "Point", "one_step"]
+__all__ = ["OneStep", "Point", "Values", "one_step"]
 
 REST = 1e-5
 """Eigenvalues closer to 1 than this belong to motions that nothing returns, such as a table's position. A

@@ -23,7 +23,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["normal", "normal_array", "philox4x32", "uniform", "uniform_array"]
+__all__ = [
+    "COS_SERIES",
+    "HALF_PI",
+    "LN2",
+    "LOG_SERIES",
+    "MULTIPLIERS",
+    "ROUNDS",
+    "SIN_SERIES",
+    "SQRT_HALF",
+    "WEYL",
+    "normal",
+    "normal_array",
+    "philox4x32",
+    "uniform",
+    "uniform_array",
+]
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)

@@ -17,7 +17,7 @@ from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.loop_terms import bent_cause, with_floor
 
-__all__ = ["Assign", "Loop", "Statement", "components", "schedule", "tear"]
+__all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
 NEWTON_ITERATIONS = 80
 """Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a

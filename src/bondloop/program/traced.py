@@ -17,7 +17,16 @@ from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import Assign
 
-__all__ = ["Traced", "TracedArray", "array_of", "elementwise", "expression", "named_parts", "operations_of"]
+__all__ = [
+    "Traced",
+    "TracedArray",
+    "Value",
+    "array_of",
+    "elementwise",
+    "expression",
+    "named_parts",
+    "operations_of",
+]
 
 DEEPEST = 12
 """Operations within one another from which an expression gets a name: recursions end somewhere."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bondloop.realtime.ring import Ring, Status
     from bondloop.realtime.session import Prepared
 
-__all__ = ["measured_line", "newest_measured", "watch_measured"]
+__all__ = ["Measured", "measured_line", "newest_measured", "watch_measured"]
 
 LOOK = 0.5
 """Seconds between looks."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from bondloop.records.record import Record
 
+__all__ = ["read_csv", "read_table", "write_csv"]
+
 _UNIT = re.compile(r" \[([^\[\]]*)\]$")
 
 

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from bondloop.records.record import Record
 
+__all__ = ["FORMAT", "read_cycles", "read_run", "write_run"]
+
 FORMAT = "bondloop run"
 SCHEMA = 1
 LARGE = 65536

@@ -76,8 +76,10 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
         The scheme, with the estimates of the specimen that it needs.
     M, C, K
         Matrices, shape (n, n); numbers where n = 1; None is zero.
-    period, steps
-        Time step in seconds, and how many.
+    period
+        Time step in seconds.
+    steps
+        How many.
     load
         External forces: an array of shape (steps + 1, n), interpolated within steps; or one entry per
         degree of freedom: a number, a `Signal`, or a function of the time, an expression.
