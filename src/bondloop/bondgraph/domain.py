@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bondloop.calls import clear_call
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import KINDS, Quantity
 from bondloop.units import is_of_kind, multiplied
@@ -52,6 +53,7 @@ class Domain:
     momentum: Quantity
     coefficients: Mapping[str, str] = field(default_factory=dict, compare=False)
 
+    @clear_call
     def __init__(
         self,
         name: str,
