@@ -150,6 +150,7 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
         f"        double work[{n * n}], change[{n}];",
         f"        regular = {prefix}_newton_step({n}, matrix, residual, kept, work, change, step, weight);",
         f"        least = regular ? {prefix}_excess({n}, residual, rounding, weight) : INFINITY;",
+        *(f"        {line}" for line in _allowed(loop, text)),
         "    } else {",
         *(f"        {line}" for line in _rounding(loop, text, declared, prefix)),
         "        if (!converged && !(excess < least)) {",
@@ -199,38 +200,64 @@ def _rounding(loop: Loop, text: CText, declared: Callable[..., str], prefix: str
     ]
 
 
+def _allowed(loop: Loop, text: CText) -> list[str]:
+    """Lines that go no farther without a slope than the laws allow."""
+    n, laws = len(loop.tears), _parts(loop, text)
+    if not laws:
+        return []
+    return [
+        "if (!regular) {",
+        f"    double part[{n}] = {{{', '.join(['1.0'] * n)}}};",
+        *(f"    {line}" for line in laws),
+        f"    for (int m = 0; m < {n}; ++m)",
+        "        step[m] *= part[m];",
+        "}",
+    ]
+
+
+def _parts(loop: Loop, text: CText) -> list[str]:
+    """Lines that find which part of its step each tear may go by the laws."""
+    lines = []
+    for curve in curves(loop):
+        k, t = curve.tear, text(loop.tears[curve.tear])
+        lines += [
+            f"{t} = kept[{k}];",
+            "{",
+            f"    const double law = {text(curve.law)};",
+            f"    const double promised = fabs(({text(curve.slope)})*step[{k}]);",
+            "    const double bound = 2.0*((promised < INFINITY ? promised : 0.0) + fabs(law));",
+            "    double low = 0.0, high = 1.0, middle = 1.0;",
+            f"    for (int j = 0; j < {BISECTIONS} && !(low > 0.9*high); ++j) {{",
+            "        if (!(bound > 0.0 && bound < INFINITY)) {",
+            "            low = 1.0;",
+            "            break;",
+            "        }",
+            f"        {t} = kept[{k}] + middle*step[{k}];",
+            f"        if (fabs({text(curve.law)} - law) <= bound)",
+            "            low = middle;",
+            "        else",
+            "            high = middle;",
+            "        middle = low > 0.0 ? 0.5*(low + high) : high/16.0;",
+            "    }",
+            f"    if (low < part[{k}])",
+            f"        part[{k}] = low;",
+            "}",
+        ]
+    return lines
+
+
 def _shortened(loop: Loop, text: CText, prefix: str) -> list[str]:
     """Lines that shorten a step that did not help: by the laws first, then as a whole."""
-    n, laws = len(loop.tears), curves(loop)
+    n, laws = len(loop.tears), _parts(loop, text)
     lines = [f"double part[{n}] = {{{', '.join(['1.0'] * n)}}};", "int shorter = 0;"]
     if laws:
-        lines.append("if (!limited) {")
-        for curve in laws:
-            k, t = curve.tear, text(loop.tears[curve.tear])
-            lines += [
-                f"    {t} = kept[{k}];",
-                "    {",
-                f"        const double law = {text(curve.law)};",
-                f"        const double bound = 2.0*(fabs(({text(curve.slope)})*step[{k}]) + fabs(law));",
-                "        double low = 0.0, high = 1.0, middle = 1.0;",
-                f"        for (int j = 0; j < {BISECTIONS} && !(low > 0.9*high); ++j) {{",
-                "            if (!(bound > 0.0 && bound < INFINITY)) {",
-                "                low = 1.0;",
-                "                break;",
-                "            }",
-                f"            {t} = kept[{k}] + middle*step[{k}];",
-                f"            if (fabs({text(curve.law)} - law) <= bound)",
-                "                low = middle;",
-                "            else",
-                "                high = middle;",
-                "            middle = low > 0.0 ? 0.5*(low + high) : high/16.0;",
-                "        }",
-                f"        if (low < part[{k}])",
-                f"            part[{k}] = low;",
-                f"        shorter |= part[{k}] < 1.0;",
-                "    }",
-            ]
-        lines.append("}")
+        lines += [
+            "if (!limited) {",
+            *(f"    {line}" for line in laws),
+            f"    for (int m = 0; m < {n}; ++m)",
+            "        shorter |= part[m] < 1.0;",
+            "}",
+        ]
     return [
         *lines,
         "limited = 1;",

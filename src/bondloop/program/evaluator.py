@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import FUNCTIONS, Expr, Var, evaluate
+from bondloop.program.loop_terms import implicit
 from bondloop.program.matrix_rows import gathered
 from bondloop.program.newton import LoopFunctions, Solution, newton, worst
 from bondloop.program.newton_text import loop_functions, matrix, residuals
@@ -73,6 +74,7 @@ def evaluator(
         **FUNCTIONS,
         "pow": math.pow,
         "_solve": _solve,
+        "_divide": _divide,
         "_newton": _newton,
         "LoopFunctions": LoopFunctions,
         **products,
@@ -99,7 +101,8 @@ def _loop_lines(loop: Loop, name: Callable[[Var], str], number: int) -> list[str
         rows = ", ".join(f"[{', '.join(to_python(e, name) for e in row)}]" for row in matrix(loop))
         lines = [f"    {t} = 0.0" for t in tears]
         lines += [f"    {line}" for line in [*body, *tangents]]
-        lines.append(f"    _d = _solve([{rows}], [{residual}], {who})")
+        own = implicit(loop)[0] is not None  # one law: its slope has a unit, and is no difference from one
+        lines.append(f"    _d = {'_divide' if own else '_solve'}([{rows}], [{residual}], {who})")
         lines += [f"    {t} += _d[{i}]" for i, t in enumerate(tears)]
         return [*lines, *(f"    {line}" for line in body)]
     given = ", ".join(tears)
@@ -146,6 +149,13 @@ def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]
         return solve_small(matrix, right)
     except SingularError:
         raise SolveError(singular_loop(names)) from None
+
+
+def _divide(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
+    ((slope,),) = matrix
+    if not 0.0 < abs(slope) < math.inf:
+        raise SolveError(singular_loop(names))
+    return [right[0] / slope]
 
 
 def _shown(names: Sequence[str]) -> str:

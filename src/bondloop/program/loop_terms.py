@@ -12,7 +12,7 @@ from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, var
 if TYPE_CHECKING:
     from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["Curve", "at_zero", "bent_cause", "curves", "sizes", "with_floor"]
+__all__ = ["Curve", "at_zero", "bent_cause", "beyond_tear", "curves", "implicit", "sizes", "with_floor"]
 
 FLOOR = 1e-8
 """A law counts as no flatter than this part of its slope at zero, so that two diodes that block in series can
@@ -46,12 +46,39 @@ def bent_cause(expr: Expr, inside: Mapping[Var, object]) -> Var | None:
     return cause if slope is not None and cause in variables(slope) else None
 
 
+def beyond_tear(definition: Expr, tear: Var) -> Expr | None:
+    """Return g of a definition ``tear + g``, which asks for g = 0; None where it has another form.
+
+    The two have units of their own: where g is 1e-12 newtons and the tear a metre per second, little would be
+    left of g in their sum.
+
+    >>> x, effort = Var("x"), Var("effort")
+    >>> print(beyond_tear(x + (effort - x**3), x))
+    effort - x**3
+    """
+    if not (isinstance(definition, Op) and definition.name == "add" and definition.args[0] is tear):
+        return None
+    rest = definition.args[1:]
+    return rest[0] if len(rest) == 1 else Op("add", rest)
+
+
+def implicit(loop: Loop) -> list[Expr | None]:
+    """Return what each definition adds to its tear, where it is of that form.
+
+    A linear loop of more than a law is solved as it stands: its pivots are judged beside the one of I - J.
+    """
+    if loop.linear and (loop.body or len(loop.tears) > 1):
+        return [None] * len(loop.tears)
+    return [beyond_tear(d, t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+
+
 def curves(loop: Loop) -> list[Curve]:
     """Return the laws of single tears in a loop."""
     numbers = {t: i for i, t in enumerate(loop.tears)}
     inside = dict.fromkeys([*loop.tears, *(a.target for a in loop.body)])
     laws = []
-    for expr in (*(a.expr for a in loop.body), *loop.definitions):
+    ends = [d if g is None else g for d, g in zip(loop.definitions, implicit(loop), strict=True)]
+    for expr in (*(a.expr for a in loop.body), *ends):
         cause = bent_cause(expr, inside)
         if cause is not None and cause in numbers:
             laws.append(Curve(numbers[cause], expr, partials(expr)[cause]))
@@ -108,7 +135,9 @@ def sizes(loop: Loop) -> tuple[list[Assign], list[Expr]]:
         target = Var(f"size of {a.target.name}")
         every += [a, Assign(target, _size(a.expr, size_of))]
         size_of[a.target] = target
-    totals = [_size(d, size_of) + abs(t) for d, t in zip(loop.definitions, loop.tears, strict=True)]
+    totals = []
+    for d, t, g in zip(loop.definitions, loop.tears, implicit(loop), strict=True):
+        totals.append(_size(d, size_of) + abs(t) if g is None else _size(g, size_of))
     needed = {v for total in totals for v in variables(total)}
     assigns: list[Assign] = []
     for assign in reversed(every):

@@ -9,7 +9,8 @@ A step leads from a point, where the equations are replaced by their tangents, t
   Each tear then goes only so far that the laws of it change by about what their slopes promise (as circuit
   simulators limit the voltage of a junction), and that step is taken whether it helps at once or not.
 - Where no law asks for that, the step is made shorter until it helps; after `PATIENCE` times it is taken.
-- Where the slope is infinite or the matrix singular (a root at zero), the step is the residual.
+- Where the slope is infinite or the matrix singular (a root at zero), the step is the residual, or as much of
+  it as the laws allow: the two have different units.
 
 The last step is one that is small, or one that begins where all residuals are rounding and does not help. The
 work is bounded by the number of evaluations.
@@ -113,6 +114,8 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
             rounding = [0.0] * n
             step, weight, singular = _step(loop, tears, residual)
             least = math.inf if singular else _excess(residual, rounding, weight)
+            if singular:
+                step = [d * p for d, p in zip(step, _parts(loop, kept, step), strict=True)]
         else:
             if not (limited or exact):
                 exact, rounding = True, _rounding(loop, kept)
@@ -223,15 +226,15 @@ def _weights(matrix: list[list[float]], step: list[float], tears: list[float]) -
 def _parts(loop: LoopFunctions, kept: Sequence[float], step: Sequence[float]) -> list[float]:
     """Return how much of its step each tear may go before a law changes twice as much as its slope says.
 
-    A law that is flat may change by twice what it is.
+    A law that is flat, or has no slope there, may change by twice what it is.
     """
     parts = [1.0] * len(kept)
     for k, law, slope in loop.curves:
         try:
             value = law(kept[k])
-            bound = 2.0 * (abs(slope(kept[k]) * step[k]) + abs(value))
         except FAILURES:
             continue
+        bound = 2.0 * (_promised(slope, kept[k], step[k]) + abs(value))
         if not 0.0 < bound < math.inf:
             continue
         low, high, part = 0.0, 1.0, 1.0
@@ -250,6 +253,15 @@ def _parts(loop: LoopFunctions, kept: Sequence[float], step: Sequence[float]) ->
             part = 0.5 * (low + high) if low > 0.0 else high / 16.0
         parts[k] = min(parts[k], low)
     return parts
+
+
+def _promised(slope: Callable[[float], float], at: float, step: float) -> float:
+    """Return by how much a law changes in a step as its slope says; zero where it has none."""
+    try:
+        change = abs(slope(at) * step)
+    except FAILURES:
+        return 0.0
+    return change if change < math.inf else 0.0
 
 
 def _shorter(least: float, excess: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.loop_terms import curves, sizes
+from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.loop_terms import curves, implicit, sizes
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Loop
@@ -16,15 +16,28 @@ __all__ = ["loop_functions", "matrix", "residuals"]
 
 def residuals(loop: Loop) -> list[Expr]:
     """Return what each definition gives, less its tear."""
-    return [d - t for d, t in zip(loop.definitions, loop.tears, strict=True)]
+    rows = zip(loop.definitions, loop.tears, implicit(loop), strict=True)
+    return [d - t if g is None else g for d, t, g in rows]
 
 
 def matrix(loop: Loop) -> list[list[Expr]]:
-    """Return I - J, row by row."""
-    return [
-        [Const(1.0 if i == j else 0.0) - entry for j, entry in enumerate(row)]
-        for i, row in enumerate(loop.jacobian)
-    ]
+    """Return I - J, row by row: the slopes of the residuals, with the other sign."""
+    rows = []
+    for i, (entries, g) in enumerate(zip(loop.jacobian, implicit(loop), strict=True)):
+        row = [Const(1.0 if i == j else 0.0) - entry for j, entry in enumerate(entries)]
+        if g is not None:
+            row[i] = -_without_one(entries[i])
+        rows.append(row)
+    return rows
+
+
+def _without_one(slope: Expr) -> Expr:
+    """Return g' of the slope 1 + g' of a definition ``tear + g``, which the schedule writes so."""
+    if isinstance(slope, Op) and slope.name == "add" and len(slope.args) == 2:
+        one, rest = slope.args
+        if isinstance(one, Const) and one.value == 1.0:
+            return rest
+    return slope - Const(1.0)
 
 
 def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:

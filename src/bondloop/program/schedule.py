@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondloop.program.calculus import partials
-from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.program.loop_terms import bent_cause, with_floor
+from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
 
 __all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "schedule", "tear"]
 
@@ -200,13 +200,17 @@ def _loop(
             target = Var(f"d({assign.target.name})/d({t.name})")
             tangents.append(Assign(target, value))
             slopes[j][assign.target] = target
-    jacobian = tuple(tuple(slope(definitions[t], j) for j in range(len(tears))) for t in tears)
+    jacobian = [[slope(definitions[t], j) for j in range(len(tears))] for t in tears]
+    for i, t in enumerate(tears if not linear or (len(tears) == 1 and not body) else ()):
+        rest = beyond_tear(definitions[t], t)
+        if rest is not None:  # apart from the one: in the sum, what a small law adds to it would be lost
+            jacobian[i][i] = Op("add", (Const(1.0), slope(rest, i)))
     return Loop(
         tears=tuple(tears),
         body=body,
         definitions=tuple(definitions[t] for t in tears),
         tangents=tuple(tangents),
-        jacobian=jacobian,
+        jacobian=tuple(tuple(row) for row in jacobian),
         linear=linear,
         iterations=1 if linear else iterations,
     )

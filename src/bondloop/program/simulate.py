@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import AccuracyWarning, InputError, SolveError, unknown_name
+from bondloop.errors import AccuracyWarning, BondloopError, InputError, SolveError, unknown_name
+from bondloop.program.input_extremes import Inputs
 from bondloop.program.ranges import number
+from bondloop.program.state_sizes import StateSizes, first_sizes
+from bondloop.program.state_slopes import slopes
+from bondloop.program.stepping import Stepping
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
     from bondloop.program.system import System
 
 __all__ = ["Trajectory", "simulate"]
+
+STEPS = 1000
+"""Steps, at least, of a stiff method that inputs act on."""
 
 
 class Trajectory:
@@ -91,12 +99,12 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     values: Mapping[str, float] | None = None,
     *,
     times: ArrayLike | None = None,
-    method: str = "DOP853",
+    method: str | None = None,
     rtol: float = 1e-9,
-    atol: float = 1e-12,
+    atol: float | None = None,
     max_step: float = np.inf,
 ) -> Trajectory:
-    """Integrate a system with ``scipy.integrate.solve_ivp``.
+    """Integrate a system with the solvers of ``scipy.integrate``.
 
     Parameters
     ----------
@@ -114,13 +122,19 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         Parameter values that replace the model's own.
     times
         Instants at which to report; by default 1,000 evenly spaced.
-    method, rtol, atol, max_step
-        Passed to ``solve_ivp``. A system that switches is looked at eight times in every step, which is at
-        most ``max_step`` long; without one, a thousandth of the duration, or a hundredth where all inputs are
-        constant. Shorter pulses of an input may be missed.
+    method
+        DOP853, RK45, RK23, Radau, BDF or LSODA, as SciPy's ``solve_ivp`` has them; by default DOP853, and
+        BDF as long as the motion is stiff: where it is not its accuracy that limits a step.
+    rtol
+        Relative tolerance.
+    atol
+        Absolute tolerance in SI units, the same for all states; by default 1e-12 of the size of each: the
+        largest that it has been, or that comes of the others and of the inputs.
+    max_step
+        In s. A system that switches is looked at eight times in every step, which is at most so long; without
+        one, a thousandth of the duration, or a hundredth where all inputs are constant. Shorter pulses of an
+        input may be missed.
     """
-    from scipy.integrate import solve_ivp
-
     pair = (0.0, duration) if isinstance(duration, str) or np.isscalar(duration) else duration
     start, end = (number(instant, "duration", "s") for instant in pair)  # type: ignore[union-attr]
     if not end > start:
@@ -137,13 +151,13 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     failure: list[SolveError] = []
     memory: Memory = {}  # loops start from their last solution, and from zero again in every simulation
 
-    def rates(t: float, x: NDArray[np.float64]) -> list[float]:
+    def rates(t: float, x: NDArray[np.float64], memory: Memory | None = memory) -> list[float]:
         u, r = [s(t) for s in signals], [s(t) for s in rate_signals]
         try:
             return f(x.tolist(), u, r, parameters, memory=memory)
         except SolveError as error:
             failure[:] = [SolveError(f"{system.name} at t = {t:.6g} s: {error}")]
-            if t == start or method == "LSODA":
+            if memory is not None and (t == start or method == "LSODA"):
                 raise failure[0] from error
             # A step that is tried may lead where no solution can be written (a diode at 20 V). The solvers
             # take a shorter one then; where none is short enough, this error is the reason.
@@ -151,36 +165,34 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
 
     instants = _instants(times, start, end)
     x0 = system.initial(initial)
+    inputs_at = Inputs(given, signals, rate_signals, (float(start), float(end)))
+    options = {"method": method, "rtol": rtol, "atol": atol, "max_step": max_step}
     if system.switching:
         from bondloop.program.simulate_switching import simulate_switching
 
-        return simulate_switching(
-            system, signals, rate_signals, parameters, x0, instants, (float(start), float(end)),
-            {"method": method, "rtol": rtol, "atol": atol, "max_step": max_step},
-            steady=not any(callable(v) or isinstance(v, tuple) for v in given.values()),
-        )  # fmt: skip
+        return simulate_switching(system, signals, rate_signals, parameters, x0, instants, options, inputs_at)
     if not len(x0):
         states = np.zeros((len(instants), 0))
     else:
-        solver: Any = solve_ivp
+
+        def local(t: float, x: NDArray[np.float64]) -> Any:
+            return slopes(system, x.tolist(), [s(t) for s in signals], values)
+
+        stepping = _stepping(system, rates, local, x0, options, inputs_at)
+        failure.clear()
         crossings = _crossings(system, signals, rate_signals, parameters)
-        result = solver(
-            rates, (start, end), x0, method=method, t_eval=instants, rtol=rtol, atol=atol, max_step=max_step,
-            events=crossings or None,
-        )  # fmt: skip
-        for name, passed in zip(system.divisors, result.t_events or (), strict=True):
-            if len(passed):
-                warnings.warn(_passes_zero(system, name, passed), AccuracyWarning, stacklevel=4)
-        if not result.success:
-            reached = result.t[-1] if len(result.t) else start
+        states, passed, message = _followed(stepping, inputs_at.span[0], instants, crossings)
+        for name, moments in zip(system.divisors, passed, strict=True):
+            if moments:
+                warnings.warn(_passes_zero(system, name, moments), AccuracyWarning, stacklevel=4)
+        if message is not None:
             if failure:
                 raise failure[0]
             divided = ", ".join(system.divisors)
             raise SolveError(
-                f"the simulation of {system.name} stopped at t = {reached:.6g} s: {result.message}"
+                f"the simulation of {system.name} stopped at t = {stepping.solver.t:.6g} s: {message}"
                 + (f" The causality divides by {divided}: see whether it passes zero." if divided else "")
             )
-        states = result.y.T
         if not np.isfinite(states).all():
             raise SolveError(
                 f"the simulation of {system.name} gave numbers that are not finite; check its inputs"
@@ -188,6 +200,72 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
     u = np.array([[s(t) for s in signals] for t in instants]).reshape(len(instants), len(signals))
     r = np.array([[s(t) for s in rate_signals] for t in instants]).reshape(len(instants), len(rate_signals))
     return Trajectory(system, instants, states, u, r, parameters)
+
+
+def _stepping(
+    system: System,
+    rates: Callable[..., list[float]],
+    local: Callable[[float, NDArray[np.float64]], Any],
+    x0: NDArray[np.float64],
+    options: Mapping[str, Any],
+    inputs_at: Inputs,
+) -> Stepping:
+    """Return the integration at its start, with the tolerances asked for or those that suit the states."""
+    start, end = inputs_at.span
+    try:
+        first = local(start, x0)
+    except (BondloopError, ArithmeticError):  # a slope that does not exist just there
+        first = None
+    atol = options["atol"]
+    if atol is None:
+        atol = StateSizes(len(x0), end - start)
+        # Without the memory of its loops: what is tried here is no motion.
+        first_sizes(atol, partial(rates, memory=None), first, (start, x0), inputs_at)
+    stepping = Stepping(
+        end, options["method"], options["rtol"], atol, options["max_step"],
+        see_inputs=np.inf if inputs_at.steady else (end - start) / STEPS,
+    )  # fmt: skip
+    stepping.begin(rates, start, x0, local, constant=first if system.is_linear else None)
+    return stepping
+
+
+def _followed(
+    stepping: Stepping,
+    start: float,
+    instants: NDArray[np.float64],
+    crossings: list[Callable[[float, NDArray[np.float64]], float]],
+) -> tuple[NDArray[np.float64], list[list[float]], str | None]:
+    """Integrate to the end; return the states at the instants, when each crossing was, and why it failed."""
+    from scipy.optimize import brentq
+
+    states = np.zeros((len(instants), len(stepping.solver.y)))
+    at_start = int(np.searchsorted(instants, start, side="right"))
+    states[:at_start], reported = stepping.solver.y, at_start
+    passed: list[list[float]] = [[] for _ in crossings]
+    values = [g(start, stepping.solver.y) for g in crossings]
+    while stepping.solver.status == "running":
+        message = stepping.step()
+        solver = stepping.solver
+        if solver.status == "failed":
+            return states, passed, message or "the solver failed"
+        until = int(np.searchsorted(instants, solver.t, side="right"))
+        if until > reported or crossings:
+            dense = solver.dense_output()
+        if until > reported:
+            states[reported:until] = dense(instants[reported:until]).T
+            reported = until
+        for k, g in enumerate(crossings):
+            old, values[k] = values[k], g(solver.t, solver.y)
+            if old <= 0.0 <= values[k] or old >= 0.0 >= values[k]:
+
+                def value(t: float, g: Callable[..., float] = g, dense: Any = dense) -> float:
+                    return g(t, dense(t))
+
+                ends = solver.t_old, solver.t
+                both = old and values[k] and np.sign(value(ends[0])) * np.sign(value(ends[1])) < 0
+                passed[k].append(float(brentq(value, *ends)) if both else ends[0] if not old else ends[1])
+        stepping.look()
+    return states, passed, None
 
 
 def _instants(times: ArrayLike | None, start: float, end: float) -> NDArray[np.float64]:
@@ -222,7 +300,7 @@ def _crossings(
     return [watched(divisor.value) for divisor in system.divisors.values()]
 
 
-def _passes_zero(system: System, name: str, passed: NDArray[np.float64]) -> str:
+def _passes_zero(system: System, name: str, passed: list[float]) -> str:
     # No count: a modulus that stays at zero is zero in every step, not so many times.
     again = f" and again, the last time at {passed[-1]:.6g} s" if passed[-1] > passed[0] else ""
     return (

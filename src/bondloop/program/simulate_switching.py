@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import InputError, SolveError
+from bondloop.errors import BondloopError, SolveError
 from bondloop.program.settling import Settling
 from bondloop.program.simulate import Trajectory
+from bondloop.program.state_sizes import StateSizes, first_sizes
+from bondloop.program.state_slopes import mode_slopes
+from bondloop.program.stepping import Stepping
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.program.expr import Expr
+    from bondloop.program.input_extremes import Inputs
     from bondloop.program.switching_functions import Key, ModeFunctions
     from bondloop.program.system import System
 
@@ -77,17 +81,15 @@ class SwitchingTrajectory(Trajectory):
         return values
 
 
-def simulate_switching(  # noqa: PLR0913 - what `simulate` has worked out, and how to integrate
+def simulate_switching(
     system: System,
     signals: Sequence[Callable[[float], float]],
     rate_signals: Sequence[Callable[[float], float]],
     parameters: list[float],
     x0: NDArray[np.float64],
     instants: NDArray[np.float64],
-    span: tuple[float, float],
     options: Mapping[str, Any],
-    *,
-    steady: bool,
+    inputs_at: Inputs,
 ) -> SwitchingTrajectory:
     """Integrate a system that switches; see :func:`bondloop.program.simulate.simulate`.
 
@@ -103,34 +105,27 @@ def simulate_switching(  # noqa: PLR0913 - what `simulate` has worked out, and h
         Initial states.
     instants
         When to report.
-    span
-        Start and end.
     options
-        ``method``, ``rtol``, ``atol`` and ``max_step`` of SciPy's solver; ``evaluations``, the most that the
-        rates may be computed.
-    steady
-        Whether all inputs are constant, so that nothing happens but by the motion itself.
+        ``method``, ``rtol``, ``atol`` and ``max_step``; ``evaluations``, the most that the rates may be
+        computed.
+    inputs_at
+        Start and end, when the inputs are largest, and whether they are constant.
     """
-    start, end = span
+    start, end = inputs_at.span
     window = WINDOW * (end - start)
     run = Settling(system, signals, rate_signals, parameters, window)
     run.evaluations_left = options.get("evaluations", np.inf)
-    solver_class = _solver_class(options["method"])
-    max_step = options["max_step"]
-    if not np.isfinite(max_step):
-        max_step = (end - start) / (STEPS_AT_REST if steady else STEPS)
+    stepping = _Stepping(run, options, inputs_at)
     events: list[Event] = []
     states = np.zeros((len(instants), len(x0)))
     reported, ignored = 0, start
     t, x = start, run.settle(start, x0.tolist()).x
     while True:
-        rates = run.rates(run.modes.of(x))
-        solver = solver_class(
-            rates, t, np.array(x), end, rtol=options["rtol"], atol=options["atol"], max_step=max_step
-        )
+        stepping.enter(t, np.array(x))
         hit = None
-        while hit is None and solver.status == "running":
-            message = solver.step()
+        while hit is None and stepping.solver.status == "running":
+            message = stepping.step()
+            solver = stepping.solver
             if solver.status == "failed":
                 raise run.failure or SolveError(
                     f"the simulation of {system.name} stopped at t = {solver.t:.6g} s: {message}"
@@ -141,8 +136,10 @@ def simulate_switching(  # noqa: PLR0913 - what `simulate` has worked out, and h
             while reported < len(instants) and instants[reported] < until:
                 states[reported] = dense(instants[reported])
                 reported += 1
+            if hit is None:
+                stepping.look()
         if hit is None:
-            x = solver.y.tolist()
+            x = stepping.solver.y.tolist()
             break
         t, old = hit, dense(hit)
         settled = run.settle(t, run.present(t, old.tolist()))
@@ -169,13 +166,54 @@ def simulate_switching(  # noqa: PLR0913 - what `simulate` has worked out, and h
     return trajectory
 
 
-def _solver_class(method: str) -> Any:
-    import scipy.integrate
+class _Stepping(Stepping):
+    """Steps in one mode after another; what is known of a mode is kept."""
 
-    known = ("DOP853", "RK45", "RK23", "Radau", "BDF", "LSODA")
-    if method not in known:
-        raise InputError(f"method: expected one of {', '.join(known)}; found {method!r}")
-    return getattr(scipy.integrate, method)
+    def __init__(self, run: Settling, options: Mapping[str, Any], inputs_at: Inputs) -> None:
+        start, end = inputs_at.span
+        max_step = options["max_step"]
+        if not np.isfinite(max_step):
+            max_step = (end - start) / (STEPS_AT_REST if inputs_at.steady else STEPS)
+        atol = options["atol"]
+        if atol is None:
+            atol = StateSizes(len(run.system.states), end - start)
+        super().__init__(end, options["method"], options["rtol"], atol, max_step)
+        self.run, self.inputs_at = run, inputs_at
+        names = [v.name for v in run.system.parameters_by_var]
+        self._values = dict(zip(names, run.parameters, strict=True))
+        self._known: dict[Key, Any] = {}
+
+    def enter(self, t: float, x: NDArray[np.float64]) -> None:
+        """Go on from a point in the mode that is among its states."""
+        modes = self.run.modes.of(x.tolist())
+        if self.sizes is not None:
+            if modes in self._known:
+                self.sizes.resume(self._known[modes])
+            else:
+                self._meet(self.sizes, modes, t, x)
+        self.begin(self.run.rates(modes), t, x, partial(self._slopes_in, modes))
+
+    def _slopes_in(self, modes: Key, t: float, x: NDArray[np.float64]) -> Any:
+        return mode_slopes(self.run.system, modes, x.tolist(), self.run.inputs(t)[0], self._values)
+
+    def _meet(self, sizes: StateSizes, modes: Key, t: float, x: NDArray[np.float64]) -> None:
+        """Let sizes know a mode that is entered for the first time."""
+        try:
+            slopes = self._slopes_in(modes, t, x)
+        except (BondloopError, ArithmeticError):  # a slope that does not exist just there
+            slopes = None
+        run = self.run
+        # Without the memory of its loops: what is tried here is no motion.
+        f = run.modes.made(modes, run.system.rate_exprs)
+
+        def rates(at: float, states: NDArray[np.float64]) -> list[float]:
+            try:
+                return f(states.tolist(), *run.inputs(at), run.parameters)
+            except SolveError:
+                return [np.nan] * len(states)
+
+        first_sizes(sizes, rates, slopes, (t, x), self.inputs_at)
+        self._known[modes] = sizes.coupling
 
 
 def _first_event(run: Settling, dense: Any, t_old: float, t_new: float) -> float | None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import variables
+from bondloop.program.input_extremes import Inputs
 from bondloop.program.mode_at_point import constant, mode_at
 from bondloop.program.one_mode import mode_words, system_in_mode
 from bondloop.program.settling import Settling
@@ -209,8 +210,8 @@ class SwitchingRest:
                 with np.errstate(over="ignore"):  # Radau, of a state on which no rate depends
                     motion = simulate_switching(
                         self.system, self._signals, self._rates, self._parameters, x,
-                        np.linspace(0.0, span, LOOKS), (0.0, span), {**options, "method": method},
-                        steady=True,
+                        np.linspace(0.0, span, LOOKS), {**options, "method": method},
+                        Inputs({}, self._signals, self._rates, (0.0, span)),
                     )  # fmt: skip
                 break
             except SolveError:

@@ -556,12 +556,12 @@ class System:
         values: Mapping[str, float] | None = None,
         *,
         times: ArrayLike | None = None,
-        method: str = "DOP853",
+        method: str | None = None,
         rtol: float = 1e-9,
-        atol: float = 1e-12,
+        atol: float | None = None,
         max_step: float = np.inf,
     ) -> Trajectory:
-        """Integrate with SciPy's ``solve_ivp``; see :func:`bondloop.program.simulate.simulate`."""
+        """Integrate with SciPy's solvers; see :func:`bondloop.program.simulate.simulate`."""
         from bondloop.program.simulate import simulate
 
         return simulate(

@@ -19,7 +19,7 @@ from bondloop.program.evaluator import unsolved
 from bondloop.program.expr import Expr, Var, evaluate
 from bondloop.program.loop_terms import curves, sizes
 from bondloop.program.newton import LoopFunctions, newton
-from bondloop.program.newton_text import matrix
+from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.slope_rows import SlopeRows
 from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
@@ -242,10 +242,9 @@ class Walk:
             self.values.update(zip(step.tears, guess, strict=True))
             for a in step.body:
                 self.values[a.target] = evaluate(a.expr, self.values)
-            wanted = [evaluate(e, self.values) for e in step.definitions]
-            return [w - g for w, g in zip(wanted, guess, strict=True)]
+            return [evaluate(e, self.values) for e in ends]
 
-        (assigns, totals), entries = sizes(step), matrix(step)
+        (assigns, totals), entries, ends = sizes(step), matrix(step), residuals(step)
 
         def rows_of(*guess: float) -> list[list[float]]:
             residual(*guess)
