@@ -276,7 +276,10 @@ def test_the_forward_model_follows_what_its_inverse_asks_for(seed):
 
     force = make_interp_spline(times, asked["F"], k=7)
     run = forward.simulate(1.0, {"F": lambda t: float(force(t))}, start, times=times, rtol=1e-11)
-    np.testing.assert_allclose(run[output], asked[output], atol=2e-6)
+    # What the spline between 401 samples misses of the force grows with the force.
+    np.testing.assert_allclose(
+        run[output], asked[output], atol=2e-6 * max(1.0, np.abs(asked["F"]).max() / 20)
+    )
 
 
 def test_samples_of_a_forward_run_give_back_the_input():
