@@ -187,7 +187,7 @@ def domain_from(given: Domain | str | Mapping[str, Any] | None, what: str) -> Do
         words: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
         try:
             return Domain(**words)
-        except (TypeError, IndexError):
+        except (InputError, TypeError, IndexError):
             raise InputError(f"{what}: expected words and units of a domain; found {given!r:.80}") from None
     if given in known:
         return known[given]
