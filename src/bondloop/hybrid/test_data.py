@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
@@ -21,6 +22,7 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
 from bondloop.program.kinds import Kind, origin_of, plain, register
+from bondloop.program.ranges import number
 from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.substructure.half import numerical_half
 
@@ -96,6 +98,10 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
         _refuse_unknown(reader, entries, kind)
         _unfold_halves(reader, entries)
     before = len(reader.faults)
+    for name, value in entries.items():
+        if name in ("rate", "time_step") and isinstance(value, str):  # seen even where the test is not made
+            if reader.attempt((name,), partial(number, value, "")) is FAILED:
+                entries[name] = FAILED
     test = reader.make(kind, entries, ())
     if test is FAILED and kind.name == "HybridTest":
         _check_inputs(reader, entries)
