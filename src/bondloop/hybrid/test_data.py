@@ -98,10 +98,10 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
         _refuse_unknown(reader, entries, kind)
         _unfold_halves(reader, entries)
     before = len(reader.faults)
-    for name, value in entries.items():
-        if name in ("rate", "time_step") and isinstance(value, str):  # seen even where the test is not made
-            if reader.attempt((name,), partial(number, value, "")) is FAILED:
-                entries[name] = FAILED
+    for name in ("rate", "time_step"):  # seen even where the test is not made
+        value = entries.get(name)
+        if isinstance(value, str) and reader.attempt((name,), partial(number, value, "")) is FAILED:
+            entries[name] = FAILED
     test = reader.make(kind, entries, ())
     if test is FAILED and kind.name == "HybridTest":
         _check_inputs(reader, entries)
