@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from bondloop.bondgraph import MC, C, Input, Model, One, R, Se, Zero
 from bondloop.compile.toolchain import compiler
 from bondloop.hybrid import Simulation
+from bondloop.program.newton import LoopFunctions, newton
 
 DRAWN = settings(deadline=None, max_examples=25, derandomize=True, phases=[Phase.generate])
 scales = st.floats(-30, 30).map(lambda k: 10.0**k)
@@ -101,3 +102,10 @@ def test_a_varactor_in_the_tick(capacitance):
         lambda _, v: (2 - v) / (1 + 0.5 / np.cosh(v) ** 2), (0, 0.5), [0.0], rtol=1e-11, atol=1e-13
     )
     assert compiled[-1] == pytest.approx(exact.y[0, -1], rel=1e-8)
+
+
+@pytest.mark.parametrize("left", [5e-324, 1e-310, 1e-300])
+def test_what_is_left_of_the_smallest_numbers_is_nothing(left):
+    """A residual that no step removes, too small to be weighed against anything."""
+    loop = LoopFunctions(lambda _: [left], lambda _: [[1.0]], lambda _: [0.0], [])
+    assert newton(loop, [0.0], 40).converged

@@ -124,6 +124,8 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
                 excess = _excess(residual, rounding, weight)
                 least = math.inf if singular else _excess(there, rounding, weight)
             if not excess < least:  # else it was only rounding, and the next evaluation takes it
+                if excess == 0.0:  # nothing is left, here or before, that is more than the smallest numbers
+                    return Solution(tears, True, False)
                 part = [1.0] * n if limited else _parts(loop, kept, step)
                 limited = True
                 if min(part) < 1.0:
