@@ -20,7 +20,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 LONG = {
     "bondgraph": (
         "diode_circuits drawing events_circuits events_mechanics ideal_diode_networks inverse "
-        "matrix_transformers mechanisms multiport potentials power_balance random_graphs state_signals "
+        "matrix_transformers mechanisms multiport potentials random_graphs state_signals "
         "turned_fields"
     ),
     "cli": "check identify run study",

@@ -268,7 +268,7 @@ def test_the_forward_model_follows_what_its_inverse_asks_for(seed):
     for order in range(inverse.orders[output] + 1):
         motion[name] = lambda t, k=order: 0.3 * w**k * np.sin(w * t + b + k * np.pi / 2)
         name = rate_name(name)
-    times = np.linspace(0, 1, 401)
+    times = np.linspace(0, 1, 1601)  # the spline misses 6e-5 of a fast start with 401
     asked = inverse.simulate(1.0, motion, times=times, rtol=1e-11)
     assume(np.abs(asked["F"]).max() < 1e4)  # unstable zero dynamics may have run away already
     start = {s: asked[s][0] for s in forward.states}
@@ -276,10 +276,7 @@ def test_the_forward_model_follows_what_its_inverse_asks_for(seed):
 
     force = make_interp_spline(times, asked["F"], k=7)
     run = forward.simulate(1.0, {"F": lambda t: float(force(t))}, start, times=times, rtol=1e-11)
-    # What the spline between 401 samples misses of the force grows with the force.
-    np.testing.assert_allclose(
-        run[output], asked[output], atol=2e-6 * max(1.0, np.abs(asked["F"]).max() / 20)
-    )
+    np.testing.assert_allclose(run[output], asked[output], atol=2e-6)
 
 
 def test_samples_of_a_forward_run_give_back_the_input():

@@ -38,7 +38,7 @@ def test_the_example_of_a_paper_has_the_tick_of_the_ready_made_test(entry):
     module = entry.load()
     ticks = [json.dumps(dump_tick(test.tick)) for test in (file.test, module.test())]
     if entry.name in FOUND:
-        ticks = [re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda x: f"{float(x[0]):.7g}", tick) for tick in ticks]
+        ticks = [re.sub(r"-?\d+\.\d+(e-?\d+)?", lambda x: f"{float(x[0]):.9g}", tick) for tick in ticks]
     assert ticks[0] == ticks[1]
     assert file.seconds == module.SECONDS
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.bondgraph.parts import Part
     from bondloop.program.divisor import Divisor
-    from bondloop.program.held_modes import HeldMode
+    from bondloop.program.mode_check import HeldMode
     from bondloop.program.quantity import Quantity
     from bondloop.program.ranges import Range
 

@@ -16,7 +16,7 @@ from bondloop.bondgraph.switching_elements import Switching as Element
 from bondloop.bondgraph.switching_ports import RULES, SwitchingPort
 from bondloop.errors import CausalityError, InputError, ModelError, SolveError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.held_modes import HeldMode
+from bondloop.program.mode_check import HeldMode
 from bondloop.program.mode_merge import folded
 from bondloop.program.schedule import Loop
 from bondloop.program.system import System

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import SolveError, StabilityWarning
-from bondloop.program.held_modes import warn_of_mode
+from bondloop.program.mode_check import warn_of_mode
 from bondloop.program.null_space import equilibrated, left_null, null, solved
 from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from bondloop.program.divisor import Divisor
     from bondloop.program.equations import Equations
-    from bondloop.program.held_modes import HeldMode
     from bondloop.program.inverse_system import InverseSystem
+    from bondloop.program.mode_check import HeldMode
     from bondloop.program.simulate import Trajectory
     from bondloop.program.switching import Switching
     from bondloop.program.symbolic import Symbolic
