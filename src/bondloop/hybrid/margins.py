@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -342,14 +342,14 @@ def _delay(place: Place, estimate: Border) -> Border:
         return estimate
 
 
-def _size(value: complex) -> float:
+def _size(values: NDArray[np.complex128]) -> NDArray[np.float64]:
     """Return what is zero where a locus has the size 1: there a delay can turn it to 1."""
-    return abs(value) - 1
+    return np.abs(values) - 1
 
 
-def _side(value: complex) -> float:
+def _side(values: NDArray[np.complex128]) -> NDArray[np.float64]:
     """Return what is zero where a locus is real: there a gain can bring it to 1."""
-    return value.imag
+    return values.imag
 
 
 def _crossing(place: Place, curves: Curves) -> Border:
@@ -388,39 +388,35 @@ def _zeros(
     f: NDArray[np.float64],
     loci: NDArray[np.complex128],
     cut: Sequence[str],
-    measure: Callable[[complex], float],
-) -> Iterator[tuple[float, complex]]:
-    """Yield frequencies, and values there, at which a measure of a locus passes through zero."""
-    for i in range(len(f) - 1):
-        for a in loci[i]:
-            b = loci[i + 1][np.argmin(np.abs(loci[i + 1] - a))]
-            if measure(a) * measure(b) <= 0:
-                yield _zero(step, cut, measure, (f[i], a), (f[i + 1], b))
+    measure: Callable[[NDArray[np.complex128]], NDArray[np.float64]],
+) -> list[tuple[float, complex]]:
+    """Return frequencies, and values there, at which a measure of a locus passes through zero.
 
-
-def _zero(
-    step: OneStep,
-    cut: Sequence[str],
-    measure: Callable[[complex], float],
-    low: tuple[float, complex],
-    high: tuple[float, complex],
-) -> tuple[float, complex]:
-    """Return where between two frequencies a measure of a locus is zero, and the value of the locus there."""
-    (f, a), (g, b) = low, high
+    All crossings are closed in on together, each by the rule of false position kept off the ends.
+    """
+    follower = np.abs(loci[1:, None, :] - loci[:-1, :, None]).argmin(axis=2)
+    a, b = loci[:-1], np.take_along_axis(loci[1:], follower, axis=1)
+    rows, columns = np.nonzero(measure(a) * measure(b) <= 0)
+    a, b, low, high = a[rows, columns], b[rows, columns], f[rows], f[rows + 1]
+    at, value = low.copy(), a.copy()
+    open_ = np.arange(len(rows))
     for _ in range(6):
-        before, after = measure(a), measure(b)
-        share = before / (before - after) if after != before else 0.5
-        middle = f + min(max(share, 0.05), 0.95) * (g - f)
-        loci = loci_at(cut, step, middle)[0]
-        between = a + share * (b - a)
-        value = complex(loci[np.argmin(np.abs(loci - between))])
-        if abs(measure(value)) < 1e-4 * abs(value):
+        if not len(open_):
             break
-        if measure(value) * before > 0:
-            f, a = middle, value
-        else:
-            g, b = middle, value
-    return middle, value
+        before, after = measure(a[open_]), measure(b[open_])
+        same = before == after
+        share = np.where(same, 0.5, before / np.where(same, 1.0, before - after))
+        between = a[open_] + share * (b[open_] - a[open_])
+        at[open_] = low[open_] + np.clip(share, 0.05, 0.95) * (high[open_] - low[open_])
+        points = loci_at(cut, step, at[open_])
+        near = np.abs(points - between[:, None]).argmin(axis=1)
+        value[open_] = points[np.arange(len(open_)), near]
+        onward = measure(value[open_]) * before > 0
+        forth, back = open_[onward], open_[~onward]
+        low[forth], a[forth] = at[forth], value[forth]
+        high[back], b[back] = at[back], value[back]
+        open_ = open_[np.abs(measure(value[open_])) >= 1e-4 * np.abs(value[open_])]
+    return list(zip(at.tolist(), value.tolist(), strict=True))
 
 
 def _followed(curves: Curves) -> tuple[float, ...]:
