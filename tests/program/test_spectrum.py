@@ -6,7 +6,7 @@ from scipy import sparse
 
 from bondloop.errors import InputError
 from bondloop.program import spectrum as spectrum_module
-from bondloop.program.delayed_step import DelayedStep, with_registers
+from bondloop.program.delayed_step import DelayedStep, with_registers, written_out
 from bondloop.program.spectrum import count_outside, spectrum
 
 ONE = np.ones((1, 1))
@@ -99,6 +99,7 @@ def test_registers_step_as_the_definition(seed):
     step = drawn(seed)
     start, end = simulated(step, 7, np.random.default_rng(seed))
     M = with_registers(step).A.toarray()
+    assert written_out(step) == pytest.approx(M, rel=1e-14, abs=0)
     assert np.linalg.matrix_power(M, 7) @ start == pytest.approx(end, rel=1e-7, abs=1e-7 * abs(end).max())
 
 

@@ -149,7 +149,7 @@ def _margins(m: Margins) -> list[str]:
     if m.stiffer is not None:
         lines += [_times(m, m.stiffer, "as stiff")]
     if m.lighter is not None:
-        lines += [_times(m, m.lighter, "as heavy", "a tenth")]
+        lines += [_times(m, m.lighter, "as heavy", "a third")]
     if m.model_error is not None:
         lines.append(
             f"  the actuator may answer {100 * m.model_error.value:.3g} % differently, most delicate at "
@@ -184,7 +184,7 @@ def _factor(m: Margins, what: str) -> list[str]:
     return [f"  unstable with {what} {' or '.join(words)} as large"]
 
 
-def _times(m: Margins, border: Border, how: str, far: str = "ten times") -> str:
+def _times(m: Margins, border: Border, how: str, far: str = "three times") -> str:
     if not border.found:
         return f"  the specimen may be {far} {how}, at least"
     where = _elsewhere(m, border)

@@ -33,8 +33,10 @@ FOLLOWED = 0.05
 FACTORS = (1.0, 1.1, 1.25, 1.6, 2.5, 5.0, 10.0)
 """Factors that are tried; what stands ten times as much is not near anything."""
 
-COARSELY = (1.0, 1.25, 3.0, 10.0)
-"""The same where each try means to differentiate the tick anew."""
+SPECIMENS = (1.0, 1.25, 3.0)
+"""The same for a specimen's stiffness or mass, where each try means to differentiate the tick anew. No
+estimate of a specimen is three times off; and far stiffer ones are too stiff for the time steps of the
+emulation, which says nothing of the rig."""
 
 SHORT = 100.0
 """Samples of extra delay up to which the estimate is tried on the tick itself."""
@@ -60,6 +62,12 @@ REAL = 1e-3
 
 PRECISION = 4e-3
 """Relative precision of a border."""
+
+ROUGHLY = 1e-2
+"""The same where each try means to differentiate the tick anew."""
+
+ALIKE = 30.0
+"""Decay on one side of a border and growth on the other, within such a factor, are taken for one motion's."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +238,8 @@ def margins(places: Sequence[Place]) -> Margins:
         delay=_at(late, _delay(late, early)),
         gain=_at(above[0], border(partial(_gained, above[0]), FACTORS)),
         least_gain=_at(below[0], border(partial(_gained, below[0]), [1 / k for k in FACTORS])),
-        stiffer=_scaled(stiff, "stiffness", COARSELY),
-        lighter=_scaled(stiff, "mass", [1 / k for k in COARSELY]),
+        stiffer=_scaled(stiff, "stiffness", SPECIMENS),
+        lighter=_scaled(stiff, "mass", [1 / k for k in SPECIMENS]),
     )
 
 
@@ -246,7 +254,9 @@ def _gained(place: Place, factor: float) -> OneStep:
     return place.step.fed_back(place.loop.forces, place.loop.forces, 1.0 - 1.0 / factor)
 
 
-def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Border:
+def border(
+    step_at: Callable[[float], OneStep], trials: Sequence[float], precision: float = PRECISION
+) -> Border:
     """Return the first value at which a loop is unstable.
 
     Parameters
@@ -256,6 +266,8 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     trials
         Positive values in the order in which they are tried; the first is known to be stable. The first
         unstable one and the one before it are then brought together.
+    precision
+        How closely, relative to the value.
     """
     good, before = trials[0], -math.inf
     for bad in trials[1:]:
@@ -266,23 +278,25 @@ def border(step_at: Callable[[float], OneStep], trials: Sequence[float]) -> Bord
     else:
         return NOWHERE
     after, frequency = step.growth, step.frequency
-    smooth = math.isfinite(before) and before < after
-    while abs(bad - good) > PRECISION * abs(bad):
+    misled = False
+    while abs(bad - good) > precision * abs(bad):
         width = abs(math.log(bad / good))
+        smooth = not misled and max(-before, after) < ALIKE * min(-before, after)
         share = min(max(before / (before - after), 0.02), 0.98) if smooth else 0.5
         value = good * (bad / good) ** share
         # Where growth is smooth: the value at which it would be zero, then one just past that, to close in
-        # from both sides. Growth that jumps, where a part begins to slide, misleads: then only halve.
+        # from both sides. Growth that jumps, where a part begins to slide, misleads, and so do a slow decay
+        # and a fast growth, of two motions: then only halve.
         for _ in range(2 if smooth else 1):
             step = step_at(value)
             if step.stable:
                 good, before = value, step.growth
             else:
                 bad, after, frequency = value, step.growth, step.frequency
-            value *= 1 + math.copysign(0.8 * PRECISION, (bad if step.stable else good) - value)
+            value *= 1 + math.copysign(0.8 * precision, (bad if step.stable else good) - value)
             if not min(good, bad) < value < max(good, bad):
                 break
-        smooth = smooth and abs(math.log(bad / good)) < 0.25 * width
+        misled = smooth and abs(math.log(bad / good)) > 0.25 * width
     return Border(math.sqrt(good * bad), frequency)
 
 
@@ -306,7 +320,7 @@ def _scaled(place: Place, word: str, factors: Sequence[float]) -> Border | None:
         return place.taken(parameters=scaled)
 
     try:
-        return _at(place, border(step_at, factors))
+        return _at(place, border(step_at, factors, ROUGHLY))
     except BondloopError:
         return None
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         | sparse.csc_matrix[np.float64]
     )
 
-__all__ = ["DelayedStep", "dense_matrix", "response", "with_registers"]
+__all__ = ["DelayedStep", "dense_matrix", "response", "with_registers", "written_out"]
 
 _SMALL = 250
 """States and channels up to which responses are solved for densely, all points at once."""
@@ -144,6 +144,24 @@ def with_registers(step: DelayedStep, chosen: Collection[int] | None = None) -> 
         tuple(step.sources[j] for j in kept),
         tuple(step.delays[j] for j in kept),
     )
+
+
+def written_out(step: DelayedStep) -> NDArray[np.float64]:
+    """Return the matrix of the step with all its delay lines written out as states, dense."""
+    n, lengths = step.states, step.lengths
+    firsts = dict(zip(lengths, np.cumsum([n, *lengths.values()]).tolist(), strict=False))
+    matrix = np.zeros((n + step.places, n + step.places))
+    matrix[:n, :n] = dense_matrix(step.A)
+    columns = [firsts[w] + m - 1 for w, m in zip(step.sources, step.delays, strict=True)]
+    sources, rows = list(firsts), list(firsts.values())
+    matrix[rows, :n] = dense_matrix(step.C)[sources]
+    np.add.at(matrix[:n].T, columns, dense_matrix(step.B).T)
+    through = np.zeros((len(matrix), len(rows)))
+    np.add.at(through, columns, dense_matrix(step.E)[sources].T)
+    matrix[rows] += through.T
+    inner = np.setdiff1d(np.arange(n, len(matrix)), rows)
+    matrix[inner, inner - 1] = 1.0
+    return matrix
 
 
 def response(

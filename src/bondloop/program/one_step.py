@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, with_registers
+from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, written_out
 from bondloop.program.paths import within
 from bondloop.program.spectrum import Spectrum, spectrum
 from bondloop.program.walk import Point, Walk
@@ -113,7 +113,7 @@ class OneStep:
     @property
     def matrix(self) -> NDArray[np.float64]:
         """The one-step matrix, the places in the delay lines among the states; for short lines."""
-        return dense_matrix(with_registers(self.step).A)
+        return written_out(self.step)
 
     # ---------------------------------------------------------------- eigenvalues
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.program.delayed_step import DelayedStep, dense_matrix, with_registers
+from bondloop.program.delayed_step import DelayedStep, written_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,7 +116,7 @@ def count_outside(values: NDArray[np.complex128], margin: float, rest: float) ->
 
 def _dense(step: DelayedStep, margin: float, rest: float) -> Spectrum:
     """All eigenvalues of the step with its registers written out; LAPACK's geev balances their units."""
-    matrix = dense_matrix(with_registers(step).A if step.delays else step.A)
+    matrix = written_out(step)
     if not np.isfinite(matrix).all():
         raise SolveError(
             "one step has slopes that are not finite: a mass, stiffness or damping is so small or so large "
