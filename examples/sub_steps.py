@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from papers.bayer_figures import compared, transient
 
 from bondloop.papers import bayer_substep as paper
-from bondloop.papers.bayer_figures import compared, transient
 from bondloop.studies import Axis, Case, heat_maps, study
 
 FIGURES: dict[str, dict[str, dict[str, float]]] = {

@@ -146,7 +146,8 @@ def test_adaptive_control(tmp_path):
     assert found["sampled at 10 kHz"] < 0.04
 
 
-def test_sub_steps(tmp_path):
+def test_sub_steps(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)  # as Python itself does for a script
     found = load("sub_steps").main(tmp_path, most=1)
     for end in ("figure_2", "figure_3", "figure_5", "figure_6", "map"):
         assert (tmp_path / f"sub_steps_{end}.png").stat().st_size > 5000

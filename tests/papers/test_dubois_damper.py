@@ -4,7 +4,9 @@ Numbers without a source are those of this rig, which is emulated and always the
 percent, so that a change of the rig or of the mechanism shows.
 """
 
+import importlib
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from bondloop.papers import dubois_substructured as substructured
 from bondloop.papers.dubois_identification import identified, linearised, measured, verified
 from bondloop.safety import Cause
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 HERTZ = np.array([0.5, 2.0, 4.0, 6.3, 9.0, 20.0, 40.0])
 S = 2j * np.pi * HERTZ
 
@@ -262,8 +265,9 @@ def test_findings_are_numbers_and_words(coupled):
     assert "tripped at 3.5" in words
 
 
-def test_figures_are_drawn(coupled, tmp_path):
-    files = paper.figures(coupled, tmp_path)
+def test_the_paper_s_figures_are_drawn(coupled, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    files = importlib.import_module("dubois_figures").draw(coupled, tmp_path)
     assert len(files) == 12
     assert all(file.stat().st_size > 20000 for file in files)
 

@@ -283,10 +283,11 @@ def findings(run: Run) -> dict[str, float]:
 
 
 def figures(run: Run, folder: Path) -> list[Path]:
-    """Draw excitation and exact coupling force (figure 2), and the measured beside the exact one (3 to 6)."""
-    from bondloop.papers.bayer_figures import compared, transient
+    """Draw the transient, and the measured coupling force over the exact one."""
+    from bondloop.plots import time_histories
 
-    return [
-        transient(run, folder / "transient.png"),
-        compared({"": run}, folder / "coupling_force.png"),
-    ]
+    path = folder / "coupling_force.png"
+    forces = [name for name in ("reference.force", "force") if name in run.record]
+    groups = {"transient": ["base.acceleration"], "coupling force": forces}
+    time_histories(run.record, groups, path=path)
+    return [path]

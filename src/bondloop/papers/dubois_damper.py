@@ -23,8 +23,6 @@ from bondloop.papers.dubois_structure import STRUCTURE, FadingSine
 from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bondloop.bondgraph import Model
     from bondloop.control.base import Controller
     from bondloop.hybrid import HybridTest, Run, Switches
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CUT", "LATENCY", "MODELS", "PLAY", "PREDICTIONS", "RATE", "SECONDS", "STRUCTURE", "FadingSine",
-    "base_force", "compensator", "coupled", "emulated_rig", "figures", "findings", "model",
+    "base_force", "compensator", "coupled", "emulated_rig", "findings", "model",
     "specimen", "test", "words",
 ]  # fmt: skip
 
@@ -234,10 +232,3 @@ def words(run: Run) -> list[str]:
     from bondloop.papers.dubois_findings import sentences
 
     return sentences(run)
-
-
-def figures(run: Run, folder: Path) -> list[Path]:
-    """Draw the paper's figures from the emulated rig."""
-    from bondloop.papers.dubois_figures import draw
-
-    return draw(run, folder)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import Run
 
-__all__ = ["curves", "damper_loops", "hybrid_system", "interface", "spectra", "surfaces", "trip"]
+__all__ = ["curves", "damper_loops", "hertz", "hybrid_system", "interface", "spectra", "surfaces", "trip"]
 
 MOUNTINGS = {"empty": "no damper", "standard": "standard orifice", "large": "large orifice"}
 LOOPS = (3.5, (3e-4, 1e-3))
@@ -57,7 +57,7 @@ def surfaces(path: Path) -> Path:
                 shading="gouraud", rasterized=True,
             )  # fmt: skip
             axes.set_xscale("log")
-            _hertz(axes, 2, 100)
+            hertz(axes, 2, 100)
             dress(
                 *(axes, "frequency [Hz]" if axes in panels[1] else ""),
                 "amplitude [mm]" if name == "empty" else "",
@@ -174,7 +174,7 @@ def hybrid_system(path: Path) -> Path:
     dress(above, "", "gain [dB]")
     dress(below, "frequency [Hz]", "phase [°]")
     below.yaxis.set_major_locator(FixedLocator([-360, -270, -180, -90, 0]))
-    _hertz(below, 0.5, 50)
+    hertz(below, 0.5, 50)
     legend(above)
     figure.align_ylabels([above, below])
     finish(figure, path)
@@ -231,8 +231,9 @@ def trip(path: Path) -> Path:
     return path
 
 
-def _hertz(axes: Any, low: float, high: float) -> None:
+def hertz(axes: Any, low: float, high: float) -> None:
+    """Mark an axis of frequencies with round numbers."""
     axes.set_xlim(low, high)
-    axes.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 5, 10, 20, 50, 100]))
+    axes.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 5, 10, 20, 40, 100]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))

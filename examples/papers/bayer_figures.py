@@ -1,4 +1,7 @@
-"""Figures 2 to 6 of Bayer, Dorka and Füllekrug 2000: forces over time and their spectra, side by side."""
+"""Figures 2 to 6 of Bayer, Dorka and Füllekrug 2000: forces over time and their spectra, side by side.
+
+`examples/sub_steps.py` draws them.
+"""
 
 from __future__ import annotations
 

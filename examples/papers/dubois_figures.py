@@ -1,15 +1,22 @@
-"""Figures 6, 7, 13, 14 and 15 of du Bois, Titurus and Lieven 2010: models, and how their inverses follow."""
+"""The figures of du Bois, Titurus and Lieven 2010: here 6, 7 and 13 to 15: models, and their inverses.
+
+Run: python examples/papers/dubois_figures.py out
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dubois_rig_figures as rig
 import numpy as np
+from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from bondloop.papers import dubois_damper as paper
 from bondloop.papers.dubois_damper import MODELS, PREDICTIONS, RATE
 from bondloop.papers.dubois_findings import CASES, cases
 from bondloop.papers.dubois_identification import identified, verified
@@ -17,7 +24,6 @@ from bondloop.papers.dubois_substructured import SIZES
 from bondloop.plots.page import COLOURS, DASHES, GREY, INK, RULE, dress, finish, heading, page
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from bondloop.hybrid import Run
@@ -48,8 +54,6 @@ class Line:
 
 def draw(run: Run, folder: Path) -> list[Path]:
     """Draw all the figures into a folder; return their files."""
-    from bondloop.papers import dubois_rig_figures as rig
-
     study = {
         "figure_03_surfaces": rig.surfaces, "figure_04_curves": rig.curves, "figure_05_spectra": rig.spectra,
         "figure_06_fits": fits, "figure_07_known_signal": known_signal, "figure_10_damper": rig.damper_loops,
@@ -125,7 +129,7 @@ def rms_errors(path: Path) -> Path:
         axes.yaxis.set_major_locator(FixedLocator([1, 2, 5, 10, 20, 50]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axes.yaxis.set_minor_locator(NullLocator())
-        _hertz(axes, 2.0, 40.0)
+        hertz(axes, 0.9 * 2.0, 1.1 * 40.0)
         dress(axes, "frequency [Hz]", "rms error / noise" if row == 0 else "")
         axes.text(0.03, 0.93, f"{size} motion", transform=axes.transAxes, fontsize=8, color=INK)
     handles, labels = panels[0].get_legend_handles_labels()
@@ -187,7 +191,7 @@ def _grid(
             low, high = axes.get_ylim()
             marks = np.arange(np.ceil(low / step) * step, high + 1e-9, step)
             axes.yaxis.set_major_locator(FixedLocator(marks.tolist()))
-            _hertz(axes, min(float(line.frequency[0]) for line in lines), to)
+            hertz(axes, 0.9 * min(float(line.frequency[0]) for line in lines), 1.1 * to)
             if zero:
                 axes.axhline(0.0, color=GREY, linewidth=0.7, zorder=1.5)
         heading(above, TITLES[name])
@@ -196,8 +200,7 @@ def _grid(
     return path
 
 
-def _hertz(axes: Axes, low: float, high: float) -> None:
-    axes.set_xlim(0.9 * low, 1.1 * high)
-    axes.xaxis.set_major_locator(FixedLocator([1, 2, 5, 10, 20, 40, 100]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+if __name__ == "__main__":
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
+    out.mkdir(parents=True, exist_ok=True)
+    print(*draw(paper.test().run(paper.SECONDS), out), sep="\n")
