@@ -26,7 +26,8 @@ import numpy as np
 from hand_written import wagg_three_mass as by_hand
 from numpy.typing import NDArray
 
-from bondloop.compile import Runner, build, compiler, write_c
+from bondloop.compile import BACKENDS, Runner, build, compiler, write_c
+from bondloop.compile.library import CBackend
 from bondloop.compile.toolchain import Compiler, load, zig
 from bondloop.hybrid import HybridTest
 from bondloop.papers import wagg_three_mass
@@ -232,15 +233,12 @@ def same_bits(tick: Tick, using: Compiler) -> None:
     if other is None:
         print("zig is not installed (pip install ziglang), so this was not compared.")
         return
-    from bondloop.compile import runner
-
     results = []
     for one in (using, other):
-        runner.compiler = lambda one=one: one  # type: ignore[attr-defined]
-        execution = Runner(tick, "c")
+        BACKENDS["benchmark"] = CBackend(one)
+        execution = Runner(tick, "benchmark")
         table = np.column_stack([*execution.run(STEPS).channels.values()])
         results.append((np.array([*execution.state.values()]), table))
-    runner.compiler = compiler  # type: ignore[attr-defined]
     (states, channels), (states_too, channels_too) = results
     same = states.tobytes() == states_too.tobytes() and channels.tobytes() == channels_too.tobytes()
     names = f"{Path(using.command[0]).name} and ziglang {version('ziglang')}"

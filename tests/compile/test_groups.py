@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile import Runner, write_c
-from bondloop.compile.library import c_run
-from bondloop.compile.py_writer import python_run
+from bondloop.compile.library import CBackend
+from bondloop.compile.py_writer import PythonBackend
 from bondloop.compile.toolchain import compiler
 from bondloop.program.expr import Const, Op, Var, function, select, substitute
 from bondloop.program.schedule import Assign
@@ -47,8 +47,8 @@ def test_every_statement_may_be_a_group(tick, seed, least):
     """Whatever a tick is made of; even a single statement becomes a loop here."""
     inputs = np.random.default_rng(seed).standard_normal((STEPS, 2))
     with sizes(0, least):
-        compiled = execute(c_run(tick, compiler()), tick, inputs)
-    python = execute(python_run(tick), tick, inputs)
+        compiled = execute(CBackend(), tick, inputs)
+    python = execute(PythonBackend(), tick, inputs)
     assert compiled[0] == python[0]
     agree(compiled[1], python[1])
     agree(compiled[2], python[2])

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from bondloop.compile.library import c_run
+from bondloop.compile import BACKENDS
+from bondloop.compile.library import CBackend
 from bondloop.compile.plan import Plan
-from bondloop.compile.py_writer import python_run
+from bondloop.compile.py_writer import PythonBackend
 from bondloop.compile.toolchain import compiler, zig
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,13 +30,15 @@ SLOW = settings(
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 
 
-def execute(run, tick, inputs, every=1):
-    plan = Plan(tick)
-    state = plan.initial()
-    record = np.full((STEPS, len(tick.channels)), -1.0)
-    values = np.array(list(tick.parameters.values()) or [0.0])
-    outcome = run(STEPS, 3, tick.period, inputs, state, values, record, every)
-    return outcome, state, record
+def execute(backend, tick, inputs, every=1, factors=(1.0,)):
+    """A batch of tests with the tick's parameters and states times a factor each."""
+    scale = np.array(factors)[:, None]
+    state = Plan(tick).initial() * scale
+    record = np.full((len(scale), STEPS, len(tick.channels)), -1.0)
+    values = np.array(list(tick.parameters.values()) or [0.0]) * scale
+    table = inputs if inputs.ndim == 3 else inputs[None]
+    ends = backend.load(tick)(STEPS, 3, table, state, values, record, every)
+    return np.array(ends).T.tolist(), state, record
 
 
 def agree(a, b):
@@ -49,11 +52,28 @@ def agree(a, b):
 @given(tick=ticks(), seed=st.integers(0, 1000), every=st.sampled_from([1, 3]))
 def test_c_agrees_with_python(tick, seed, every):
     inputs = np.random.default_rng(seed).standard_normal((STEPS, 2))
-    compiled = execute(c_run(tick, compiler()), tick, inputs, every)
-    python = execute(python_run(tick), tick, inputs, every)
+    compiled = execute(CBackend(), tick, inputs, every)
+    python = execute(PythonBackend(), tick, inputs, every)
     assert compiled[0] == python[0]
     agree(compiled[1], python[1])
     agree(compiled[2], python[2])
+
+
+@pytest.mark.slow
+@needs_compiler
+@pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
+@settings(SLOW, max_examples=8)
+@given(tick=ticks(), seed=st.integers(0, 1000), shared=st.booleans())
+def test_a_batch_gives_what_each_of_its_tests_gives_alone(backend, tick, seed, shared):
+    """Also where some of them stop early, with a NaN or at a bound."""
+    factors = (1.0, 1e6, -0.5, 0.0)
+    inputs = np.random.default_rng(seed).standard_normal((1 if shared else len(factors), STEPS, 2))
+    ends, states, record = execute(backend, tick, inputs, 2, factors)
+    for i, factor in enumerate(factors):
+        alone = execute(backend, tick, inputs[0 if shared else i], 2, (factor,))
+        assert [ends[i]] == alone[0]
+        np.testing.assert_array_equal(states[i], alone[1][0])
+        np.testing.assert_array_equal(record[i], alone[2][0])
 
 
 @pytest.mark.slow
@@ -63,8 +83,8 @@ def test_c_agrees_with_python(tick, seed, every):
 @given(tick=ticks(), seed=st.integers(0, 1000))
 def test_gcc_and_zig_give_the_same_bits(tick, seed):
     inputs = np.random.default_rng(seed).standard_normal((STEPS, 2))
-    first = execute(c_run(tick, compiler()), tick, inputs)
-    second = execute(c_run(tick, zig()), tick, inputs)
+    first = execute(CBackend(), tick, inputs)
+    second = execute(CBackend(zig()), tick, inputs)
     assert first[0] == second[0]
     np.testing.assert_array_equal(first[1], second[1])
     np.testing.assert_array_equal(first[2], second[2])

@@ -10,9 +10,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from bondloop.bondgraph import MR, C, Clutch, Diode, I, Input, Model, One, R, Se, Stop, Switch, Zero
-from bondloop.compile.library import c_run
+from bondloop.compile.library import CBackend
 from bondloop.compile.plan import Plan
-from bondloop.compile.py_writer import python_run
+from bondloop.compile.py_writer import PythonBackend
 from bondloop.compile.toolchain import compiler
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import RK4, ForwardEuler, NewmarkAverage
@@ -112,12 +112,12 @@ def test_c_and_python_agree(build):
     model, outputs, excitation, _, rate = build()
     tick = Simulation({"m": model.compile(outputs=outputs)}, excitation=excitation, rate=rate).tick
     results = []
-    for make in (lambda: c_run(tick, compiler()), lambda: python_run(tick)):
-        state = Plan(tick).initial()
-        record = np.zeros((1500, len(tick.channels)))
-        values = np.array(list(tick.parameters.values()))
-        outcome = make()(1500, 0, tick.period, np.zeros((1500, 1)), state, values, record, 1)
-        results.append((outcome, state, record))
+    for backend in (CBackend(), PythonBackend()):
+        state = Plan(tick).initial()[None]
+        record = np.zeros((1, 1500, len(tick.channels)))
+        values = np.array([list(tick.parameters.values())])
+        ends = backend.load(tick)(1500, 0, np.zeros((1, 1500, 1)), state, values, record, 1)
+        results.append((np.array(ends).tolist(), state, record))
     assert results[0][0] == results[1][0]
     np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(results[0][2], results[1][2], rtol=1e-12, atol=1e-14)
@@ -187,7 +187,8 @@ def test_one_sample_finds_the_mode_of_many_diodes(data, n, k):
     m, voltages = diodes_between_capacitors(data, n, k)
     system = m.compile(outputs=[f"u[{i}].effort" for i in range(n)])
     tick = Simulation({"m": system}, excitation={}, rate=1000).tick
-    record = np.zeros((1, n))
-    values = np.array(list(tick.parameters.values()))
-    python_run(tick)(1, 0, tick.period, np.zeros((1, 1)), Plan(tick).initial(), values, record, 1)
-    np.testing.assert_allclose(record[0], voltages, atol=1e-9)
+    record = np.zeros((1, 1, n))
+    values = np.array([list(tick.parameters.values())])
+    state = Plan(tick).initial()[None]
+    PythonBackend().load(tick)(1, 0, np.zeros((1, 1, 1)), state, values, record, 1)
+    np.testing.assert_allclose(record[0, 0], voltages, atol=1e-9)

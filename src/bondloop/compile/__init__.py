@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bondloop.compile.backend import Backend, Ends
 from bondloop.compile.c_writer import write_c
-from bondloop.compile.py_writer import python_run
-from bondloop.compile.runner import Result, Runner
+from bondloop.compile.runner import BACKENDS, Result, Runner
 from bondloop.compile.toolchain import Compiler, build, compiler
 
-__all__ = ["Compiler", "Result", "Runner", "build", "compiler", "python_run", "write_c"]
+__all__ = ["BACKENDS", "Backend", "Compiler", "Ends", "Result", "Runner", "build", "compiler", "write_c"]

@@ -1,33 +1,63 @@
-"""A compiled tick: its functions, with the types of their arguments."""
+"""Ticks in C: compiled, kept by their content, and called."""
 
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bondloop.compile.backend import one_by_one
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.plan import Plan
-from bondloop.compile.toolchain import Compiler, load
+from bondloop.compile.toolchain import NO_COMPILER, Compiler, compiler, load
 from bondloop.errors import CompileError
+from bondloop.program.call import calls
 
 if TYPE_CHECKING:
-    from bondloop.compile.py_writer import PythonRun
+    from bondloop.compile.backend import BatchLoop, ScalarLoop
     from bondloop.program.tick import Tick
 
-__all__ = ["c_run"]
+__all__ = ["CBackend"]
 
 _DOUBLES = ctypes.c_void_p
 
 
-def c_run(tick: Tick, using: Compiler) -> PythonRun:
-    """Compile a tick and return its run loop, called as that of `bondloop.compile.py_writer.python_run`."""
+@dataclass(frozen=True)
+class CBackend:
+    """Ticks in C.
+
+    Parameters
+    ----------
+    using
+        The compiler; None for the one that `bondloop.compile.compiler` finds.
+    """
+
+    using: Compiler | None = None
+    chunk = 1000
+
+    def obstacle(self, tick: Tick) -> str:
+        """Return what stands in the way: calls of Python functions, or no compiler."""
+        outside = ", ".join({f.__qualname__: 0 for f in calls(tick).values()})
+        if outside:
+            return f"not compiled: {outside} is a Python function"
+        return "" if self.using or compiler() else NO_COMPILER
+
+    def load(self, tick: Tick) -> BatchLoop:
+        """Compile a tick, or take it from the cache."""
+        using = self.using or compiler()
+        if using is None:
+            raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
+        return one_by_one(_compiled(tick, using), tick.period)
+
+
+def _compiled(tick: Tick, using: Compiler) -> ScalarLoop:
     plan = Plan(tick)
     source, large = write_c_sized(tick)
     library = load(source, tick.name, using, large=large)
-    found = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
+    counts = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
     expected = [plan.size, len(tick.inputs), max(1, len(tick.parameters)), len(tick.channels)]
-    if found != expected:
-        raise CompileError(f"the library of {tick.name} has sizes {found} where {expected} were expected")
+    if counts != expected:
+        raise CompileError(f"the library of {tick.name} has sizes {counts} where {expected} were expected")
     function: Any = getattr(library, f"{tick.name}_run")
     function.restype = ctypes.c_int
     integers = ctypes.POINTER(ctypes.c_long)
@@ -48,20 +78,11 @@ def c_run(tick: Tick, using: Compiler) -> PythonRun:
         every: int,
     ) -> tuple[int, int, int]:
         stopped_at, channel = ctypes.c_long(), ctypes.c_long()
-        given = None if inputs is None else inputs.ctypes.data
-        status = function(
-            *(
-                steps,
-                first,
-                period,
-                given,
-                state.ctypes.data,
-                parameters.ctypes.data,
-                record.ctypes.data,
-                every,
-            ),
+        code = function(
+            *(steps, first, period, None if inputs is None else inputs.ctypes.data),
+            *(state.ctypes.data, parameters.ctypes.data, record.ctypes.data, every),
             *(ctypes.byref(stopped_at), ctypes.byref(channel)),
         )
-        return status, stopped_at.value, channel.value
+        return code, stopped_at.value, channel.value
 
     return run

@@ -7,9 +7,9 @@ executed again by a second copy of its statements, which gives what C gives. So 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from bondloop.compile.backend import one_by_one
 from bondloop.compile.expressions import PythonText
 from bondloop.compile.plan import (
     BEYOND,
@@ -27,22 +27,14 @@ from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:
+    from bondloop.compile.backend import BatchLoop
     from bondloop.program.expr import Var
 
-__all__ = ["PythonRun", "python_run", "write_python"]
-
-PythonRun = Callable[..., tuple[int, int, int]]
-"""``run(steps, first, period, inputs, state, parameters, record, every)``, changing ``state`` and ``record``
-in place; returns the status, the number of the tick at which it stopped and the channel, or -1."""
+__all__ = ["PythonBackend", "write_python"]
 
 
-def python_run(tick: Tick) -> PythonRun:
-    """Return the run loop of a tick as a Python function, with the meaning of ``NAME_run`` in C.
-
-    Parameters
-    ----------
-    tick
-        What to run.
+class PythonBackend:
+    """Ticks in Python, which needs no compiler and may call any function.
 
     Examples
     --------
@@ -53,17 +45,25 @@ def python_run(tick: Tick) -> PythonRun:
     >>> tick = Tick(
     ...     "halve", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {}, (Update(((x, x / 2),)),), (Channel("x", x),)
     ... )
-    >>> state, record = np.array([1.0]), np.zeros((3, 1))
-    >>> python_run(tick)(3, 0, 0.1, None, state, np.zeros(1), record, 1)
-    (0, -1, -1)
-    >>> record[:, 0].tolist(), state.tolist()
-    ([1.0, 0.5, 0.25], [0.125])
+    >>> state, record = np.array([[1.0], [16.0]]), np.zeros((2, 3, 1))  # two tests
+    >>> PythonBackend().load(tick)(3, 0, None, state, np.zeros((2, 1)), record, 1).code.tolist()
+    [0, 0]
+    >>> record[:, :, 0].tolist(), state.tolist()
+    ([[1.0, 0.5, 0.25], [16.0, 8.0, 4.0]], [[0.125], [2.0]])
     """
-    source, tables = write_python(tick)
-    names = {**scope(), **tables, **calls(tick)}
-    exec(compile(source, f"<tick {tick.name}>", "exec"), names)  # noqa: S102 - our own text
-    run: PythonRun = names["run"]
-    return run
+
+    chunk = 50
+
+    def obstacle(self, tick: Tick) -> str:  # noqa: ARG002 - every tick can be read as Python
+        """Return nothing: it can execute every tick."""
+        return ""
+
+    def load(self, tick: Tick) -> BatchLoop:
+        """Write a tick as Python, and compile that."""
+        source, tables = write_python(tick)
+        names = {**scope(), **tables, **calls(tick)}
+        exec(compile(source, f"<tick {tick.name}>", "exec"), names)  # noqa: S102 - our own text
+        return one_by_one(names["run"], tick.period)
 
 
 def write_python(tick: Tick) -> tuple[str, dict[str, Any]]:

@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.compile.library import c_run
+from bondloop.compile.library import CBackend
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
-from bondloop.compile.py_writer import python_run
-from bondloop.compile.toolchain import NO_COMPILER, compiler
+from bondloop.compile.py_writer import PythonBackend
 from bondloop.errors import CompileError, InputError, unknown_name
-from bondloop.program.call import calls
 from bondloop.program.ranges import checked_values
 from bondloop.program.walk import Point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.compile.backend import Backend
     from bondloop.program.expr import Var
     from bondloop.program.tick import Tick
 
-__all__ = ["Backend", "Result", "Runner", "Snapshot", "Status"]
+__all__ = ["BACKENDS", "Result", "Runner", "Snapshot", "Status"]
 
-Backend = Literal["auto", "c", "numpy"]
+BACKENDS: dict[str, Backend] = {"c": CBackend(), "numpy": PythonBackend()}
+"""What can execute ticks, by the name that users say, fastest first."""
+
 Status = Literal[
     "finished", "beyond bounds", "not a number", "singular loop", "loop not converged", "no consistent mode"
 ]
@@ -118,8 +119,8 @@ class Runner:
     tick
         What to execute.
     backend
-        ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` compiles
-        if it can; `message` then says in one line if it could not.
+        ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` takes the
+        first of `BACKENDS` that can; `message` then says in one line why not the very first, if so.
 
     Examples
     --------
@@ -136,20 +137,15 @@ class Runner:
     {'x': 0.125}
     """
 
-    def __init__(self, tick: Tick, backend: Backend = "auto") -> None:
-        if backend not in ("auto", "c", "numpy"):
-            raise InputError(unknown_name("backend", backend, ["auto", "c", "numpy"]))
+    def __init__(self, tick: Tick, backend: str = "auto") -> None:
+        if backend not in ("auto", *BACKENDS):
+            raise InputError(unknown_name("backend", backend, ["auto", *BACKENDS]))
         self.tick = tick
-        self.message = ""
+        self.backend, self.message = _chosen(tick) if backend == "auto" else (backend, "")
         self._plan = Plan(tick)
-        outside = ", ".join({f.__qualname__: 0 for f in calls(tick).values()})
-        using = None if backend == "numpy" or (outside and backend == "auto") else compiler()
-        if backend == "c" and using is None:
-            raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
-        if backend == "auto" and using is None:
-            self.message = f"not compiled: {outside} is a Python function" if outside else NO_COMPILER
-        self.backend: Literal["c", "numpy"] = "numpy" if using is None else "c"
-        self._run = python_run(tick) if using is None else c_run(tick, using)
+        self._loop = BACKENDS[self.backend].load(tick)
+        self._names = [c.name for c in tick.channels]
+        self._defaults = _array(tick.parameters)
         self._indices = {v.name: i for i, v in enumerate(self._plan.states)}
         self.reset()
 
@@ -240,16 +236,16 @@ class Runner:
         instants *= self.tick.period
         return Result(
             time=instants,
-            channels={c.name: record[:kept, i] for i, c in enumerate(self.tick.channels)},
+            channels=dict(zip(self._names, record[:kept].T, strict=True)),
             status=status,
             steps=done,
             stopped_at=None if status == "finished" else (self._first - 1) * self.tick.period,
             stopped_channel=None if channel < 0 else self.tick.channels[channel].name,
             wall_seconds=wall,
-            loop=self._loop(code // WORST - 1) if code >= WORST else self._sought(status),
+            loop=self._unsolved(code // WORST - 1) if code >= WORST else self._sought(status),
         )
 
-    def _loop(self, number: int) -> str:
+    def _unsolved(self, number: int) -> str:
         """Return the unknowns of the loop that a tear belongs to, and how far that one is off."""
         warm = next(w for w in reversed(self._plan.warm) if w.first <= number)
         names, k = [t.name for t in warm.loop.tears], number - warm.first
@@ -274,17 +270,18 @@ class Runner:
         progress: Callable[[int, int], None] | None,
     ) -> tuple[int, int]:
         """Call the loop for a twentieth of a second at a time; the first call measures."""
-        done, row, chunk = 0, 0, 1000 if self.backend == "c" else 50
+        done, row, chunk = 0, 0, BACKENDS[self.backend].chunk
         code, channel = 0, -1
         while done < steps and not code:
             n = min(chunk, steps - done)
             began = time.perf_counter()
-            given = None if inputs is None else inputs[done : done + n]
-            code, stopped, channel = self._run(
-                *(n, self._first, self.tick.period, given, self._state, parameters, record[row:], every)
+            rows = None if inputs is None else inputs[None, done : done + n]
+            ends = self._loop(
+                n, self._first, rows, self._state[None], parameters[None], record[None, row:], every
             )
             wall = time.perf_counter() - began
-            n = stopped - self._first + 1 if code else n
+            code, channel = int(ends.code[0]), int(ends.channel[0])
+            n = int(ends.tick[0]) - self._first + 1 if code else n
             row += max(0, -(-(n - (-self._first % every)) // every))
             self._first += n
             done += n
@@ -312,9 +309,25 @@ class Runner:
         return table if names else None
 
     def _values(self, given: Mapping[str, float]) -> NDArray[Any]:
+        if not given:
+            return self._defaults
         changed = checked_values(self.tick.parameters, given, self.tick.name)
-        values = {**self.tick.parameters, **changed}
-        return np.array([*values.values()] or [0.0], dtype=float)
+        return _array({**self.tick.parameters, **changed})
+
+
+def _array(parameters: Mapping[Var, float]) -> NDArray[np.float64]:
+    return np.array([*parameters.values()] or [0.0], dtype=float)
+
+
+def _chosen(tick: Tick) -> tuple[str, str]:
+    """Return the name of the first back end that can execute a tick, and why none before it can."""
+    obstacles: list[str] = []
+    for name, backend in BACKENDS.items():
+        obstacle = backend.obstacle(tick)
+        if not obstacle:
+            return name, "; ".join(obstacles)
+        obstacles.append(obstacle)
+    raise CompileError("; ".join(obstacles))
 
 
 def _finite(what: str, value: float) -> float:

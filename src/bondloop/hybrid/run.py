@@ -224,7 +224,7 @@ def _execute(
     every: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Result, Runner]:
-    runner = Runner(tick, backend)  # type: ignore[arg-type]
+    runner = Runner(tick, backend)
     inputs = now_and_next(signals.values(), steps, tick.period) if signals else None
     return runner.run(steps, inputs, every=every, progress=progress), runner
 

@@ -136,7 +136,7 @@ class Experiment:
         progress: Progress | None,
     ) -> Data:
         tick = self.tick()
-        runner = Runner(tick, backend)  # type: ignore[arg-type]
+        runner = Runner(tick, backend)
         result = runner.run(len(demand), given[:, None], progress=progress)
         if not result.finished:
             raise InputError(f"the experiment was {result.message}; lower the amplitude or mend the rig")

@@ -86,7 +86,7 @@ def simulated_stability(
     (False, 0.2)
     """
     steps = max(round(seconds / tick.period), 8)
-    runner = runner or Runner(tick, backend)  # type: ignore[arg-type]
+    runner = runner or Runner(tick, backend)
     inputs = _inputs(tick, steps, tables or {})
     runner.reset()
     first = runner.run(steps, inputs, parameters)

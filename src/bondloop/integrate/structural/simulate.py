@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.runner import Backend, Runner
+from bondloop.compile import Runner
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme
@@ -66,7 +66,7 @@ def simulate_structure(  # noqa: PLR0913 - what to integrate, and how
     restoring: Callable[..., Any] | None = None,
     initial: tuple[ArrayLike, ArrayLike] | None = None,
     dofs: Sequence[str] | None = None,
-    backend: Backend = "auto",
+    backend: str = "auto",
 ) -> Response:
     """Integrate M ü + C u̇ + K u + r(u, u̇) = F with a scheme for structures.
 
