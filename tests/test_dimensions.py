@@ -57,7 +57,7 @@ def begun(at):
         (lambda: MCS(settling_time="10 ms").settling_time, 0.01),
         (lambda: LeadCompensation("2 ms").delay, 0.002),
         (lambda: PolynomialPrediction("10 ms").delay, 0.01),
-        (lambda: PureDelay("2 ms").seconds, 0.002),
+        (lambda: PureDelay("2 ms").delay, 0.002),
         (lambda: Limits(velocity="30 deg/s").velocity, 0.5235987755982988),
         (lambda: first_order(1.0, "10 ms").denominator[0], 0.01),
         (lambda: second_order(1.0, "10 Hz", "70 %", "2 ms").delay, 0.002),

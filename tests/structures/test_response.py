@@ -200,8 +200,9 @@ def test_what_is_refused():
         time_history(model, np.zeros((5, 2)), 0.1)
     with pytest.raises(InputError, match="not finite at instant 1"):
         time_history(model, {"n0.ux": [0.0, np.nan]}, 0.1)
-    with pytest.raises(InputError, match="positive"):
-        time_history(model, {}, -0.1, steps=3)
+    for wrong, words in ((-0.1, "above 0"), (0, "above 0"), ("1 mm", "a quantity in s"), (float("nan"), "finite")):
+        with pytest.raises(InputError, match=rf"time_history\(sample_period\).*{words}"):
+            time_history(model, {}, wrong, steps=3)
     with pytest.raises(InputError, match="method"):
         time_history(model, {}, 0.1, steps=3, method="euler")
     with pytest.raises(InputError, match="5 steps need 6 values"):

@@ -55,7 +55,7 @@ class RampHold(SubSteppedRig):
         return {} if self.stroke is None else {"displacement": float(self.stroke)}
 
     def build(
-        self, seconds: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+        self, period: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
     ) -> BuiltRig:
         """Write actuators and specimen for sub-steps of a given length."""
         specimen = self.specimen.prefixed(f"{prefix}specimen.")
@@ -74,9 +74,9 @@ class RampHold(SubSteppedRig):
         )
         motions = [{"displacement": x, "velocity": v} for x, v in zip(position, speeds, strict=True)]
         joined = machine(self, specimen, own, motions, prefix, values)
-        applied = joined.sensors(seconds)
+        applied = joined.sensors(period)
         rates = [Var(f"{n}rate") for n in names]
-        moving, resting = self.ramp * seconds, (1 - self.ramp) * seconds
+        moving, resting = self.ramp * period, (1 - self.ramp) * period
 
         def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
             steps: list[Step] = [

@@ -75,7 +75,7 @@ class ShakingTable(SubSteppedRig):
         return {word: float(x) for word, x in given.items() if x is not None}
 
     def build(
-        self, seconds: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+        self, period: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
     ) -> BuiltRig:
         """Write table and specimen for sub-steps of a given length."""
         specimen = self.specimen.prefixed(f"{prefix}specimen.")
@@ -102,7 +102,7 @@ class ShakingTable(SubSteppedRig):
             motions.append({"displacement": x, "velocity": v, "acceleration": achieved})
         own = System("table", states, drives, {}, parameters, {})
         joined = machine(self, specimen, own, motions, prefix, values)
-        applied = joined.sensors(seconds)
+        applied = joined.sensors(period)
         wanted = [Var(f"{n}acceleration_command") for n in names]
         peak = [Var(f"{n}peak_acceleration") for n in names]
 
@@ -111,7 +111,7 @@ class ShakingTable(SubSteppedRig):
             for w, p, command in zip(wanted, peak, commands, strict=True):
                 steps.append(Assign(w, (1 + overshoot) * command))
                 steps.append(Assign(p, function("fmax", p, abs(w))))
-            steps += joined.advance(wanted, seconds)
+            steps += joined.advance(wanted, period)
             return [*steps, *joined.measure(wanted, number, applied)]
 
         motion = {word: [m[word] for m in motions] for word in ("displacement", "velocity")}

@@ -113,7 +113,7 @@ class SubSteppedRig(Described, ABC, family="rig"):
 
     @abstractmethod
     def build(
-        self, seconds: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
+        self, period: float, prefix: str = "rig.", values: Mapping[str, float] | None = None
     ) -> BuiltRig:
         """Write the rig for sub-steps of a given length, with parameter values replaced by path."""
 
@@ -158,13 +158,13 @@ class Machine:
         self.raw = [Var(f"{prefix}raw_force{i}") for i in indices]
         self.sample = Var(f"{prefix}sample")
 
-    def advance(self, held: Sequence[Expr], seconds: float) -> list[Step]:
-        """Statements that carry all states on by some seconds, the inputs held."""
+    def advance(self, held: Sequence[Expr], period: float) -> list[Step]:
+        """Statements that carry all states on by a period, the inputs held."""
         given: dict[Var, Expr] = dict(zip(self.inputs, held, strict=True))
         if self.system.is_linear:
-            return list(Exact().discretise(self.system, seconds, lambda _: given, []).rest)
+            return list(Exact().discretise(self.system, period, lambda _: given, []).rest)
         count = self.rig.integration_steps
-        made = RK4().discretise(self.system, seconds / count, lambda _: given, [])
+        made = RK4().discretise(self.system, period / count, lambda _: given, [])
         return [Repeat(count, Var(f"{self.prefix}fine"), (*made.first, *made.rest))]
 
     def measure(self, held: Sequence[Expr], number: Expr, applied: Sequence[Applied]) -> list[Step]:
@@ -194,13 +194,13 @@ class Machine:
             *(Assign(r, substitute(f, table)) for r, f in zip(self.raw, self.forces, strict=True)),
         ]
 
-    def sensors(self, seconds: float) -> list[Applied]:
+    def sensors(self, period: float) -> list[Applied]:
         """Write the sensor of every force; nothing where it is exact."""
         sensor = self.rig.sensor
         if sensor is None:
             return []
         contexts = (
-            Context(f"{self.prefix}sensor[{i}]", self.sample, seconds, self.rig.seed, 16 * i)
+            Context(f"{self.prefix}sensor[{i}]", self.sample, period, self.rig.seed, 16 * i)
             for i in range(len(self.raw))
         )
         return [sensor.apply(raw, context) for raw, context in zip(self.raw, contexts, strict=True)]

@@ -45,7 +45,7 @@ def pattern(matrices: Matrices, place: Place) -> NDArray[np.float64]:
 
 
 def courses(
-    matrices: Matrices, force: Force, dt: float, steps: int | None
+    matrices: Matrices, force: Force, sample_period: float, steps: int | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
     """Return where forces act, (n, forces) or None for everywhere, and their values, (steps + 1, forces).
 
@@ -56,25 +56,23 @@ def courses(
     force
         By degree of freedom: an array with a value per instant, a function of time or a number; or a
         function of time that gives a vector of n forces; or an array of shape (steps + 1, n).
-    dt
+    sample_period
         Seconds between instants.
     steps
         How many steps; needed where no array says it.
     """
-    if not 0 < dt < 1e9:
-        raise InputError(f"dt must be a positive number of seconds; found {dt}")
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1; found {steps}")
     if isinstance(force, Mapping):
         lengths = {len(f) for f in force.values() if not callable(f) and np.ndim(f)}
         count = _count(lengths, steps)
-        instants = np.arange(count + 1, dtype=np.float64) * dt
+        instants = np.arange(count + 1, dtype=np.float64) * sample_period
         columns = [_column(f, instants, name) for name, f in force.items()]
         values = np.stack(columns, axis=1) if columns else np.zeros((count + 1, 0))
         return pattern(matrices, list(force)), values
     if callable(force):
         count = _count(set(), steps)
-        values = np.array([np.asarray(force(t), dtype=float) for t in dt * np.arange(count + 1)])
+        values = np.array([np.asarray(force(t), dtype=float) for t in sample_period * np.arange(count + 1)])
     else:
         values = np.asarray(force, dtype=float)
         count = _count({len(values)}, steps)

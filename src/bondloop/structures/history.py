@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import POSITIVE
 from bondloop.structures.excitation import Force, courses
 from bondloop.structures.factor import factor
 from bondloop.structures.mode_step import mode_step
@@ -52,7 +53,7 @@ class History:
 def time_history(  # noqa: PLR0913 - what acts, from where it starts, how it is solved, what is kept
     matrices: Matrices,
     force: Force,
-    dt: float,
+    sample_period: float | str,
     *,
     steps: int | None = None,
     method: Literal["newmark", "modal"] = "newmark",
@@ -70,8 +71,8 @@ def time_history(  # noqa: PLR0913 - what acts, from where it starts, how it is 
     force
         Forces by degree of freedom, each an array with a value per instant, a function of time or a number;
         or a function of time that gives all n forces; or an array of shape (steps + 1, n).
-    dt
-        Time step in seconds.
+    sample_period
+        From one instant to the next, in seconds or as text.
     steps
         How many; needed where no array says it.
     method
@@ -95,22 +96,23 @@ def time_history(  # noqa: PLR0913 - what acts, from where it starts, how it is 
     >>> float(run["mass.ux"][-1].round(12))
     -1.0
     """
-    where, values = courses(matrices, force, dt, steps)
+    h = POSITIVE.check(sample_period, "time_history(sample_period)", "s")
+    where, values = courses(matrices, force, h, steps)
     u, v = (_vector(matrices, x) for x in (initial, initial_velocity))
     names = matrices.dofs if outputs is None else tuple(outputs)
     rows = matrices.indices(names)
     if method == "newmark":
         if by_modes is not None:
             raise InputError("by_modes belongs to method='modal'")
-        motion = _newmark(matrices, where, values, dt, u, v, rows)
+        motion = _newmark(matrices, where, values, h, u, v, rows)
     elif method == "modal":
         if by_modes is None:
             by_modes = int(np.count_nonzero(matrices.M.diagonal()))
         basis = modes(matrices, by_modes) if isinstance(by_modes, int) else by_modes
-        motion = _modal(basis, where, values, dt, u, v, rows)
+        motion = _modal(basis, where, values, h, u, v, rows)
     else:
         raise InputError(unknown_name("method", method, ["newmark", "modal"]))
-    return History(np.arange(len(values), dtype=np.float64) * dt, *motion, names)
+    return History(np.arange(len(values), dtype=np.float64) * h, *motion, names)
 
 
 def _vector(matrices: Matrices, given: Mapping[str, float] | ArrayLike | None) -> NDArray[np.float64]:

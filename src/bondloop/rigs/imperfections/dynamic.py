@@ -25,23 +25,23 @@ class PureDelay(Imperfection):
 
     Parameters
     ----------
-    seconds
-        The delay.
+    delay
+        By which the signal is late, in seconds or as text.
     initial
         The value before the first one has come through.
 
     Examples
     --------
-    >>> PureDelay("2.5 ms").seconds
+    >>> PureDelay("2.5 ms").delay
     0.0025
     """
 
-    seconds: Parameter = Parameter(least=0, unit="s")
+    delay: Parameter = Parameter(least=0, unit="s")
     initial: Parameter = Parameter(0.0)
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the delayed value."""
-        periods = self.seconds / context.period
+        periods = self.delay / context.period
         whole = math.floor(periods + 1e-9)
         part = max(periods - whole, 0.0)
         steps, now = named(value, context, "undelayed")
