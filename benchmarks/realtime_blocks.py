@@ -19,7 +19,8 @@ from bondloop.program.expr import Var, function
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick, Update
-from bondloop.realtime import LoopOptions, LoopProcess, Programs, RigOptions, RigProcess, build_pair
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.build import Programs, build_pair
 
 HERE = Path(__file__).parent
 MASSES = 15

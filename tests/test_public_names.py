@@ -18,8 +18,6 @@ WITHOUT_EXAMPLE = {
     "errors.StabilityWarning",
     "identify.Ranking",
     "program.signals.Envelope",
-    "realtime.Segment",
-    "realtime.Status",
     "rigs.RigSystem",
     "safety.Guarded",
     "safety.Watch",

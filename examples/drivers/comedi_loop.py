@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import CompileError
-from bondloop.realtime import LoopProcess, loop_sources
+from bondloop.realtime import LoopProcess
+from bondloop.realtime.build import loop_sources
 from bondloop.realtime.interface import command_names
 from bondloop.realtime.programs import safe_position
 from bondloop.realtime.session import prepare

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondloop.compile import compiler
-from bondloop.realtime import build_pair
+from bondloop.realtime.build import build_pair
 from bondloop.realtime.shared import FOLDER, PREFIX
 
 sys.path.insert(0, str(Path(__file__).parent))  # for two_halves.py

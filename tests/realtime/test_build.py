@@ -11,7 +11,8 @@ from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import CompileError, InputError
 from bondloop.program.tick import Channel, Tick
-from bondloop.realtime import LoopOptions, LoopProcess, build_loop, build_rig, loop_sources, rig_sources
+from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.realtime.build import build_loop, build_rig, loop_sources, rig_sources
 from bondloop.realtime.interface import computer_ends, rig_ends
 from bondloop.realtime.layout import HEADER, MAIL, slot_type
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from two_halves import make_computer, make_rig
 
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, build_loop
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.build import build_loop
 from bondloop.safety.causes import Cause
 
 AT = 40

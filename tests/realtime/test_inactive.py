@@ -8,7 +8,9 @@ from two_halves import PERIOD, make_computer, make_rig, make_whole, until
 from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
 from bondloop.compile import Runner
-from bondloop.realtime import FLAGS, LoopOptions, LoopProcess, RigOptions, RigProcess, build_loop
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.build import build_loop
+from bondloop.realtime.layout import FLAGS
 from bondloop.safety.causes import Cause
 
 SILENCE = 1.0

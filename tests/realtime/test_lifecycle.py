@@ -12,7 +12,8 @@ from two_halves import CHANNELS, COMMAND, SENT, K, V, X, make_computer, make_int
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, Ring, build_loop
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, Ring
+from bondloop.realtime.build import build_loop
 from bondloop.realtime.shared import FOLDER
 from bondloop.safety.causes import Cause
 

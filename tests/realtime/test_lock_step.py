@@ -5,7 +5,8 @@ import pytest
 from two_halves import make_rig, make_whole
 
 from bondloop.compile import Runner
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, build_pair
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.build import build_pair
 
 STEPS = 1500
 

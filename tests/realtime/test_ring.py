@@ -5,10 +5,10 @@ import pytest
 from two_halves import until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, Ring, Segment
+from bondloop.realtime import LoopOptions, LoopProcess, Ring
 from bondloop.realtime.layout import HEADER, MAGIC, VERSION, slot_type
 from bondloop.realtime.ring import Histogram, bin_edges
-from bondloop.realtime.shared import FOLDER, fresh_name, remove
+from bondloop.realtime.shared import FOLDER, Segment, fresh_name, remove
 
 SLOTS, CHANNELS = 16, 3
 

@@ -7,7 +7,8 @@ from two_halves import make_computer, make_rig, until
 
 from bondloop.errors import InputError
 from bondloop.program.tick import Channel
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, build_loop
+from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime.build import build_loop
 
 
 def link_of(scheme, shm):

@@ -8,8 +8,8 @@ import pytest
 from two_halves import until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, shared, sweep
-from bondloop.realtime.shared import FOLDER, fresh_name, need_linux
+from bondloop.realtime import LoopOptions, LoopProcess, shared
+from bondloop.realtime.shared import FOLDER, fresh_name, need_linux, sweep
 
 
 @pytest.fixture

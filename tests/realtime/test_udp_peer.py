@@ -18,7 +18,8 @@ from two_halves import make_computer, until
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, build_loop
+from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.realtime.build import build_loop
 
 ROOT = Path(__file__).parents[2]
 PEER = ROOT / "examples" / "drivers" / "udp_peer.py"

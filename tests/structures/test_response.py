@@ -200,7 +200,12 @@ def test_what_is_refused():
         time_history(model, np.zeros((5, 2)), 0.1)
     with pytest.raises(InputError, match="not finite at instant 1"):
         time_history(model, {"n0.ux": [0.0, np.nan]}, 0.1)
-    for wrong, words in ((-0.1, "above 0"), (0, "above 0"), ("1 mm", "a quantity in s"), (float("nan"), "finite")):
+    for wrong, words in (
+        (-0.1, "above 0"),
+        (0, "above 0"),
+        ("1 mm", "a quantity in s"),
+        (float("nan"), "finite"),
+    ):
         with pytest.raises(InputError, match=rf"time_history\(sample_period\).*{words}"):
             time_history(model, {}, wrong, steps=3)
     with pytest.raises(InputError, match="method"):

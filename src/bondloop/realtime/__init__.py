@@ -3,8 +3,8 @@
 The names are imported when they are first used: building a loop needs the compiler, reading one does not.
 
 >>> from bondloop import realtime
->>> realtime.STATES[2]
-'active'
+>>> realtime.LoopOptions(steps=200).steps
+200
 """
 
 from __future__ import annotations
@@ -13,68 +13,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bondloop.realtime.build import (
-        Programs,
-        build_loop,
-        build_pair,
-        build_rig,
-        loop_sources,
-        rig_sources,
-    )
     from bondloop.realtime.export import export_c
-    from bondloop.realtime.layout import FLAGS, STATES
     from bondloop.realtime.mailbox import Mailbox
     from bondloop.realtime.options import LoopOptions, RigOptions
     from bondloop.realtime.process import LoopProcess, RigProcess
-    from bondloop.realtime.ring import Histogram, Ring, Status
+    from bondloop.realtime.ring import Ring
     from bondloop.realtime.session import run_realtime
-    from bondloop.realtime.shared import Segment, sweep
 
 __all__ = [
-    "FLAGS",
-    "STATES",
-    "Histogram",
     "LoopOptions",
     "LoopProcess",
     "Mailbox",
-    "Programs",
     "RigOptions",
     "RigProcess",
     "Ring",
-    "Segment",
-    "Status",
-    "build_loop",
-    "build_pair",
-    "build_rig",
     "export_c",
-    "loop_sources",
-    "rig_sources",
     "run_realtime",
-    "sweep",
 ]
 
 # The module of each name. A name added here goes into __all__ and into the TYPE_CHECKING block above.
 _LAZY = {
-    "FLAGS": "layout",
-    "STATES": "layout",
-    "Histogram": "ring",
     "LoopOptions": "options",
     "LoopProcess": "process",
     "Mailbox": "mailbox",
-    "Programs": "build",
     "RigOptions": "options",
     "RigProcess": "process",
     "Ring": "ring",
-    "Segment": "shared",
-    "Status": "ring",
-    "build_loop": "build",
-    "build_pair": "build",
-    "build_rig": "build",
     "export_c": "export",
-    "loop_sources": "build",
-    "rig_sources": "build",
     "run_realtime": "session",
-    "sweep": "shared",
 }
 
 
