@@ -114,6 +114,24 @@ def test_check_tells_stability(bondloop):
     assert found["step"]["frequency"] == pytest.approx(43.5, abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("name", "axis", "sentence"),
+    [
+        (
+            "gawthrop-three-mass",
+            "rig.transfer.mass.mass=1..2 mm/2",
+            "rig.transfer.mass.mass: expected a quantity in kg",
+        ),
+        ("bayer-substep", "time_step=1..4 kg/2", "time_step: expected a quantity in s"),
+        ("bayer-substep", "time_step=1 ms,4 kg", "expected quantities of one kind; found 1 ms and 4 kg"),
+    ],
+)
+def test_an_axis_measures_what_it_varies(bondloop, tmp_path, name, axis, sentence):
+    result = bondloop("study", name, "--vary", axis, "--measure", "stable", "-o", tmp_path)
+    assert result.exit_code == 1
+    assert sentence in result.stderr
+
+
 def test_an_axis_obeys_the_range_of_the_constructor(bondloop, tmp_path):
     axis = "rig.transfer.mass.mass=0..2"
     result = bondloop("study", "gawthrop-three-mass", "--vary", axis, "--measure", "stable", "-o", tmp_path)

@@ -20,6 +20,11 @@ from bondloop.studies import Axis, Case, axis_from, heat_maps, simulated_stabili
         ("x=0..1/3", ("0", "0.5", "1")),
         ("x=1e-3..3e-3/3", ("0.001", "0.002", "0.003")),
         ("x=1 ms,2 ms", ("1 ms", "2 ms")),
+        ("x=1 ms..3 ms", ("1 ms", "2 ms", "3 ms")),
+        ("x=0..3 mm/3", ("0 mm", "1.5 mm", "3 mm")),
+        ("x=-5 mm..1 cm/4", ("-0.5 cm", "0 cm", "0.5 cm", "1 cm")),
+        ("v=1..4 m/s/2", ("1 m/s", "4 m/s")),
+        ("v=1..2 m/s2", ("1 m/s2", "2 m/s2")),
         ("controller=direct, junction", ("direct", "junction")),
         ("a.b[0].c=3", ("3",)),
     ],
@@ -41,6 +46,10 @@ def test_axes_from_text(text, values):
         ("k=1,,2", "a value is missing"),
         ("k=1,1", "a value is given twice"),
         ("k=a..b", "k: "),
+        ("k=1 mm, 2 kg", "k: expected quantities of one kind; found 1 mm and 2 kg"),
+        ("k=1 ms..4 kg/4", "k: expected quantities of one kind; found 1 ms and 4 kg"),
+        ("k=1 ms..4/4", "the unit at the last end of 1 ms..4"),
+        ("k=1 m..4 mm/4", "the smaller end first"),
     ],
 )
 def test_faulty_axes_are_refused(text, words):
