@@ -49,6 +49,7 @@ EXCEPTIONS = {
     "program/modes_held.py": "statements of a search for modes, which are marked by how their names end",
     "program/resolve.py": SHOWN, "program/switching_rest.py": SHOWN, "program/walk.py": SHOWN,
     "realtime": OTHER, "records/csv_text.py": OTHER, "records/ground_motion.py": OTHER,
+    "records/text_table.py": OTHER,
     "records/mat.py": SHOWN,
     "rigs/emulated.py": PATH, "studies/axis.py": OTHER, "transfer/base.py": OTHER,
 }  # fmt: skip

@@ -178,9 +178,9 @@ def _listed(names: Mapping[str, Any]) -> str:
 
 
 def _csv(path: Path) -> _Found:
-    from bondloop.records.csv_text import read_table
+    from bondloop.records.csv_text import named_columns
 
-    names, units, table = read_table(path)
+    names, units, table = named_columns(path)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{path}: the name '{twice}' stands twice in the header; give every column its own")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.records.faults import refuse
+from bondloop.records.text_table import read_table, read_text
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def read_at2(path: str | os.PathLike[str]) -> GroundMotion:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "elc.at2"
     >>> _ = file.write_text(
     ...     "PEER NGA STRONG MOTION DATABASE RECORD\nImperial Valley, El Centro, 180\n"
@@ -90,7 +91,7 @@ def read_at2(path: str | os.PathLike[str]) -> GroundMotion:
     >>> motion.title, motion.sample_period, round(motion.peak, 5)
     ('Imperial Valley, El Centro, 180', 0.01, 1.96133)
     """
-    lines = _text(path).splitlines()
+    lines = read_text(path, strict=False).splitlines()
     where, faults = str(path), []
     found = [
         (n, m) for n, line in enumerate(lines[:HEADER_LINES]) if (m := _NEW.search(line) or _OLD.search(line))
@@ -140,40 +141,18 @@ def read_two_columns(path: str | os.PathLike[str], unit: str = "m/s^2") -> Groun
         Of the second column.
     """
     factor = STANDARD_GRAVITY if unit.strip().lower() == "g" else quantity(f"1 {unit}")
-    header: list[str] = []
-    rows: list[tuple[float, float]] = []
-    faults: list[str] = []
-    for number, line in enumerate(_text(path).splitlines(), 1):
-        cells = re.split(r"[\s,;]+", line.strip().rstrip(",;"))
-        if cells == [""]:
-            continue
-        pair = [_number(cell) for cell in cells] if all(re.fullmatch(_NUMBER, cell) for cell in cells) else []
-        if len(pair) == 2:
-            rows.append((pair[0], pair[1]))
-        elif line.lstrip().startswith(("#", "%")) or (not rows and not pair):
-            header.append(line.strip())
-        else:
-            faults.append(f"line {number} is no pair of numbers: {line.strip()[:40]!r}")
-    if len(rows) < 2 and not faults:
-        faults.append(f"{len(rows)} lines with two numbers; at least 2 are needed")
-    refuse(str(path), faults)
-    time, values = np.array(rows, dtype=np.float64).T
+    table = read_table(path, names=False, width=2)
+    time, values = table.numbers
+    if time.size < 2:
+        raise InputError(f"{path}: {time.size} lines with two numbers; at least 2 are needed")
     period = float(time[-1] - time[0]) / (time.size - 1)
     # A tenth of a period: times are often printed with few digits, a lost sample is a whole one.
     stray = np.abs(time - time[0] - period * np.arange(time.size)).max() if np.isfinite(period) else np.inf
     if not (period > 0 and stray <= 0.1 * period):
         raise InputError(f"{path}: the times in the first column do not increase evenly; resample them first")
-    return GroundMotion(values * factor, period, header[0].lstrip("#% ") if header else "", tuple(header))
+    title = table.remarks[0].lstrip("#% ") if table.remarks else ""
+    return GroundMotion(values * factor, period, title, table.remarks)
 
 
 def _number(text: str) -> float:
     return float(text.upper().replace("D", "E"))
-
-
-def _text(path: str | os.PathLike[str]) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig", errors="replace")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
