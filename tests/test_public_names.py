@@ -9,25 +9,7 @@ import bondloop
 sys.path.append(str(Path(__file__).parent))
 from public_names import callables, classes, is_shown, missing_parameters, public, reference
 
-WITHOUT_EXAMPLE = {
-    "compile.Compiler",
-    "control.Controller",
-    "control.Design",
-    "control.RecursiveLeastSquares",
-    "errors.AccuracyWarning",
-    "errors.StabilityWarning",
-    "identify.Ranking",
-    "program.signals.Envelope",
-    "rigs.RigSystem",
-    "safety.Guarded",
-    "safety.Watch",
-    "safety.Watched",
-    "structures.Element",
-    "structures.Prescribed",
-    "structures.elements.Member",
-    "substructure.Assumptions",
-    "substructure.NumericalHalf",
-}
+WITHOUT_EXAMPLE = {"program.signals.Envelope"}
 """Classes that no example shows yet: this list may only become shorter."""
 
 

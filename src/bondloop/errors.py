@@ -164,11 +164,45 @@ class FaultsError(InputError):
 
 
 class AccuracyWarning(UserWarning):
-    """What was computed is less accurate than asked for; the message says why, and what to do."""
+    """What was computed is less accurate than asked for; the message says why, and what to do.
+
+    Examples
+    --------
+    A coil in a field that turns away: where it stands across, any current is as good as another.
+
+    >>> import warnings
+    >>> from bondloop.bondgraph import MGY, I, Input, Model, One, R, Se
+    >>> m = Model("coil")
+    >>> m.field, m.coil, m.v, m.shaft = Input("field"), MGY(), One(), One()
+    >>> _ = m.field >> m.coil
+    >>> _ = Se("voltage") >> m.coil >> m.v >> [R(conductance=1.0)]
+    >>> _ = m.shaft >> I(inertia=1.0)
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     run = m.compile().simulate(2.0, {"voltage": 1.0, "field": lambda t: 1 - t})
+    >>> told[0].category is AccuracyWarning
+    True
+    """
 
 
 class StabilityWarning(UserWarning):
-    """What was computed is right, but the motion leads away from it."""
+    """What was computed is right, but the motion leads away from it.
+
+    Examples
+    --------
+    Van der Pol's oscillator could stand still, but does not:
+
+    >>> import warnings
+    >>> from bondloop.bondgraph import C, I, Model, One, R
+    >>> m = Model("oscillator")
+    >>> m.v = One()
+    >>> _ = m.v >> [I(mass=1.0), C(stiffness=2.0), R(law=lambda f: f**3 - f)]
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     rest = m.compile().steady_state()
+    >>> told[0].category is StabilityWarning, str(told[0].message)[:38]
+    (True, 'oscillator: the steady state is unstab')
+    """
 
 
 class ModeWarning(UserWarning):

@@ -83,6 +83,12 @@ class Compiler:
         What is executed, before the options.
     identity
         Text that changes when the compiler does.
+
+    Examples
+    --------
+    >>> zig = Compiler(("python", "-m", "ziglang", "cc"), "0.13.0")
+    >>> zig.is_zig, zig.flags[-1]
+    (True, '-mcpu=baseline')
     """
 
     command: tuple[str, ...]

@@ -65,6 +65,17 @@ class Design:
         Inputs that `Controller.observe` gives at every sample: parameters identified on line.
     gains
         States that are adapted as the test runs.
+
+    Examples
+    --------
+    >>> from bondloop.control import Direct
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> from bondloop.substructure import numerical_half
+    >>> from bondloop.transfer import MassSpringDamper
+    >>> half = numerical_half(gawthrop_three_mass.model().cut("m2.right >> m3.left")[0])
+    >>> design = Direct().design(half, [MassSpringDamper(1, 1, 1)])
+    >>> design.efforts, design.commands
+    ((<Var interface.effort>,), (<Op controller.desired.displacement*controller.gain>,))
     """
 
     system: System
@@ -81,7 +92,16 @@ class Design:
 
 
 class Controller(Described, ABC, family="controller"):
-    """Makes the transfer systems follow the numerical half."""
+    """Makes the transfer systems follow the numerical half.
+
+    Examples
+    --------
+    >>> from bondloop.control import Controller, Direct, VirtualJunction
+    >>> [issubclass(kind, Controller) for kind in (Direct, VirtualJunction)]
+    [True, True]
+    >>> Direct.inverts, VirtualJunction.inverts
+    (False, True)
+    """
 
     inverts: ClassVar[bool] = False
     """Whether it needs the transfer systems' inverse (Gawthrop 2005, assumption 5)."""

@@ -76,6 +76,22 @@ class RecursiveLeastSquares:
     ----------
     Bierman (1977), Factorization Methods for Discrete Sequential Estimation, ch. V; Ljung (1999), System
     Identification, ch. 11.
+
+    Examples
+    --------
+    The slope of y = 3 x, from three samples:
+
+    >>> from bondloop.compile import Runner
+    >>> from bondloop.program.tick import Channel, Tick
+    >>> x, y, k = Var("x"), Var("y"), Var("k")
+    >>> line = RecursiveLeastSquares((0.0,), uncertainty=10.0, noise=0.01)
+    >>> update = line.apply([x], y, Context("line", k, 1e-3))
+    >>> made = update.applied
+    >>> slope = Channel("slope", update.parameters[0])
+    >>> tick = Tick("line", 1e-3, Var("t"), k, (x, y), made.states, {}, tuple(made.steps), (slope,))
+    >>> run = Runner(tick, "numpy").run(3, [[1.0, 3.0], [-2.0, -6.0], [0.5, 1.5]])
+    >>> run.channels["slope"].round(4).tolist()
+    [3.0, 3.0, 3.0]
     """
 
     initial: tuple[float, ...]

@@ -137,6 +137,14 @@ def rank_frequency(
         Structures to try, or their names.
     **options
         Of `fit_frequency`.
+
+    Examples
+    --------
+    >>> f = np.geomspace(1, 100, 40)
+    >>> response = np.exp(-2j * np.pi * f * 3e-3) / (1 + 2j * np.pi * f * 5e-3)
+    >>> ranking = rank_frequency(f, response, ["G1", "G1D"])
+    >>> ranking.recommended.name, round(ranking.recommended.process.delay, 6)
+    ('G1D', 0.003)
     """
     fits, failed = [], {}
     for model in models:

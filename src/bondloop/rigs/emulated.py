@@ -41,6 +41,15 @@ class RigSystem:
         Inputs, one per transfer system.
     forces, displacements, velocities
         At each interface: the cut bond's force, and the motion of the transfer system.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> from bondloop.transfer import MassSpringDamper
+    >>> physical = gawthrop_three_mass.model().cut("m2.right >> m3.left")[1]
+    >>> rig = Emulated(physical, MassSpringDamper(1, 1, 1)).system()
+    >>> rig.commands, rig.velocities
+    ((<Var rig.transfer.u>,), (<Var rig.transfer.v.flow>,))
     """
 
     system: System

@@ -25,6 +25,13 @@ class Guarded:
         Whether the measured value was infinite or NaN at this tick.
     frozen
         Whether it has stayed the same, to the last bit, for too long.
+
+    Examples
+    --------
+    >>> from bondloop.safety import Interlock
+    >>> guarded = Interlock(stale=3).guard(Var("F"), Context("force", Var("k"), 1e-3))
+    >>> guarded.value, str(guarded.frozen)
+    (<Var force.guarded>, '(force.repeated >= 3)')
     """
 
     applied: Applied

@@ -31,6 +31,12 @@ class Watched:
         The displacement switch, from 0 to 1, moved by the latch (`Watch`): the rig is asked for
         safe + switch (command - safe), and to follow safe + switch (desired - safe). None where the test has
         no such switch; the interlock then moves one of its own.
+
+    Examples
+    --------
+    >>> one = Watched(*(Var(name) for name in ("F", "x", "v", "z", "z_rate", "u")))
+    >>> one.force, one.command, one.switch
+    (<Var F>, <Var u>, None)
     """
 
     force: Expr
@@ -60,6 +66,15 @@ class Watch:
     latch
         The state that keeps the cause. Before the interlock's statements it is the cause of the tick before:
         what the switches are given.
+
+    Examples
+    --------
+    >>> from bondloop.program.block import Context
+    >>> from bondloop.safety import Interlock, Limits
+    >>> one = Watched(*(Var(name) for name in ("F", "x", "v", "z", "z_rate", "u")))
+    >>> watch = Interlock(Limits(force="20 kN")).watch([one], Var("t"), Context("interlock", Var("k"), 1e-3))
+    >>> watch.latch, watch.commands
+    (<Var interlock.cause>, (<Var interlock.command>,))
     """
 
     applied: Applied

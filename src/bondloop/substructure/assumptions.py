@@ -94,6 +94,15 @@ def check_assumptions(numerical: Model, physical: Model, transfers: Sequence[Tra
         The halves.
     transfers
         One transfer system per interface, as ``bondloop.transfer.transfer_system`` returns it.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> from bondloop.transfer import MassSpringDamper, transfer_system
+    >>> halves = gawthrop_three_mass.model().cut("m2.right >> m3.left")
+    >>> assumptions = check_assumptions(*halves, [transfer_system(MassSpringDamper(1, 1, 1))])
+    >>> assumptions.hold, [a.holds for a in assumptions.items]
+    (True, [True, True, True, True, True])
     """
     items: list[Assumption] = []
     half: NumericalHalf | None = None

@@ -71,6 +71,13 @@ def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
         The half, as a cut returns it.
     prefix
         Put before the names of its variables.
+
+    Examples
+    --------
+    >>> from bondloop.papers import gawthrop_three_mass
+    >>> half = numerical_half(gawthrop_three_mass.model().cut("m2.right >> m3.left")[0])
+    >>> half.efforts, half.flows, half.excitations
+    ((<Var interface.effort>,), (<Var m2.v.flow>,), (<Var r>,))
     """
     system = prefixed(model.compile(), prefix)
     by_name = dict(zip(system.inputs, system.input_vars, strict=True))

@@ -56,6 +56,12 @@ class Element(Described, ABC, family="element"):
     ----------
     beta
         Stiffness-proportional damping of this element, in s: its damping matrix is beta times its stiffness.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Element, PointMass
+    >>> issubclass(PointMass, Element), PointMass.kind
+    (True, 'mass')
     """
 
     kind: ClassVar[str]
@@ -123,6 +129,14 @@ class Member(Element, family="element"):
         Names of the end nodes.
     beta
         As for `Element`.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Bar
+    >>> from bondloop.structures.elements import Member
+    >>> bar = Bar("wall", "end", E="210 GPa", A="1 cm^2", rho=7850)
+    >>> isinstance(bar, Member), bar.nodes
+    (True, ('wall', 'end'))
     """
 
     plane: ClassVar[bool] = False
