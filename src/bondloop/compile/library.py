@@ -14,6 +14,9 @@ from bondloop.errors import CompileError
 from bondloop.program.call import calls
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from bondloop.compile.backend import BatchLoop, ScalarLoop
     from bondloop.program.tick import Tick
 
@@ -71,10 +74,10 @@ def _compiled(tick: Tick, using: Compiler) -> ScalarLoop:
         steps: int,
         first: int,
         period: float,
-        inputs: Any,
-        state: Any,
-        parameters: Any,
-        record: Any,
+        inputs: NDArray[np.float64] | None,
+        state: NDArray[np.float64],
+        parameters: NDArray[np.float64],
+        record: NDArray[np.float64],
         every: int,
     ) -> tuple[int, int, int]:
         stopped_at, channel = ctypes.c_long(), ctypes.c_long()

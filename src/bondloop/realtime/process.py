@@ -124,7 +124,7 @@ class RigProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.build_rig`.
+        From `bondloop.realtime.programs.rig_program`.
     options
         How it runs.
 
@@ -157,7 +157,7 @@ class LoopProcess(_Child):
     Parameters
     ----------
     program
-        From `bondloop.realtime.build_loop`.
+        From `bondloop.realtime.programs.loop_program`.
     options
         How it runs.
     table
