@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.containers import dataset_values, load_matlab, load_numpy, readable
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.units import quantity
@@ -192,30 +193,19 @@ def _csv(path: Path) -> _Found:
 
 def _npz(path: Path) -> _Found:
     found = _Found()
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            for name in content.files:
-                found.take(name, content[name])
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} is no NumPy archive that can be read ({error})") from error
+    for name, values in load_numpy(path).items():
+        found.take(name, values)
     return found
 
 
 def _mat(path: Path) -> _Found:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        content = loadmat(str(path), simplify_cells=True)
-    except NotImplementedError:  # version 7.3 is HDF5
+    content = load_matlab(path, simple=True)
+    if content is None:  # version 7.3 is HDF5
         return _hdf5(path)
-    except (MatReadError, ValueError, OSError, TypeError) as error:
-        raise InputError(f"{path} is no MATLAB file that can be read ({error})") from error
     known = _channel_names(content.pop("channel_names", None))
     found = _Found()
     for name, value in content.items():
-        if not name.startswith("__"):
-            _take_struct(found, *known.get(name, (name, "")), value)
+        _take_struct(found, *known.get(name, (name, "")), value)
     return found
 
 
@@ -246,16 +236,13 @@ def _hdf5(path: Path) -> _Found:
     if not h5py.is_hdf5(path):
         raise InputError(f"{path} is not an HDF5 file, though its name says so")
     found = _Found()
-    try:
-        with h5py.File(path, "r") as file:
-            kind = file.attrs.get("format")
-            if (kind.decode() if isinstance(kind, bytes) else kind) != FORMAT:
-                for name, value in file.attrs.items():
-                    found.take(name, value)
-                file.visititems(lambda name, item: _take_dataset(found, name, item))
-                return found
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{path} is damaged, perhaps cut short while it was copied: {error}") from error
+    with readable(path), h5py.File(path, "r") as file:
+        kind = file.attrs.get("format")
+        if (kind.decode() if isinstance(kind, bytes) else kind) != FORMAT:
+            for name, value in file.attrs.items():
+                found.take(name, value)
+            file.visititems(lambda name, item: _take_dataset(found, name, item))
+            return found
     record = read_run(path)
     found.columns["time"], found.units["time"] = record.time, "s"
     for name, values in record.channels.items():
@@ -270,4 +257,5 @@ def _take_dataset(found: _Found, name: str, item: Any) -> None:
         return
     unit = item.attrs.get("unit", item.attrs.get("units", ""))
     text = unit.decode("utf-8", "replace") if isinstance(unit, bytes) else unit
-    found.take(name.replace("/", "."), item[()], text if isinstance(text, str) else "")
+    if item.dtype.kind in "fiub":
+        found.take(name.replace("/", "."), dataset_values(item), text if isinstance(text, str) else "")

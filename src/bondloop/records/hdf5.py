@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.containers import dataset_values, own_item, own_items, readable
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import Meaning
 from bondloop.records.faults import refuse
@@ -35,6 +36,7 @@ from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
 
 if TYPE_CHECKING:
+    import h5py
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
@@ -98,13 +100,16 @@ def read_cycles(path: str | os.PathLike[str], part: str = "/") -> dict[str, NDAr
     ``time_ns`` is when the cycle began by the monotonic clock, ``wake_ns`` how much later than planned that
     was, ``busy_ns`` how long until the command was sent, ``exchange_ns`` how much of that in the link.
     """
+    import h5py
+
     with _opened(path) as file:
-        base = file.get(part)
-        group = None if base is None else base.get("loop")
-        if group is None:
+        base = own_item(file, part)
+        group = own_item(base, "loop") if isinstance(base, h5py.Group) else None
+        if not isinstance(group, h5py.Group):
             return {}
         rows = _committed(base)
-        return {name: dataset[:rows] for name, dataset in group.items()}
+        items = own_items(group)
+        return {name: dataset_values(item, rows) for name, item in items if isinstance(item, h5py.Dataset)}
 
 
 @contextmanager
@@ -115,7 +120,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
         raise InputError(f"there is no run file {path}")
     if not h5py.is_hdf5(path):
         raise InputError(f"{path} is not an HDF5 file, as run files are (Record.from_csv reads a table)")
-    try:
+    with readable(Path(path)):
         try:
             file = h5py.File(path, "r")
         except OSError:
@@ -123,14 +128,12 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
             file = h5py.File(path, "r", swmr=True)
         with file:
             yield file
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{path} is damaged, perhaps cut short while it was copied: {error}") from error
 
 
-def _committed(group: Any) -> int | None:
+def _committed(group: h5py.Group) -> int | None:
     """Return how many rows of a part are complete; None where all are."""
-    dataset = group.get("committed")
-    return None if dataset is None else int(dataset[()])
+    dataset = own_item(group, "committed")
+    return None if dataset is None else int(dataset_values(dataset))
 
 
 def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
@@ -148,15 +151,15 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
             f"{path} was written by a newer bondloop (schema {schema}; this one reads up to {SCHEMA}); "
             "upgrade bondloop"
         )
-    base = file.get(part)
-    if base is None:
+    base = own_item(file, part)
+    if not isinstance(base, h5py.Group):
         raise InputError(f"{path} has no part '{part}'; only runs in real time have")
     rows = _committed(base)
     faults: list[str] = []
     time = _numbers(base, "time", rows, None, faults)
     size = None if time is None else time.size
     description, attributes = _json(file, "description", faults), _json(file, "attributes", faults)
-    group = base.get("channels")
+    group = own_item(base, "channels")
     arrays: dict[str, NDArray[np.float64]] = {}
     units: dict[str, str] = {}
     meanings: dict[str, Meaning] = {}
@@ -168,10 +171,12 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
             faults.append(unknown_name("channel", name, group))
             continue
         values = _numbers(group, name, rows, size, faults)
+        if values is None:
+            continue
         unit = _text(group[name].attrs.get("unit"))
         if unit is None:
             faults.append(f"channel '{name}' has no attribute 'unit'")
-        elif values is not None:
+        else:
             arrays[name], units[name] = values, unit
             _take_meaning(group[name].attrs.get("meaning"), name, meanings, faults)
     refuse(path, faults)
@@ -198,7 +203,7 @@ def _numbers(
 ) -> NDArray[np.float64] | None:
     import h5py
 
-    dataset = group.get(name)
+    dataset = own_item(group, name)
     if not isinstance(dataset, h5py.Dataset):
         faults.append(f"no dataset '{name}'")
         return None
@@ -208,8 +213,8 @@ def _numbers(
         )
         return None
     try:
-        values = np.asarray(dataset[:rows], dtype=np.float64)
-    except OSError as error:
+        values = np.asarray(dataset_values(dataset, rows), dtype=np.float64)
+    except (OSError, InputError) as error:
         faults.append(f"dataset '{name}' cannot be read ({error})")
         return None
     if size is not None and values.size != size:
@@ -221,13 +226,13 @@ def _numbers(
 def _json(file: Any, name: str, faults: list[str]) -> dict[str, Any]:
     import h5py
 
-    dataset = file.get(name)
+    dataset = own_item(file, name)
     if not isinstance(dataset, h5py.Dataset):
         faults.append(f"no dataset '{name}'")
         return {}
     try:
         value = json.loads(_text(dataset[()]) or "")
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         faults.append(f"dataset '{name}' holds no JSON ({error})")
         return {}
     if not isinstance(value, dict):

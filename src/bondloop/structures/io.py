@@ -8,6 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from bondloop.containers import (
+    MOST,
+    checked_sparse,
+    dataset_values,
+    load_matlab,
+    load_numpy,
+    own_items,
+    readable,
+    sparse_from_parts,
+)
 from bondloop.errors import InputError
 from bondloop.structures.matrices import SYMMETRY, Matrices
 
@@ -50,13 +60,11 @@ def read_matrices(
     faults: list[str] = []
     for name, path in files:
         try:
-            content = _reader(path)(path)
+            with readable(path):
+                content = _reader(path)(path)
         except InputError as error:
-            faults.append(str(error))
-            continue
-        except (OSError, ValueError, KeyError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            faults.append(f"{path}: cannot be read: {reason}")
+            said = str(error)
+            faults.append(said if said.startswith(str(path)) else f"{path}: {said}")
             continue
         found.setdefault("dofs", content.pop("dofs", None))
         if found["dofs"] is None:
@@ -148,50 +156,73 @@ def _reader(path: Path) -> Callable[[Path], Content]:
 def _read_mtx(path: Path) -> Content:
     from scipy import io, sparse
 
-    with path.open(encoding="utf-8") as lines:
-        names = []
+    names = []
+    with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not line.startswith("%"):
                 break
             text = line.lstrip("%").strip()
             if text.startswith(MARK):
                 names.append(text[len(MARK) :])
-    return {"": sparse.csr_array(io.mmread(path)), "dofs": tuple(names) or None}
+    rows, columns, entries, form, *_ = io.mminfo(path)
+    held = path.stat().st_size  # an entry takes a digit and the end of a line, at least
+    if max(rows, columns) > MOST or entries > held or (form == "array" and rows * columns > held):
+        raise InputError(f"claims {rows:,} x {columns:,} with {entries:,} entries in a file of {held:,} bytes")
+    matrix = io.mmread(path)
+    matrix = checked_sparse(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+    return {"": sparse.csr_array(matrix), "dofs": tuple(names) or None}
 
 
 def _read_npy(path: Path) -> Content:
-    return {"": np.load(path, allow_pickle=False), "dofs": None}
+    return {**load_numpy(path), "dofs": None}
 
 
 def _read_npz(path: Path) -> Content:
-    from scipy import sparse
-
-    content: Content = {"dofs": None}
-    with np.load(path, allow_pickle=False) as file:
-        if "format" in file and "data" in file:
-            return {"": sparse.csr_array(sparse.load_npz(path)), "dofs": None}
-        for name in file:
-            if name == "dofs":
-                content["dofs"] = tuple(str(d) for d in file["dofs"])
-            elif name.endswith("_indptr"):
-                stem = name.removesuffix("_indptr")
-                size = len(file[name]) - 1
-                entries = (file[f"{stem}_data"], file[f"{stem}_indices"], file[name])
-                content[stem] = sparse.csr_array(entries, shape=(size, size))
-            elif not name.endswith(("_data", "_indices")):
-                content[name] = file[name]
+    arrays = load_numpy(path)
+    if "format" in arrays and "data" in arrays:
+        return {"": _scipy_sparse(arrays), "dofs": None}
+    names = arrays.pop("dofs", None)
+    content: Content = {"dofs": None if names is None else tuple(str(d) for d in np.ravel(names))}
+    for name, values in arrays.items():
+        if name.endswith("_indptr"):
+            stem = name.removesuffix("_indptr")
+            size = np.size(values) - 1
+            parts = (arrays[f"{stem}_data"], arrays[f"{stem}_indices"], values)
+            content[stem] = sparse_from_parts(*parts, (size, size), rows=True)
+        elif not name.endswith(("_data", "_indices")):
+            content[name] = values
     return content
 
 
-def _read_mat(path: Path) -> Content:
-    from scipy import io
+def _scipy_sparse(arrays: Content) -> Any:
+    """Return the matrix of a file that `scipy.sparse.save_npz` wrote."""
+    from scipy import sparse
 
-    try:
-        file = io.loadmat(path, squeeze_me=False)
-    except NotImplementedError:
+    form = arrays["format"].item()
+    form = form.decode("ascii") if isinstance(form, bytes) else str(form)
+    rows, columns = (int(n) for n in np.ravel(arrays["shape"]))
+    if form in ("csr", "csc"):
+        parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+        return sparse_from_parts(*parts, (rows, columns), rows=form == "csr")
+    if max(rows, columns) > MOST:
+        raise InputError(f"claims {rows:,} x {columns:,}; at most {MOST:,} rows are read")
+    if form == "coo":
+        coordinates = (arrays["row"], arrays["col"])
+        return checked_sparse(sparse.coo_array((arrays["data"], coordinates), shape=(rows, columns)))
+    if form == "dia":
+        parts = (arrays["data"], arrays["offsets"])
+        return checked_sparse(sparse.dia_array(parts, shape=(rows, columns)))
+    raise InputError(f"holds a sparse matrix of the form '{form}'; csr, csc, coo and dia are read")
+
+
+def _read_mat(path: Path) -> Content:
+    from scipy import sparse
+
+    content = load_matlab(path, simple=False)
+    if content is None:
         return _read_mat73(path)
-    content: Content = {k: v for k, v in file.items() if not k.startswith("__")}
     names = content.pop("dofs", None)
+    content = {k: checked_sparse(v) if sparse.issparse(v) else v for k, v in content.items()}
     content["dofs"] = None if names is None else tuple(str(np.squeeze(d)) for d in np.ravel(names))
     return content
 
@@ -199,18 +230,18 @@ def _read_mat(path: Path) -> Content:
 def _read_mat73(path: Path) -> Content:
     """MATLAB's files since 7.3 are HDF5: arrays are transposed, sparse ones are groups of data, ir, jc."""
     import h5py
-    from scipy import sparse
 
     content: Content = {"dofs": None}
-    with h5py.File(path) as file:
-        for name, item in file.items():
-            if "MATLAB_sparse" in item.attrs:
-                jc = item["jc"][()]
-                shape = (int(item.attrs["MATLAB_sparse"]), len(jc) - 1)
-                data = (item["data"][()], item["ir"][()], jc) if "data" in item else ([], [], jc)
-                content[name] = sparse.csc_array(data, shape=shape)
+    with h5py.File(path, "r") as file:
+        for name, item in own_items(file):
+            if "MATLAB_sparse" in item.attrs and isinstance(item, h5py.Group):
+                parts = {k: dataset_values(v) for k, v in own_items(item) if isinstance(v, h5py.Dataset)}
+                jc = parts["jc"]
+                shape = (int(item.attrs["MATLAB_sparse"]), np.size(jc) - 1)
+                entries = (parts["data"], parts["ir"]) if "data" in parts else ([], [])
+                content[name] = sparse_from_parts(*entries, jc, shape, rows=False)
             elif isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
-                content[name] = item[()].T
+                content[name] = dataset_values(item).T
     return content
 
 
@@ -229,8 +260,9 @@ def _pick(name: str | None, content: Content, path: Path, faults: list[str]) -> 
         chosen = {}
     answer = {}
     for k, v in chosen.items():
-        if np.issubdtype(v.dtype, np.complexfloating):
-            faults.append(f"{path}: {k} is complex")
+        if v.dtype.kind not in "fiub":
+            what = "complex" if v.dtype.kind == "c" else f"of {v.dtype}"
+            faults.append(f"{path}: {k} is {what}; real numbers were expected")
         elif len(v.shape) != 2:
             faults.append(f"{path}: {k} has shape {v.shape}; expected a matrix")
         else:

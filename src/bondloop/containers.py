@@ -1,0 +1,276 @@
+"""Arrays out of .npy, .npz, .mat and HDF5 files that a stranger may have made: sizes come before reading.
+
+A file says how large its arrays are, and a false word costs all memory or worse. So what it says is compared
+with what it holds before a byte is allocated, nothing outside the file is followed, no object is unpickled,
+and a sparse matrix is looked through before anything computes with it: its indices address memory.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    import h5py
+    from scipy import sparse
+
+__all__ = [
+    "LARGEST",
+    "checked_sparse",
+    "dataset_values",
+    "load_matlab",
+    "load_numpy",
+    "own_item",
+    "own_items",
+    "readable",
+    "sparse_from_parts",
+]
+
+LARGEST = 4 * 2**30
+"""Bytes of one array beyond which it is refused: 23,000 degrees of freedom in a full matrix."""
+
+MOST = 10_000_000
+"""Rows or columns of a sparse matrix."""
+
+RATIO = 2000
+"""Bytes that one byte of a compressed file can stand for; zlib reaches 1032."""
+
+SMALL = 2**20
+"""Bytes that are read whatever the file holds."""
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn whatever a library says of a damaged file into one sentence.
+
+    Readers of binary formats fail in as many ways as there are bytes to change, and document few of them.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path} asks for more memory than there is; it is damaged or too large") from error
+    except Exception as error:  # noqa: BLE001 - see above; a fault of ours in here is told the same way
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise InputError(f"{path}: cannot be read: {' '.join(str(reason).split())[:300]}") from error
+
+
+# ---------------------------------------------------------------------- NumPy
+
+
+def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the arrays of a .npz file by name, or the one of a .npy file under the empty name."""
+    with readable(path):
+        if not zipfile.is_zipfile(path):
+            with path.open("rb") as file:
+                return {"": _array(file, path.stat().st_size, str(path))}
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                where = f"{path}, '{member.filename}'"
+                if member.file_size > min(LARGEST, RATIO * member.compress_size) + SMALL:
+                    raise InputError(
+                        f"{where} claims {_bytes(member.file_size)} in {_bytes(member.compress_size)} of the "
+                        f"file; an array has at most {_bytes(LARGEST)}"
+                    )
+                with archive.open(member) as file:
+                    name = member.filename.removesuffix(".npy")
+                    arrays[name] = _array(file, member.file_size, where)  # type: ignore[arg-type]
+        return arrays
+
+
+def _array(file: BinaryIO, size: int, where: str) -> np.ndarray[Any, Any]:
+    """Read one array whose header agrees with the bytes that are there."""
+    version = np.lib.format.read_magic(file)
+    read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}.get(version[0])
+    if read is None:
+        raise InputError(f"{where} is in version {version[0]} of NumPy's format; 1 and 2 are read")
+    shape, columns_first, kind = read(file)
+    if kind.hasobject:
+        raise InputError(f"{where} holds Python objects, which can run code; save numbers only")
+    count = math.prod(shape)
+    expected = count * kind.itemsize
+    if expected > min(size, LARGEST):
+        raise InputError(f"{where} claims {_bytes(expected)} but holds {_bytes(size)}")
+    content = file.read(expected)
+    if len(content) < expected:
+        raise InputError(f"{where} claims {_bytes(expected)} but holds {_bytes(len(content))}")
+    if count == 0 or kind.itemsize == 0:
+        return np.zeros(shape if count == 0 else (0,), kind)
+    flat = np.frombuffer(bytearray(content), kind, count)
+    return flat.reshape(shape, order="F" if columns_first else "C")
+
+
+# ---------------------------------------------------------------------- MATLAB
+
+
+def load_matlab(path: Path, *, simple: bool) -> dict[str, Any] | None:
+    """Return the variables of a MATLAB file up to version 7; None for one of 7.3, which is HDF5.
+
+    Parameters
+    ----------
+    path
+        The file.
+    simple
+        Whether structures become dictionaries and vectors lose their second dimension.
+    """
+    from scipy.io import loadmat, whosmat
+
+    with readable(path):
+        try:
+            stated = whosmat(str(path), appendmat=False)
+        except NotImplementedError:
+            return None
+        held = path.stat().st_size
+        for name, shape, kind in stated:
+            if kind == "sparse":
+                if max(shape, default=0) > MOST:
+                    raise InputError(f"{path}: {name} claims {_shape(shape)}; at most {MOST:,} rows are read")
+            elif 8 * math.prod(shape) > min(LARGEST, RATIO * held) + SMALL:
+                raise InputError(
+                    f"{path}: {name} claims {_shape(shape)}, {_bytes(8 * math.prod(shape))}, in a file of "
+                    f"{_bytes(held)}"
+                )
+        content = loadmat(str(path), appendmat=False, simplify_cells=simple, squeeze_me=simple)
+        return {k: v for k, v in content.items() if not k.startswith("__")}
+
+
+# ---------------------------------------------------------------------- HDF5
+
+
+def own_item(group: h5py.Group, name: str) -> h5py.Group | h5py.Dataset | None:
+    """Return what a group itself holds under a name, None if nothing; a link that leads elsewhere is refused.
+
+    Parameters
+    ----------
+    group
+        Of an open file.
+    name
+        Of the item, or ``"/"`` for the file's own group.
+    """
+    import h5py
+
+    link = group.get(name, getlink=True) if name.strip("/") else None
+    if isinstance(link, (h5py.ExternalLink, h5py.SoftLink)):
+        raise InputError(
+            f"{group.file.filename}: '{name}' is a link to '{link.path}', elsewhere; only what a file holds "
+            "itself is read"
+        )
+    item = group.get(name)
+    return item if isinstance(item, (h5py.Group, h5py.Dataset)) else None
+
+
+def own_items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """Yield what a group itself holds, by name.
+
+    Parameters
+    ----------
+    group
+        Of an open file.
+    """
+    for name in group:
+        item = own_item(group, name)
+        if item is not None:
+            yield name, item
+
+
+def dataset_values(dataset: h5py.Dataset, rows: int | None = None) -> np.ndarray[Any, Any]:
+    """Return the values of a dataset that lie in the file itself, as large as it says.
+
+    Parameters
+    ----------
+    dataset
+        Of an open file.
+    rows
+        Only the first ones; all if not given.
+    """
+    where = f"{dataset.file.filename}: '{dataset.name}'"
+    if dataset.external or dataset.is_virtual:
+        raise InputError(f"{where} keeps its numbers in other files; only what a file holds itself is read")
+    size, held = dataset.nbytes, dataset.id.get_storage_size()
+    if size > min(LARGEST, RATIO * held) + SMALL:
+        raise InputError(f"{where} claims {_bytes(size)} but holds {_bytes(held)}")
+    return np.asarray(dataset[()] if rows is None else dataset[:rows])
+
+
+# ---------------------------------------------------------------------- sparse matrices
+
+
+def sparse_from_parts(
+    data: Any, indices: Any, pointers: Any, shape: tuple[int, int], *, rows: bool
+) -> sparse.csr_array[Any] | sparse.csc_array[Any]:
+    """Return a sparse matrix from its compressed form.
+
+    Parameters
+    ----------
+    data, indices, pointers
+        Entries, their columns (or rows), and where each row (or column) begins.
+    shape
+        Of the matrix.
+    rows
+        Whether it is compressed by rows, otherwise by columns.
+    """
+    from scipy import sparse
+
+    data, indices, pointers = (np.atleast_1d(np.asarray(part)) for part in (data, indices, pointers))
+    for name, part in (("indices", indices), ("pointers", pointers)):
+        if part.size and part.dtype.kind not in "iu":
+            raise InputError(f"the {name} of a sparse matrix are {part.dtype}; whole numbers were expected")
+    if min(shape) < 0 or max(shape) > MOST:
+        raise InputError(f"a sparse matrix claims {_shape(shape)}; at most {MOST:,} rows are read")
+    kind = sparse.csr_array if rows else sparse.csc_array
+    parts = (data, indices.astype(np.int64), pointers.astype(np.int64))
+    return checked_sparse(kind(parts, shape=shape))
+
+
+def checked_sparse(matrix: Any) -> Any:
+    """Return a sparse matrix whose indices have been looked through; those of any other are an InputError.
+
+    Parameters
+    ----------
+    matrix
+        As a library read it.
+    """
+    if max(matrix.shape) > MOST:
+        raise InputError(f"a sparse matrix claims {_shape(matrix.shape)}; at most {MOST:,} rows are read")
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            for numbers, size in zip(matrix.coords, matrix.shape, strict=True):
+                if len(numbers) != len(matrix.data):
+                    raise ValueError(f"{len(matrix.data)} entries have {len(numbers)} indices")
+                if numbers.size and not (0 <= numbers.min() and numbers.max() < size):
+                    raise ValueError(f"an index of {numbers.max()} in a matrix of {_shape(matrix.shape)}")
+        elif matrix.format == "dia":
+            offsets = matrix.offsets
+            if len(np.unique(offsets)) < len(offsets) or matrix.data.shape[0] != len(offsets):
+                raise ValueError("diagonals do not fit their offsets")
+            if offsets.size and not (-matrix.shape[0] < offsets.min() and offsets.max() < matrix.shape[1]):
+                raise ValueError(f"a diagonal lies outside a matrix of {_shape(matrix.shape)}")
+        else:
+            raise ValueError(f"its form '{matrix.format}' is not read")
+    except ValueError as error:
+        raise InputError(f"a sparse matrix is not well formed: {error}") from None
+    return matrix
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(f"{n:,}" for n in shape)
