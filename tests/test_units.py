@@ -102,3 +102,20 @@ def test_a_quantity_of_the_right_kind(text, unit, value):
 def test_a_quantity_of_the_wrong_kind_is_refused(text, unit):
     with pytest.raises(InputError, match=rf"expected a quantity in {unit}.*found '{text}'"):
         quantity(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 g^-200", "'g' is raised to -200"),
+        ("1 m^999999999", "is raised to 999999999"),
+        ("1 (m^4)^4", "is raised to 16"),
+        ("1 " + "(" * 3000 + "m" + ")" * 3000, "a unit of 6,001 characters"),
+        ("1 " + "m*" * 20_000 + "m", "a unit of 40,001 characters"),
+        ("1e999 mm", "too large"),
+    ],
+)
+def test_units_of_no_quantity_are_refused_at_once(text, words):
+    with pytest.raises(InputError, match=words) as caught:
+        quantity(text)
+    assert len(str(caught.value)) < 300

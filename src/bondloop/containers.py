@@ -59,7 +59,7 @@ def readable(path: Path) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise InputError(f"{path} asks for more memory than there is; it is damaged or too large") from error
-    except Exception as error:  # noqa: BLE001 - see above; a fault of ours in here is told the same way
+    except Exception as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise InputError(f"{path}: cannot be read: {' '.join(str(reason).split())[:300]}") from error
 
@@ -242,26 +242,34 @@ def checked_sparse(matrix: Any) -> Any:
     """
     if max(matrix.shape) > MOST:
         raise InputError(f"a sparse matrix claims {_shape(matrix.shape)}; at most {MOST:,} rows are read")
-    try:
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        elif matrix.format == "coo":
-            for numbers, size in zip(matrix.coords, matrix.shape, strict=True):
-                if len(numbers) != len(matrix.data):
-                    raise ValueError(f"{len(matrix.data)} entries have {len(numbers)} indices")
-                if numbers.size and not (0 <= numbers.min() and numbers.max() < size):
-                    raise ValueError(f"an index of {numbers.max()} in a matrix of {_shape(matrix.shape)}")
-        elif matrix.format == "dia":
-            offsets = matrix.offsets
-            if len(np.unique(offsets)) < len(offsets) or matrix.data.shape[0] != len(offsets):
-                raise ValueError("diagonals do not fit their offsets")
-            if offsets.size and not (-matrix.shape[0] < offsets.min() and offsets.max() < matrix.shape[1]):
-                raise ValueError(f"a diagonal lies outside a matrix of {_shape(matrix.shape)}")
-        else:
-            raise ValueError(f"its form '{matrix.format}' is not read")
-    except ValueError as error:
-        raise InputError(f"a sparse matrix is not well formed: {error}") from None
+    fault = _sparse_fault(matrix)
+    if fault:
+        raise InputError(f"a sparse matrix is not well formed: {fault}")
     return matrix
+
+
+def _sparse_fault(matrix: Any) -> str:
+    """Return what is wrong with the indices of a sparse matrix; nothing if all is well."""
+    if matrix.format in ("csr", "csc", "bsr"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            return str(error)
+    elif matrix.format == "coo":
+        for numbers, size in zip(matrix.coords, matrix.shape, strict=True):
+            if len(numbers) != len(matrix.data):
+                return f"{len(matrix.data)} entries have {len(numbers)} indices"
+            if numbers.size and not (numbers.min() >= 0 and numbers.max() < size):
+                return f"indices of {numbers.min()} to {numbers.max()} in a matrix of {_shape(matrix.shape)}"
+    elif matrix.format == "dia":
+        offsets = matrix.offsets
+        if len(np.unique(offsets)) < len(offsets) or matrix.data.shape[0] != len(offsets):
+            return "diagonals do not fit their offsets"
+        if offsets.size and not (-matrix.shape[0] < offsets.min() and offsets.max() < matrix.shape[1]):
+            return f"a diagonal lies outside a matrix of {_shape(matrix.shape)}"
+    else:
+        return f"its form '{matrix.format}' is not read"
+    return ""
 
 
 def _bytes(count: float) -> str:

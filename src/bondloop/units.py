@@ -59,6 +59,10 @@ _PREFIXED = {
     "T",
 }
 _WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
+LONGEST = 200
+"""Characters of a unit, brackets included."""
+HIGHEST = 12
+"""Power of one unit in a quantity: a sixth moment of area has 6."""
 _ANGLES = frozenset({"rad", "deg", "rpm"})
 _FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
@@ -188,11 +192,16 @@ def _dimension(units: str, text: str) -> tuple[int, ...]:
 
 def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
     """Return prefix, name and power of each unit in a product with slashes and brackets."""
+    if len(units) > LONGEST:
+        raise InputError(f"a unit of {len(units):,} characters; at most {LONGEST} are read: '{text[:40]}...'")
     plain = units.translate(_FIGURES)
     words = _WORD.findall(plain[1:] if plain == "1" or plain[:2] == "1/" else plain)
     factors, rest = _product(words, text)
     if rest:
         raise InputError(f"{text!r}: a bracket is closed that was not opened")
+    for _, name, power in factors:
+        if abs(power) > HIGHEST:
+            raise InputError(f"{text!r}: '{name}' is raised to {power}; no quantity has powers over {HIGHEST}")
     return factors
 
 

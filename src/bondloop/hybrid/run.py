@@ -14,13 +14,13 @@ import numpy as np
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
+from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role
-from bondloop.program.signals import signal_from
 from bondloop.program.signals.in_tick import now_and_next
-from bondloop.program.tick_json import dump_tick, load_tick
+from bondloop.program.tick_json import dump_tick
 from bondloop.records import Record
 from bondloop.safety import cause_words
 
@@ -193,13 +193,10 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
         As for ``test.run``.
     """
     old = Record.load(path)
-    repeat = old.description.get("repeat")
-    if not isinstance(repeat, dict):
-        raise InputError(f"{path}: the file does not hold what is needed to repeat the run")
-    tick = load_tick(repeat["tick"])
+    again = repetition_of(old.description, str(path))
+    tick = again.tick
     known = any(c.meaning != Meaning() for c in tick.channels)
-    signals = {name: signal_from(d) for name, d in repeat["tables"].items()}
-    result, runner = _execute(tick, repeat["steps"], signals, backend, old.description.get("every", 1), None)
+    result, runner = _execute(tick, again.steps, again.signals, backend, again.every, None)
     return _finish(
         tick,
         result,

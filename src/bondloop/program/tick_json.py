@@ -33,7 +33,7 @@ __all__ = ["dump_tick", "load_tick"]
 FORMAT = "bondloop tick"
 VERSION = 1
 
-DEEPEST_EXPRESSION = 250
+DEEPEST_EXPRESSION = 64
 """Operations within operations; Python's own recursion, here and in the writers of code, ends soon after."""
 
 DEEPEST_STATEMENT = 24

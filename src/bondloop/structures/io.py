@@ -20,6 +20,7 @@ from bondloop.containers import (
 )
 from bondloop.errors import InputError
 from bondloop.structures.matrices import SYMMETRY, Matrices
+from bondloop.structures.matrix_market import read_matrix_market
 
 __all__ = ["read_matrices", "write_matrices"]
 
@@ -64,7 +65,7 @@ def read_matrices(
                 content = _reader(path)(path)
         except InputError as error:
             said = str(error)
-            faults.append(said if said.startswith(str(path)) else f"{path}: {said}")
+            faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
         found.setdefault("dofs", content.pop("dofs", None))
         if found["dofs"] is None:
@@ -154,23 +155,11 @@ def _reader(path: Path) -> Callable[[Path], Content]:
 
 
 def _read_mtx(path: Path) -> Content:
-    from scipy import io, sparse
+    from scipy import sparse
 
-    names = []
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if not line.startswith("%"):
-                break
-            text = line.lstrip("%").strip()
-            if text.startswith(MARK):
-                names.append(text[len(MARK) :])
-    rows, columns, entries, form, *_ = io.mminfo(path)
-    held = path.stat().st_size  # an entry takes a digit and the end of a line, at least
-    if max(rows, columns) > MOST or entries > held or (form == "array" and rows * columns > held):
-        raise InputError(f"claims {rows:,} x {columns:,} with {entries:,} entries in a file of {held:,} bytes")
-    matrix = io.mmread(path)
-    matrix = checked_sparse(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
-    return {"": sparse.csr_array(matrix), "dofs": tuple(names) or None}
+    matrix, comments = read_matrix_market(path)
+    names = tuple(text.removeprefix(MARK) for text in comments if text.startswith(MARK))
+    return {"": sparse.csr_array(matrix), "dofs": names or None}
 
 
 def _read_npy(path: Path) -> Content:
@@ -205,14 +194,14 @@ def _scipy_sparse(arrays: Content) -> Any:
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
         return sparse_from_parts(*parts, (rows, columns), rows=form == "csr")
     if max(rows, columns) > MOST:
-        raise InputError(f"claims {rows:,} x {columns:,}; at most {MOST:,} rows are read")
+        raise InputError(f"it claims {rows:,} x {columns:,}; at most {MOST:,} rows are read")
     if form == "coo":
         coordinates = (arrays["row"], arrays["col"])
         return checked_sparse(sparse.coo_array((arrays["data"], coordinates), shape=(rows, columns)))
     if form == "dia":
         parts = (arrays["data"], arrays["offsets"])
         return checked_sparse(sparse.dia_array(parts, shape=(rows, columns)))
-    raise InputError(f"holds a sparse matrix of the form '{form}'; csr, csc, coo and dia are read")
+    raise InputError(f"it holds a sparse matrix of the form '{form}'; csr, csc, coo and dia are read")
 
 
 def _read_mat(path: Path) -> Content:
