@@ -229,7 +229,11 @@ def sparse_from_parts(
         raise InputError(f"a sparse matrix claims {_shape(shape)}; at most {MOST:,} rows are read")
     kind = sparse.csr_array if rows else sparse.csc_array
     parts = (data, indices.astype(np.int64), pointers.astype(np.int64))
-    return checked_sparse(kind(parts, shape=shape))
+    try:
+        matrix = kind(parts, shape=shape)
+    except ValueError as error:
+        raise InputError(f"a sparse matrix is not well formed: {error}") from None
+    return checked_sparse(matrix)
 
 
 def checked_sparse(matrix: Any) -> Any:

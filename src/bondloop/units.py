@@ -201,7 +201,7 @@ def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
         raise InputError(f"{text!r}: a bracket is closed that was not opened")
     for _, name, power in factors:
         if abs(power) > HIGHEST:
-            raise InputError(f"{text!r}: '{name}' is raised to {power}; no quantity has powers over {HIGHEST}")
+            raise InputError(f"{text!r}: '{name}' is raised to {power}; none has powers over {HIGHEST}")
     return factors
 
 

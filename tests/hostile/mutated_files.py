@@ -276,12 +276,17 @@ def mutated(seed: int, only: str | None = None) -> tuple[str, bytes, int]:
 
 def read(kind: str, content: bytes, folder: Path) -> str:
     """Read a file; return nothing if it was read or refused, otherwise what went wrong."""
-    from bondloop.errors import BondloopError
-
     path = folder / f"file{KINDS[kind].ending}"
     path.write_bytes(content)
+    return read_by(KINDS[kind].read, path)
+
+
+def read_by(reader: Callable[[Path], Any], path: Path) -> str:
+    """Return nothing if a file was read or refused, otherwise what went wrong."""
+    from bondloop.errors import BondloopError
+
     try:
-        KINDS[kind].read(path)
+        reader(path)
     except BondloopError as error:
         lines = str(error).splitlines()
         return "" if lines and lines[0].strip() else "an error without words"
@@ -310,9 +315,25 @@ def child(first: int, count: int, only: str | None) -> None:
                 print("wrong", seed, kind, "|", " ".join(wrong.split())[:300], flush=True)
 
 
+def library(seed: int, only: str | None) -> str:
+    """Whether it was the HDF5 library that crashed or hung: then a process of its own refuses the file."""
+    from bondloop.records import Record
+
+    kind, content, _ = mutated(seed, only)
+    if KINDS[kind].ending != ".h5":
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.h5"
+        path.write_bytes(content)
+        wrong = read_by(lambda path: Record.load(path, isolated=True), path)
+    return wrong or "refused where it is read by a process of its own"
+
+
 def hunt(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None = None) -> dict[str, Any]:
     """Change that many bytes, or as many as the time allows; return counts and what went wrong."""
-    done, files, seed, wrong = 0, 0, first, []
+    done, files, seed = 0, 0, first
+    wrong: list[str] = []
+    outside: list[str] = []
     ends = time.monotonic() + seconds
     kind = ["--kind", only] if only else []
     while done < bytes_changed and time.monotonic() < ends:
@@ -335,8 +356,10 @@ def hunt(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None 
             code = process.wait()
         if code and not enough:
             what = "took too long" if code == -signal.SIGALRM else f"ended with {code}"
-            wrong.append(f"{what}: {last.strip()}")
-    return {"bytes": done, "files": files, "next": seed, "wrong": wrong}
+            alone = library(seed - 1, only)
+            told = f"{what}: {last.strip()} {alone}"
+            (outside if alone.startswith("refused") else wrong).append(told)
+    return {"bytes": done, "files": files, "next": seed, "wrong": wrong, "library": outside}
 
 
 def main() -> None:
@@ -353,6 +376,7 @@ def main() -> None:
         return
     answer = hunt(given.first, given.bytes, given.seconds, given.kind)
     print(f"{answer['bytes']:,} bytes in {answer['files']:,} files, up to seed {answer['next'] - 1}")
+    print("\n".join(["in the HDF5 library:", *answer["library"]]) if answer["library"] else "")
     print("\n".join(answer["wrong"]) or "every file was read, or refused in a sentence")
     sys.exit(bool(answer["wrong"]))
 

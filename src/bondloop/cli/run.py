@@ -51,7 +51,7 @@ def run(
 
         if settings or seconds is not None:
             raise InputError(f"{source} is repeated exactly as it was; --set and --seconds do not apply")
-        made = rerun(source, backend=backend)
+        made = rerun(source, backend=backend, isolated=True)
         if folder.resolve() == Path(source).resolve().parent:
             folder = folder / "repeated"
     else:

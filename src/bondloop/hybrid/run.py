@@ -152,9 +152,17 @@ class Run:
         return Path(path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Run:
-        """Load a saved run."""
-        return cls(Record.load(path))
+    def load(cls, path: str | Path, *, isolated: bool = False) -> Run:
+        """Load a saved run.
+
+        Parameters
+        ----------
+        path
+            A run file.
+        isolated
+            Whether another process reads it, as is wise with a stranger's: see `Record.load`.
+        """
+        return cls(Record.load(path, isolated=isolated))
 
 
 def rehearse(
@@ -182,7 +190,7 @@ def rehearse(
     return _finish(test.tick, result, runner, description, {"seed": test.seed})
 
 
-def rerun(path: str | Path, *, backend: str = "auto") -> Run:
+def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
     """Repeat a saved run exactly, from its file alone.
 
     Parameters
@@ -191,8 +199,10 @@ def rerun(path: str | Path, *, backend: str = "auto") -> Run:
         A run file.
     backend
         As for ``test.run``.
+    isolated
+        Whether another process reads the file, as is wise with a stranger's: see `Record.load`.
     """
-    old = Record.load(path)
+    old = Record.load(path, isolated=isolated)
     again = repetition_of(old.description, str(path))
     tick = again.tick
     known = any(c.meaning != Meaning() for c in tick.channels)

@@ -172,11 +172,25 @@ class Record:
         write_run(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], channels: list[str] | None = None) -> Record:
-        """Read a run file, or only some of its channels; a bad file reports all its faults at once."""
-        from bondloop.records.hdf5 import read_run
+    def load(
+        cls, path: str | os.PathLike[str], channels: list[str] | None = None, *, isolated: bool = False
+    ) -> Record:
+        """Read a run file; a bad file reports all its faults at once.
 
-        return read_run(path, channels)
+        Parameters
+        ----------
+        path
+            The file.
+        channels
+            Only these; all if not given.
+        isolated
+            Whether another process reads it, with bounded time and memory: for files from strangers, since
+            some damaged ones make the HDF5 library crash or never end. It takes half a second more.
+        """
+        from bondloop.records.hdf5 import read_run
+        from bondloop.records.isolated import read_isolated
+
+        return (read_isolated if isolated else read_run)(path, channels)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write time and channels as text: one header line with names and units, every digit kept."""

@@ -1,0 +1,225 @@
+"""Files of strangers: read, or refused in one sentence; never a traceback, a crash, a hang, or all memory."""
+
+import json
+import random
+import struct
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from bondloop.containers import load_numpy
+from bondloop.errors import BondloopError, InputError
+from bondloop.hybrid.repeating import repetition_of
+from bondloop.hybrid.run import rerun
+from bondloop.records import Record
+from bondloop.structures.io import read_matrices
+
+sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
+
+from mutated_files import KINDS, _run, hunt, original
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_changed_files_are_read_or_refused():
+    """20,000 changed bytes here; tests/hostile/mutated_files.py changes a million."""
+    answer = hunt(first=3_000_000, bytes_changed=20_000, seconds=120)
+    assert answer["wrong"] == []
+    assert answer["files"] > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_originals_are_good(kind, tmp_path):
+    path = tmp_path / f"good{KINDS[kind].ending}"
+    path.write_bytes(original(kind))
+    KINDS[kind].read(path)
+
+
+# ---------------------------------------------------------------------- sparse matrices
+
+
+def parts(indices, pointers, data=(1.0, 2.0)):
+    return {"data": np.array(data), "indices": np.array(indices), "indptr": np.array(pointers)}
+
+
+FALSE = {
+    "an index beyond the matrix": parts([0, 900_000_000], [0, 1, 2]),
+    "an index below zero": parts([0, -5], [0, 1, 2]),
+    "pointers that go back": parts([0, 1], [0, 5, 2]),
+    "pointers beyond the entries": parts([0, 1], [0, 1, 2_000_000]),
+    "fewer indices than entries": parts([0], [0, 1, 2]),
+    "indices that are not whole": parts([0.0, 0.5], [0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("what", FALSE)
+@pytest.mark.parametrize("form", ["own", "csr", "csc", "mat", "mat 7.3"])
+def test_false_indices_never_reach_arithmetic(tmp_path, what, form):
+    false = FALSE[what]
+    path = tmp_path / ("a.mat" if form.startswith("mat") else "a.npz")
+    if form == "own":
+        np.savez(path, **{f"{n}_{k}": v for n in "MK" for k, v in false.items()})
+    elif form == "mat":
+        if len(false["indices"]) < 2 or false["indices"].dtype.kind == "f":
+            pytest.skip("such a file cannot be made by changing numbers in a good one")
+        good = sparse.csc_array((np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+        io.savemat(path, {"M": good, "K": good}, do_compression=False)
+        content = path.read_bytes()
+        for name, was in (("indptr", [0, 1, 2]), ("indices", [0, 1])):
+            old, new = (np.array(values, np.int32).tobytes() for values in (was, false[name]))
+            assert content.count(old) >= 2
+            content = content.replace(struct.pack("<I", len(old)) + old, struct.pack("<I", len(old)) + new)
+        path.write_bytes(content)
+    elif form == "mat 7.3":
+        with h5py.File(path, "w", userblock_size=512) as file:
+            for name in "MK":
+                group = file.create_group(name)
+                group.attrs["MATLAB_sparse"] = np.uint64(2)
+                for theirs, ours in (("data", "data"), ("ir", "indices"), ("jc", "indptr")):
+                    group[theirs] = false[ours]
+        with path.open("r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    else:
+        np.savez(path, format=np.array(form), shape=np.array([2, 2]), **false)
+    with pytest.raises(InputError) as caught:
+        read_matrices(path) if form in ("own", "mat", "mat 7.3") else read_matrices(M=path, K=path)
+    said = str(caught.value)
+    assert "not well formed" in said or "whole numbers" in said or "same size" in said  # the last is SciPy's
+
+
+def test_an_array_larger_than_its_file_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(3))
+    content = path.read_bytes()
+    for shape in (b"(99999999999,)", b"(3, 99999999)"):
+        padded = b"(3,), }" + b" " * (len(shape) - 4)
+        assert padded in content
+        path.write_bytes(content.replace(padded, shape + b", }", 1))
+        with pytest.raises(InputError, match=r"claims \S+ [GT]B but holds"):
+            load_numpy(path)
+
+
+def test_objects_are_not_unpickled(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="Python objects"):
+        load_numpy(tmp_path / "a.npy")
+
+
+# ---------------------------------------------------------------------- HDF5
+
+
+def run_file(path):
+    _run().save(path)
+    return path
+
+
+def replaced(path, make):
+    """Replace the first channel of a run file."""
+    with h5py.File(path, "r+") as file:
+        name = next(iter(file["channels"]))
+        unit = file["channels"][name].attrs["unit"]
+        del file["channels"][name]
+        make(file, name)
+        if isinstance(file["channels"].get(name, getlink=True), h5py.HardLink):
+            file["channels"][name].attrs["unit"] = unit
+
+
+def external(file, name):
+    outside = [("/etc/passwd", 0, 8 * 51)]
+    file["channels"].create_dataset(name, (51,), "f8", external=outside)
+
+
+def virtual(file, name):
+    layout = h5py.VirtualLayout((51,), "f8")
+    layout[:] = h5py.VirtualSource("elsewhere.h5", "x", (51,))
+    file["channels"].create_virtual_dataset(name, layout)
+
+
+def linked(file, name):
+    file["channels"][name] = h5py.ExternalLink("elsewhere.h5", "x")
+
+
+def huge(file, name):
+    file["channels"].create_dataset(name, (10**12,), "f8", chunks=(1000,))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(external, "in other files"), (virtual, "in other files"), (linked, "a link"), (huge, "claims 8 TB")],
+)
+def test_a_run_file_holds_its_numbers_itself(tmp_path, make, words):
+    path = run_file(tmp_path / "run.h5")
+    replaced(path, make)
+    with pytest.raises(InputError, match=words):
+        Record.load(path)
+
+
+def test_a_run_is_the_same_through_another_process(tmp_path):
+    path = run_file(tmp_path / "run.h5")
+    near, far = Record.load(path), Record.load(path, isolated=True)
+    assert list(near) == list(far)
+    assert all(np.array_equal(near[name], far[name]) for name in near)
+    assert (near.units, near.meanings, near.attributes) == (far.units, far.meanings, far.attributes)
+    assert near.description == far.description
+    with pytest.raises(InputError, match="channel"):
+        Record.load(path, ["nothing"], isolated=True)
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(InputError, match=r"run\.h5"):
+        Record.load(path, isolated=True)
+    with pytest.raises(InputError, match="there is no run file"):
+        Record.load(tmp_path / "none.h5", isolated=True)
+
+
+# ---------------------------------------------------------------------- what a run file asks for
+
+
+ODD = [None, True, -1, 0, 1e308, 10**7, 10**30, "x", "", [], {}, [[]], {"v": 99999}, float("nan")]
+
+
+def places(value, at=()):
+    """Every place in nested lists and dictionaries."""
+    yield at
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from places(value[key], (*at, key))
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_to_be_repeated_is_read_or_refused(seed):
+    rng = random.Random(seed)
+    description = json.loads(json.dumps(_run().record.description))
+    wanted = {k: description[k] for k in ("repeat", "every") if k in description}
+    for _ in range(rng.randint(1, 3)):
+        *path, last = rng.choice(list(places(wanted))[1:])
+        holder = wanted
+        for key in path:
+            holder = holder[key]
+        if rng.random() < 0.2:
+            del holder[last]
+        else:
+            holder[last] = rng.choice(ODD)
+    said = "run.h5"
+    try:
+        repetition_of(wanted, "run.h5")
+    except BondloopError as error:
+        said = str(error)
+    assert "run.h5" in said
+
+
+def test_repeats_within_repeats_are_counted(tmp_path):
+    path = run_file(tmp_path / "run.h5")
+    with h5py.File(path, "r+") as file:
+        description = json.loads(file["description"][()])
+        tick = description["repeat"]["tick"]
+        body = tick["tick"]["steps"]
+        for depth in range(3):
+            tick["variables"].append(f"turn {depth}")
+            body = [{"kind": "Repeat", "count": 10**7, "counter": len(tick["variables"]) - 1, "body": body}]
+        tick["tick"]["steps"] = body
+        del file["description"]
+        file["description"] = json.dumps(description)
+    with pytest.raises(InputError, match=r"executes \S+e\+\d+ statements"):
+        rerun(path)
