@@ -1,6 +1,7 @@
 # Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
+#   make test-hostile  files changed at random, for five minutes at most
 #   make lint    formatting, lint, types, the import rules between rooms
 #   make pages   the page of all public names and the picture of the rooms, after a change of either
 
@@ -20,7 +21,7 @@ export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo test test-quick lint format pages clean distclean
+.PHONY: demo test test-quick test-hostile lint format pages clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -38,6 +39,10 @@ test: $(DEV)
 test-quick: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
 	  -m 'not slow and not realtime and not long' tests $(ARGS)
+
+test-hostile: $(DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
+	$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds 240
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .

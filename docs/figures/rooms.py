@@ -47,6 +47,7 @@ STOREYS = {
         "compile": "ticks as C and Python",
         "math": "functions for laws",
         "program": "expressions and ticks",
+        "containers": "arrays from files",
         "units": "text to SI",
         "calls": "arguments",
         "errors": "what is refused",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST",
+    "MOST",
     "checked_sparse",
     "dataset_values",
     "load_matlab",
@@ -48,10 +49,17 @@ SMALL = 2**20
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: Path, kind: str) -> Iterator[None]:
     """Turn whatever a library says of a damaged file into one sentence.
 
     Readers of binary formats fail in as many ways as there are bytes to change, and document few of them.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What it should be, for the sentence: ``"MATLAB file"``.
     """
     try:
         yield
@@ -59,17 +67,25 @@ def readable(path: Path) -> Iterator[None]:
         raise
     except MemoryError as error:
         raise InputError(f"{path} asks for more memory than there is; it is damaged or too large") from error
-    except Exception as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise InputError(f"{path}: cannot be read: {' '.join(str(reason).split())[:300]}") from error
+    except Exception as error:  # see above; a fault of ours in here is told the same way
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        reason = " ".join((str(error) or type(error).__name__).split())[:300]
+        raise InputError(f"{path} is damaged, perhaps cut short, or no {kind} ({reason})") from error
 
 
 # ---------------------------------------------------------------------- NumPy
 
 
 def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the arrays of a .npz file by name, or the one of a .npy file under the empty name."""
-    with readable(path):
+    """Return the arrays of a .npz file by name, or the one of a .npy file under the empty name.
+
+    Parameters
+    ----------
+    path
+        The file.
+    """
+    with readable(path, "NumPy archive"):
         if not zipfile.is_zipfile(path):
             with path.open("rb") as file:
                 return {"": _array(file, path.stat().st_size, str(path))}
@@ -125,7 +141,7 @@ def load_matlab(path: Path, *, simple: bool) -> dict[str, Any] | None:
     """
     from scipy.io import loadmat, whosmat
 
-    with readable(path):
+    with readable(path, "MATLAB file"):
         try:
             stated = whosmat(str(path), appendmat=False)
         except NotImplementedError:
@@ -233,7 +249,8 @@ def sparse_from_parts(
         matrix = kind(parts, shape=shape)
     except ValueError as error:
         raise InputError(f"a sparse matrix is not well formed: {error}") from None
-    return checked_sparse(matrix)
+    checked_sparse(matrix)
+    return matrix
 
 
 def checked_sparse(matrix: Any) -> Any:

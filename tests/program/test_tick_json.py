@@ -291,12 +291,12 @@ def test_depth_is_bounded(data):
         nested = [{"kind": "Repeat", "count": 1, "counter": 0, "body": nested}]
     changed = copy.deepcopy(data)
     changed["tick"]["channels"][0]["value"] = deep
-    with pytest.raises(InputError, match="more than 250 deep"):
+    with pytest.raises(InputError, match="more than 64 deep"):
         load_tick(changed)
     data["tick"]["steps"] = nested
     with pytest.raises(InputError, match="more than 24 deep"):
         load_tick(data)
-    with pytest.raises(InputError, match="more than 250 deep"):
+    with pytest.raises(InputError, match="more than 64 deep"):
         dump_tick(tick_of(Assign(Var("a"), expr)))
 
 

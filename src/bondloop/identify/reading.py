@@ -236,7 +236,7 @@ def _hdf5(path: Path) -> _Found:
     if not h5py.is_hdf5(path):
         raise InputError(f"{path} is not an HDF5 file, though its name says so")
     found = _Found()
-    with readable(path), h5py.File(path, "r") as file:
+    with readable(path, "HDF5 file"), h5py.File(path, "r") as file:
         kind = file.attrs.get("format")
         if (kind.decode() if isinstance(kind, bytes) else kind) != FORMAT:
             for name, value in file.attrs.items():

@@ -61,7 +61,7 @@ def read_matrices(
     faults: list[str] = []
     for name, path in files:
         try:
-            with readable(path):
+            with readable(path, "file of matrices"):
                 content = _reader(path)(path)
         except InputError as error:
             said = str(error)
@@ -199,8 +199,8 @@ def _scipy_sparse(arrays: Content) -> Any:
         coordinates = (arrays["row"], arrays["col"])
         return checked_sparse(sparse.coo_array((arrays["data"], coordinates), shape=(rows, columns)))
     if form == "dia":
-        parts = (arrays["data"], arrays["offsets"])
-        return checked_sparse(sparse.dia_array(parts, shape=(rows, columns)))
+        diagonals = (arrays["data"], arrays["offsets"])
+        return checked_sparse(sparse.dia_array(diagonals, shape=(rows, columns)))
     raise InputError(f"it holds a sparse matrix of the form '{form}'; csr, csc, coo and dia are read")
 
 
