@@ -7,7 +7,6 @@ name only when complete, so that several processes may build at once.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import importlib.util
@@ -22,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bondloop.compile.kept import intact, keep, private
 from bondloop.errors import CompileError
 
 __all__ = [
@@ -169,17 +169,16 @@ def build(source: str, name: str, using: Compiler, *, large: bool = False, anew:
     flags = (*using.flags, *_quick([source], large))
     digest = _digest([source], [using.identity, *using.command, *flags, platform.machine(), sys.platform])
     suffix = ".dll" if sys.platform == "win32" else ".so"
-    folder = _writable(cache_folder())
+    folder = private(cache_folder())
     library = folder / f"{name}-{digest}{suffix}"
-    if library.exists() and not anew:
+    if not anew and intact(library):
         return library
     with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as scratch:
         built = Path(scratch) / f"{name}{suffix}"
         text = Path(scratch) / f"{name}.c"
         text.write_text(source, encoding="utf-8")
         _compile(using, flags, [text], built)
-        with contextlib.suppress(PermissionError):  # on Windows a library in use stays, and is the same
-            built.replace(library)
+        keep(built, library)
     return library
 
 
@@ -208,9 +207,9 @@ def build_program(
     )
     stamp = [using.identity, *using.command, *flags, platform.machine(), sys.platform]
     headers = [text for item in sorted(files.items()) if not item[0].endswith(".c") for text in item]
-    folder = _writable(cache_folder())
+    folder = private(cache_folder())
     program = folder / f"{name}-{_digest([text for item in sorted(files.items()) for text in item], stamp)}"
-    if program.exists():
+    if intact(program):
         return program
     with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as scratch:
         for file, text in files.items():
@@ -221,13 +220,13 @@ def build_program(
             kept = folder / f"{file[:-2]}-{_digest([files[file], *headers], stamp)}.o"
             objects[kept] = Path(scratch) / file
         for kept, source in objects.items():
-            if not kept.exists():
+            if not intact(kept):
                 made = source.with_suffix(".o")
                 _compile(using, (*flags, "-c"), [source], made)
-                made.replace(kept)
+                keep(made, kept)
         built = Path(scratch) / name
         _compile(using, flags, list(objects), built)
-        built.replace(program)
+        keep(built, program)
     return program
 
 
@@ -245,15 +244,6 @@ def _statements(source: str) -> int:
 
 def _digest(content: Sequence[str], stamp: Sequence[str]) -> str:
     return hashlib.sha256("\0".join((*content, *stamp)).encode()).hexdigest()[:32]
-
-
-def _writable(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:  # a home that cannot be written to: nothing is kept, everything works
-        return Path(tempfile.mkdtemp(prefix="bondloop-"))
 
 
 def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], built: Path) -> None:
