@@ -1,11 +1,23 @@
 """What steps read, and what a tick refuses because nothing computes it."""
 
+import numpy as np
 import pytest
 
 from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Var
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Repeat, Step, Tick, Update, reads
+from bondloop.program.tick import (
+    Delay,
+    Product,
+    Repeat,
+    Step,
+    Tick,
+    Update,
+    every,
+    reads,
+    revised,
+    statements,
+)
 
 X, U, Z, Y = (Var(n) for n in ("x", "u", "z", "y"))
 
@@ -22,6 +34,43 @@ def test_what_only_a_loops_definition_uses_is_read() -> None:
 def test_reading_goes_into_repetitions_and_through_every_kind_of_step() -> None:
     body = (Delay(Y, X, 2), Assign(Var("w"), U + 1), Update(((X, Y),)))
     assert reads([Repeat(3, Var("i"), body)]) == {X, U, Y}
+
+
+I, W = Var("i"), Var("w")
+SLOPE = Var("dw/dz")
+BENT = Loop((Z,), (Assign(W, Z * Z),), (U - W,), (Assign(SLOPE, Const(2.0) * Z),), ((-SLOPE,),), False, 9)
+DONE = Repeat(3, I, (Assign(Y, X + I), Update(((X, Y), (U, Z)))), until=Y > 1.0, sought=(Y,))
+
+
+@pytest.mark.parametrize(
+    ("step", "read", "written"),
+    [
+        (Assign(Y, X + U), {X, U}, [Y]),
+        (Delay(Y, X * U, 2), {X, U}, [Y]),
+        (Update(((X, Y), (U, X))), {X, Y}, [X, U]),
+        (Product((Y, Z), np.eye(2), (X, 2 * U)), {X, U}, [Y, Z]),
+        (BENT, {Z, U, W, SLOPE}, [Z, W, SLOPE]),
+        (DONE, {Y}, [I]),  # of its own: the body speaks for itself
+    ],
+    ids=lambda x: type(x).__name__ if isinstance(x, Step) else "",
+)
+def test_a_step_says_what_it_reads_and_writes(step, read, written) -> None:
+    assert step.reads == read
+    assert list(step.writes) == written
+
+
+def test_a_loop_says_what_it_makes_equal_to_what() -> None:
+    assert [v for v, _ in BENT.defines] == [W, Z]
+    assert [e for _, e in BENT.defines] == [BENT.body[0].expr, BENT.definitions[0]]
+
+
+def test_steps_are_visited_and_changed_at_any_depth() -> None:
+    steps = (Assign(W, U), DONE)
+    assert list(every(steps)) == [steps[0], DONE, *DONE.body]
+    assert statements(steps) == 4  # two assignments, an update of two states
+    short = revised(steps, lambda s: None if isinstance(s, Update) else s)
+    assert [type(s) for s in every(short)] == [Assign, Repeat, Assign]
+    assert short[1].until is DONE.until
 
 
 def tick(steps: tuple[Step, ...]) -> Tick:

@@ -18,7 +18,7 @@ from bondloop.errors import CausalityError, InputError, ModelError, SolveError, 
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.mode_check import HeldMode
 from bondloop.program.mode_merge import folded
-from bondloop.program.schedule import Loop
+from bondloop.program.schedule import loops
 from bondloop.program.system import System
 
 if TYPE_CHECKING:
@@ -190,11 +190,11 @@ def _derived(model: Model, graph: Flat) -> Derivation:
 
 def _solved(d: Derivation, system: System) -> bool:
     """Solve the linear loops of a mode; return whether all that can be known of them is known then."""
-    loops = [x for x in system.schedule(list(system.definitions)) if isinstance(x, Loop)]
-    if loops and not (system.is_linear and None not in d.parameters.values()):
+    torn = loops(system.schedule(list(system.definitions)))
+    if torn and not (system.is_linear and None not in d.parameters.values()):
         return False
     nothing = [[0.0] * len(group) for group in (d.states, d.inputs, d.input_rates)]
-    system.function([tear for loop in loops for tear in loop.tears])(*nothing, list(d.parameters.values()))
+    system.function([tear for loop in torn for tear in loop.tears])(*nothing, list(d.parameters.values()))
     return True
 
 

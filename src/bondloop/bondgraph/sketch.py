@@ -15,7 +15,7 @@ from bondloop.bondgraph.flatten import Flat, flatten
 from bondloop.bondgraph.model import named_by_kind
 from bondloop.errors import BondloopError, CausalityError, InputError, unknown_name
 from bondloop.program.expr import Var
-from bondloop.program.schedule import Loop
+from bondloop.program.schedule import Statement, loops
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
@@ -117,15 +117,14 @@ def _view(model: Model, flat: Flat) -> _View:
     return view
 
 
-def _on_loops(d: Derivation, statements: Iterable[object]) -> set[int]:
+def _on_loops(d: Derivation, statements: Iterable[Statement]) -> set[int]:
     """Bonds both of whose variables, or rates of them, are members of one algebraic loop."""
     bonds: set[int] = set()
-    for loop in statements:
-        if isinstance(loop, Loop):
-            names = {v.name.rpartition("dt ")[2] for v in (*loop.tears, *(a.target for a in loop.body))}
-            for bond, pair in enumerate(zip(d.effort, d.flow, strict=True)):
-                if all(isinstance(v, Var) and v.name in names for v in pair):
-                    bonds.add(bond)
+    for loop in loops(statements):
+        names = {v.name.rpartition("dt ")[2] for v, _ in loop.defines}
+        for bond, pair in enumerate(zip(d.effort, d.flow, strict=True)):
+            if all(isinstance(v, Var) and v.name in names for v in pair):
+                bonds.add(bond)
     return bonds
 
 

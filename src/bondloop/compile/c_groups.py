@@ -9,7 +9,7 @@ import numpy as np
 
 from bondloop.compile.groups import CELLS, Group, arranged, assigned_again, filled
 from bondloop.program.expr import Const, Expr, Var, variables
-from bondloop.program.tick import Product, Repeat, Step, reads, targets
+from bondloop.program.tick import Product, Step, every, reads
 
 if TYPE_CHECKING:
     from bondloop.compile.expressions import CText
@@ -167,7 +167,7 @@ class Block:
                 wanted |= read
             else:
                 read = reads(item)
-                singles += [v for step in item for v in targets(step)]
+                singles += [v for step in every(item) for v in step.writes]
             self._last.update(dict.fromkeys(read, i))
         groups.settle(wanted, singles)
 
@@ -177,8 +177,7 @@ class Block:
         if isinstance(item, Group):
             members = [] if item.updates else [a.target for a in item.assigns]
         else:
-            computed = [v for step in item if not isinstance(step, Repeat) for v in targets(step)]
-            members = [v for v in computed if self._groups.lies_in_cells(v)]
+            members = [v for step in item for v in step.writes if self._groups.lies_in_cells(v)]
         if members:
             taken = self._groups.take(members)
             if not any(self._groups.is_kept(v) for v in members):

@@ -13,9 +13,9 @@ from collections.abc import Collection, Hashable, Iterator, MutableMapping, Sequ
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Repeat, Step, Update, reads, targets
+from bondloop.program.tick import Repeat, Step, Update, every
 
 if TYPE_CHECKING:
     from bondloop.compile.plan import Plan
@@ -111,15 +111,9 @@ def assigned_again(plan: Plan) -> set[Var]:
     """Return the variables that more than one statement computes."""
     once: set[Var] = set()
     again: set[Var] = set()
-
-    def look(steps: Sequence[Step]) -> None:
-        for step in steps:
-            if isinstance(step, Repeat):
-                look(step.body)
-            for v in [step.counter] if isinstance(step, Repeat) else targets(step):
-                (again if v in once else once).add(v)
-
-    look(plan.tick.steps)
+    for step in every(plan.tick.steps):
+        for v in step.writes:
+            (again if v in once else once).add(v)
     return again
 
 
@@ -144,7 +138,7 @@ def arranged(
     """
     waiting: list[Step] = []
     for step in steps:
-        if isinstance(step, (Update, Repeat)) or (again and any(v in again for v in targets(step))):
+        if isinstance(step, (Update, Repeat)) or (again and any(v in again for v in step.writes)):
             yield from _levels(waiting, arrays, fixed)
             waiting = []
             if isinstance(step, Update):
@@ -169,14 +163,14 @@ def _levels(
     for step in steps:
         shape = form(step.expr) if isinstance(step, Assign) and step.target not in fixed else None
         n, kinds = 0, []
-        for v in reads([step]) if shape is None else shape[1]:
+        for v in step.reads if shape is None else shape[1]:
             if isinstance(v, Var):
                 n = max(n, level.get(v, 0))
                 kinds.append(arrays.get(v, v))
         n += 1
         if isinstance(step, Loop):  # which of two loops fails first is part of the result
             n = last_loop = max(n, last_loop)
-        for v in targets(step):
+        for v in step.writes:
             level[v] = n
             if v not in fixed:
                 arrays.setdefault(v, CELLS)
@@ -218,7 +212,7 @@ def _updated(
     shapes = [form(e) for _, e in step.pairs]
     entangled: set[Var] = set()
     for (v, e), shape in zip(step.pairs, shapes, strict=True):
-        for u in reads([Assign(v, e)]) if shape is None else shape[1]:
+        for u in variables(e) if shape is None else shape[1]:
             if u in changed and u is not v:
                 entangled |= {u, v}
     pairs = {v: (e, shape) for (v, e), shape in zip(step.pairs, shapes, strict=True)}

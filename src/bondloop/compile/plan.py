@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from bondloop.compile.names import Names
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
+from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,14 +134,14 @@ class Plan:
     @cached_property
     def kept(self) -> dict[Var, str]:
         """What the values at the beginning of the tick are called of states that are recorded."""
-        changed = {v for step in _all_steps(self.tick.steps) for v in _changed(step)}
+        changed = {v for step in every(self.tick.steps) for v in step.writes if v in self.tick.states}
         recorded = [v for c in self.tick.channels for v in variables(c.value)]
         return {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
 
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
         first = 0
-        for step in _all_steps(self.tick.steps):
+        for step in every(self.tick.steps):
             if isinstance(step, Loop) and not step.linear and id(step) not in warm:
                 names = [self.names.fresh(f"{t.name}_last") for t in step.tears]
                 warm[id(step)] = Warm(step, names, index + first, first)
@@ -153,15 +153,18 @@ class Plan:
         return self._warm_of[id(loop)]
 
     @property
+    def _repeats(self) -> list[Repeat]:
+        return [s for s in every(self.tick.steps) if isinstance(s, Repeat)]
+
+    @property
     def ends(self) -> set[Var]:
         """Variables that say whether a repetition ends, and are read after all of its body."""
-        repeats = (s for s in _all_steps(self.tick.steps) if isinstance(s, Repeat))
-        return {v for s in repeats for v in variables(s.until)}
+        return {v for s in self._repeats for v in s.reads}
 
     @property
     def sought(self) -> list[Var]:
         """What the repetitions that end early look for."""
-        return [v for s in _all_steps(self.tick.steps) if isinstance(s, Repeat) for v in s.sought]
+        return [v for s in self._repeats for v in s.sought]
 
     @property
     def warm_names(self) -> list[str]:
@@ -213,17 +216,6 @@ def _check_names(tick: Tick) -> None:
             raise InputError(f"state {v.name} begins at {value}; it must be finite")
 
 
-def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    for step in steps:
-        yield step
-        if isinstance(step, Repeat):
-            yield from _all_steps(step.body)
-
-
-def _changed(step: Step) -> list[Var]:
-    return [v for v, _ in step.pairs] if isinstance(step, Update) else []
-
-
 def _hoisted(tick: Tick) -> list[Var]:
     """Variables computed in one block and needed outside it, or computed more than once."""
     home: dict[Var, tuple[int, ...]] = {}
@@ -250,41 +242,17 @@ def _hoisted(tick: Tick) -> list[Var]:
                 walk(step.body, inner)
                 use(step.until, inner)
                 continue
-            for expr in _read(step):
-                use(expr, block)
-            for v in _written(step):
-                define(v, block)
-            if isinstance(step, Loop):
-                for a in step.tangents:
-                    define(a.target, inner)
+            for expr in step.expressions:
+                use(expr, inner)
+            slopes = {a.target for a in step.tangents} if isinstance(step, Loop) else ()
+            for v in step.writes:
+                define(v, inner if v in slopes else block)
 
     outside: set[Var] = {tick.time, tick.count, *tick.inputs, *tick.states, *tick.parameters}
     walk(tick.steps, ())
     for channel in tick.channels:
         use(channel.value, ())
     return [v for v in found if v not in outside]
-
-
-def _written(step: Step) -> list[Var]:
-    if isinstance(step, (Assign, Delay)):
-        return [step.target]
-    if isinstance(step, Loop):
-        return [*step.tears, *(a.target for a in step.body)]
-    return list(step.targets) if isinstance(step, Product) else []
-
-
-def _read(step: Step) -> list[Expr]:
-    if isinstance(step, Assign):
-        return [step.expr]
-    if isinstance(step, Delay):
-        return [step.source]
-    if isinstance(step, Product):
-        return list(step.sources)
-    if isinstance(step, Update):
-        return [e for _, e in step.pairs]
-    if isinstance(step, Loop):
-        return [*(a.expr for a in step.body), *step.definitions]
-    return []
 
 
 def entries(step: Product) -> list[tuple[int, int, float]]:

@@ -194,8 +194,7 @@ def _as_products(steps: Sequence[Step], system: System) -> list[Step]:
         if terms is None or len(terms) < LONG:
             rest.append(step)
         else:
-            assert isinstance(step, Assign)
-            found.setdefault(tuple(sorted(terms)), []).append((step.target, terms))
+            found.setdefault(tuple(sorted(terms)), []).append((step.writes[0], terms))
     products: list[Step] = []
     for columns, sums in found.items():
         matrix = np.array([[terms[j] for j in columns] for _, terms in sums])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Expr, Op
-from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
@@ -44,6 +43,5 @@ class Call(Op):
 
 
 def calls(tick: Tick) -> dict[str, Callable[..., float]]:
-    """Return the Python functions that a tick assigns from, by label."""
-    steps = [s.expr for s in tick.steps if isinstance(s, Assign) and isinstance(s.expr, Call)]
-    return {c.label: c.function for c in steps}
+    """Return the Python functions whose results a tick takes as they are, by label."""
+    return {e.label: e.function for s in tick.steps for e in s.expressions if isinstance(e, Call)}

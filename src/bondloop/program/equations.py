@@ -12,7 +12,7 @@ from bondloop.program.decimals import cancelled, readable
 from bondloop.program.descriptor import has_rates
 from bondloop.program.latex_names import latex_names
 from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
-from bondloop.program.schedule import Assign, Loop
+from bondloop.program.schedule import Assign
 from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
@@ -219,14 +219,11 @@ def _causal(system: System) -> Equations:
     rows: list[tuple[str, Any]] = []
     lines: dict[int, tuple[Left, Any]] = {}
     for statement in gathered(system.statements):
-        if isinstance(statement, Loop):
-            rows += [(a.target.name, a.expr) for a in statement.body]
-            rows += [(t.name, d) for t, d in zip(statement.tears, statement.definitions, strict=True)]
-        elif isinstance(statement, tuple):
+        if isinstance(statement, tuple):
             (lines[len(rows)],) = _matrix_lines({a.target: a.expr for a in statement[0]})
             rows.append(("", statement[1]))
         else:
-            rows.append((statement.target.name, statement.expr))
+            rows += [(v.name, e) for v, e in statement.defines]
     rates = zip(system.states, system.rate_exprs, strict=True)
     rows += [(f"d/dt {n}", e) for n, e in rates if str(e) != f"d/dt {n}"]
     rows += [(n, e) for n, e in system.output_exprs.items() if str(e) != n]

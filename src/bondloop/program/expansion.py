@@ -89,11 +89,7 @@ class Expansion:
         """How often every variable is used in the program."""
         uses: Counter[Var] = Counter()
         for statement in self.statements:
-            if isinstance(statement, Loop):
-                exprs = [*(a.expr for a in statement.body), *statement.definitions]
-            else:
-                exprs = [statement.expr]
-            for expr in exprs:
+            for _, expr in statement.defines:
                 uses.update(variables(expr))
         return uses
 

@@ -123,18 +123,17 @@ def gathered(
 
     What one row needs, all of them need, so the others can be computed as early as the first.
     """
-    from bondloop.program.schedule import Loop
+    from bondloop.program.schedule import Assign
 
     groups: dict[tuple[int, tuple[Expr, ...]], list[Assign]] = {}
     result: list[tuple[list[Assign], MatrixRow] | Assign | Loop] = []
     for statement in statements:
-        row = None if isinstance(statement, Loop) else statement.expr
-        if isinstance(statement, Loop) or not isinstance(row, MatrixRow):
+        if isinstance(statement, Assign) and isinstance(row := statement.expr, MatrixRow):
+            key = (id(row.matrix), row.args)
+            if key not in groups:
+                groups[key] = []
+                result.append((groups[key], row))
+            groups[key].append(statement)
+        else:
             result.append(statement)
-            continue
-        key = (id(row.matrix), row.args)
-        if key not in groups:
-            groups[key] = []
-            result.append((groups[key], row))
-        groups[key].append(statement)
     return result

@@ -10,14 +10,15 @@ voltages the sources give, and a step can be made as long for each tear as its l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
+from bondloop.program.statement import Known, Stated
 
-__all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "schedule", "tear"]
+__all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "loops", "schedule", "tear"]
 
 NEWTON_ITERATIONS = 80
 """Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
@@ -26,15 +27,24 @@ else."""
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(Stated):
     """One assignment, ``target = expr``."""
 
     target: Var
     expr: Expr
 
+    @property
+    def defines(self) -> Sequence[tuple[Var, Expr]]:
+        """The target with its expression."""
+        return ((self.target, self.expr),)
+
+    def copied(self, put: Callable[[Expr], Expr], fresh: Callable[[Var], Var]) -> Assign:
+        """Return it with other expressions, and then other variables."""
+        return Assign(expr=put(self.expr), target=fresh(self.target))
+
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(Stated):
     """An algebraic loop: find ``tears`` such that each equals its definition.
 
     Attributes
@@ -63,8 +73,50 @@ class Loop:
     linear: bool
     iterations: int
 
+    @property
+    def defines(self) -> Sequence[tuple[Var, Expr]]:
+        """The body, then the tears with their definitions."""
+        ends = zip(self.tears, self.definitions, strict=True)
+        return [*((a.target, a.expr) for a in self.body), *ends]
+
+    @property
+    def expressions(self) -> Sequence[Expr]:
+        """Those of the equations and of their slopes."""
+        slopes = (e for row in self.jacobian for e in row)
+        return [*super().expressions, *(a.expr for a in self.tangents), *slopes]
+
+    @property
+    def writes(self) -> Sequence[Var]:
+        """The tears, the body, and its slopes, which no one needs afterwards."""
+        return [*self.tears, *(a.target for a in (*self.body, *self.tangents))]
+
+    def check(self, known: Known) -> None:
+        """Check the body in its order, from the tears on."""
+        known.variables.update(self.tears)
+        for a in (*self.body, *self.tangents):
+            a.check(known)
+        for e in (*self.definitions, *(e for row in self.jacobian for e in row)):
+            known.need(e, f"the algebraic loop through {', '.join(t.name for t in self.tears)}")
+
+    def copied(self, put: Callable[[Expr], Expr], fresh: Callable[[Var], Var]) -> Loop:
+        """Return it with other expressions and variables."""
+        return Loop(
+            tears=tuple(map(fresh, self.tears)),
+            body=tuple(a.copied(put, fresh) for a in self.body),
+            definitions=tuple(map(put, self.definitions)),
+            tangents=tuple(a.copied(put, fresh) for a in self.tangents),
+            jacobian=tuple(tuple(map(put, row)) for row in self.jacobian),
+            linear=self.linear,
+            iterations=self.iterations,
+        )
+
 
 Statement = Assign | Loop
+
+
+def loops(statements: Iterable[Statement]) -> list[Loop]:
+    """Return the loops among statements."""
+    return [s for s in statements if isinstance(s, Loop)]
 
 
 def components(definitions: Mapping[Var, Expr], roots: Iterable[Var]) -> list[list[Var]]:

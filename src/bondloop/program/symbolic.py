@@ -14,7 +14,7 @@ from bondloop.errors import InputError, SolveError
 from bondloop.program.decimals import cancelled, exact, shown
 from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
-from bondloop.program.schedule import Loop
+from bondloop.program.schedule import loops
 from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Symbolic:
             entries = {
                 (i, j): row[v] for i, row in enumerate(rows) for j, v in enumerate(columns) if v in row
             }
-            if any(isinstance(statement, Loop) for statement in self.system.statements):
+            if loops(self.system.statements):
                 entries = {place: cancelled(value) for place, value in entries.items()}
             self._jacobians[key] = sp.Matrix(sp.SparseMatrix(len(rows), len(columns), entries))
         return self._jacobians[key].copy()

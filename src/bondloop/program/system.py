@@ -14,7 +14,7 @@ from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.ranges import checked_values, number
-from bondloop.program.schedule import NEWTON_ITERATIONS, Loop, Statement, schedule
+from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, schedule
 from bondloop.program.statespace import StateSpace, named_vector
 
 if TYPE_CHECKING:
@@ -239,16 +239,15 @@ class System:
         notes = list(self.remarks)
         if self.dependent:
             notes.append(self._dependence())
-        for statement in self.statements:
-            if isinstance(statement, Loop):
-                kind = "linear, solved directly"
-                if not statement.linear:
-                    kind = f"nonlinear, at most {statement.iterations} Newton steps"
-                around = ", ".join(a.target.name for a in statement.body[:6])
-                around += ", ..." if len(statement.body) > 6 else ""
-                through = f"; through {around}" if around else ""
-                names = ", ".join(t.name for t in statement.tears)
-                notes.append(f"algebraic loop: {names} ({kind}{through})")
+        for loop in loops(self.statements):
+            kind = "linear, solved directly"
+            if not loop.linear:
+                kind = f"nonlinear, at most {loop.iterations} Newton steps"
+            around = ", ".join(a.target.name for a in loop.body[:6])
+            around += ", ..." if len(loop.body) > 6 else ""
+            through = f"; through {around}" if around else ""
+            names = ", ".join(t.name for t in loop.tears)
+            notes.append(f"algebraic loop: {names} ({kind}{through})")
         notes += [
             f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
             for u in self.input_rates

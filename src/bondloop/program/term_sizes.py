@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bondloop.program.expr import Const, Expr, Op, Var, function, select
-from bondloop.program.schedule import Assign, Loop, Statement
+from bondloop.program.schedule import Assign, Statement
 
 __all__ = ["with_sizes"]
 
@@ -49,11 +49,6 @@ def with_sizes(statements: Sequence[Statement], goals: Sequence[Expr]) -> tuple[
 
     for statement in statements:
         result.append(statement)
-        if isinstance(statement, Loop):
-            for a in statement.body:  # what is guessed counts with its magnitude
-                sized(a.target, a.expr)
-            for tear, definition in zip(statement.tears, statement.definitions, strict=True):
-                sized(tear, definition)
-        else:
-            sized(statement.target, statement.expr)
+        for target, expr in statement.defines:  # what is guessed counts with its magnitude
+            sized(target, expr)
     return result, [size(g) for g in goals]

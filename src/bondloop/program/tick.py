@@ -8,8 +8,8 @@ products and repetitions with a largest count, so its work is bounded and it all
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bondloop.errors import InputError, ModelError
@@ -17,6 +17,7 @@ from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import gathered
 from bondloop.program.quantity import NOTHING, Meaning, Quantity, Role
 from bondloop.program.schedule import Assign, Loop
+from bondloop.program.statement import Known, Stated
 
 __all__ = [
     "Channel",
@@ -26,25 +27,38 @@ __all__ = [
     "Step",
     "Tick",
     "Update",
+    "every",
     "identifier",
     "instantiate",
     "reads",
+    "revised",
     "statements",
-    "targets",
 ]
 
 ZERO = Const(0.0)
 
 
 @dataclass(frozen=True)
-class Update:
+class Update(Stated):
     """Give states their next values, all at once."""
 
     pairs: tuple[tuple[Var, Expr], ...]
 
+    @property
+    def defines(self) -> Sequence[tuple[Var, Expr]]:
+        """The states with their next values."""
+        return self.pairs
+
+    def check(self, known: Known) -> None:
+        """Only states are updated."""
+        for v, e in self.pairs:
+            known.need(e, v.name)
+            if v not in known.states:
+                raise ModelError(f"{v.name} is updated but is not a state")
+
 
 @dataclass(frozen=True)
-class Delay:
+class Delay(Stated):
     """A delay line: ``target`` is what ``source`` was ``length`` executions ago (``initial`` before that)."""
 
     target: Var
@@ -52,18 +66,51 @@ class Delay:
     length: int
     initial: float = 0.0
 
+    @property
+    def defines(self) -> Sequence[tuple[Var, Expr]]:
+        """The target with what it will be equal to."""
+        return ((self.target, self.source),)
+
+    def check(self, known: Known) -> None:
+        """Check the length too."""
+        super().check(known)
+        if self.length < 1:
+            raise InputError(
+                f"the delay of {self.target.name} must be at least one step; found {self.length}"
+            )
+
 
 @dataclass(frozen=True)
-class Product:
+class Product(Stated):
     """A constant matrix times a vector: ``targets = matrix @ sources``, summed column by column."""
 
     targets: tuple[Var, ...]
     matrix: Any
     sources: tuple[Expr, ...]
 
+    @property
+    def expressions(self) -> Sequence[Expr]:
+        """The vector."""
+        return self.sources
+
+    @property
+    def writes(self) -> Sequence[Var]:
+        """The product."""
+        return self.targets
+
+    def check(self, known: Known) -> None:
+        """Check that the matrix fits."""
+        if self.matrix.shape != (len(self.targets), len(self.sources)):
+            raise ModelError(
+                f"a matrix of shape {self.matrix.shape} does not fit {len(self.targets)} targets"
+            )
+        for e in self.sources:
+            known.need(e, "a matrix product")
+        known.variables.update(self.targets)
+
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(Stated):
     """Execute statements a fixed number of times; ``counter`` runs from 0.
 
     Where something is sought, it ends early once ``until`` holds after the body, and where that never holds
@@ -75,6 +122,23 @@ class Repeat:
     body: tuple[Step, ...]
     until: Expr = ZERO
     sought: tuple[Var, ...] = ()
+
+    @property
+    def expressions(self) -> Sequence[Expr]:
+        """Whether it ends."""
+        return (self.until,)
+
+    @property
+    def writes(self) -> Sequence[Var]:
+        """The counter."""
+        return (self.counter,)
+
+    def check(self, known: Known) -> None:
+        """Check the body in its order, then its end."""
+        known.variables.add(self.counter)
+        for step in self.body:
+            step.check(known)
+        known.need(self.until, "the end of a repetition")
 
 
 Step = Assign | Loop | Update | Delay | Product | Repeat
@@ -161,11 +225,13 @@ class Tick:
         if self.measured and self.inputs[-len(self.measured) :] != self.measured:
             found = ", ".join(v.name for v in self.inputs) or "none"
             raise InputError(f"tick '{self.name}' must have its measured inputs last; found {found}")
-        known: set[Var] = {self.time, self.count, *self.inputs, *self.states, *self.parameters}
-        _check(self.steps, known, set(self.states))
+        begin = (self.time, self.count, *self.inputs, *self.states, *self.parameters)
+        known = Known(begin, self.states)
+        for step in self.steps:
+            step.check(known)
         for channel in self.channels:
             for v in variables(channel.value):
-                if v not in known:
+                if v not in known.variables:
                     raise ModelError(
                         f"channel '{channel.name}' needs {v.name}, which the tick does not compute"
                     )
@@ -177,63 +243,33 @@ class Tick:
     @property
     def delays(self) -> list[Delay]:
         """All delay lines, in order, at any depth."""
-        found: list[Delay] = []
-
-        def look(steps: Sequence[Step]) -> None:
-            for step in steps:
-                if isinstance(step, Delay):
-                    found.append(step)
-                elif isinstance(step, Repeat):
-                    look(step.body)
-
-        look(self.steps)
-        return found
+        return [step for step in every(self.steps) if isinstance(step, Delay)]
 
 
-def targets(step: Step) -> list[Var]:
-    """Variables that a step computes."""
-    if isinstance(step, (Assign, Delay)):
-        return [step.target]
-    if isinstance(step, Loop):
-        return [*step.tears, *(a.target for a in step.body), *(a.target for a in step.tangents)]
-    if isinstance(step, Product):
-        return list(step.targets)
-    if isinstance(step, Repeat):
-        return [v for s in step.body for v in targets(s)]
-    return []
-
-
-def reads(steps: Sequence[Step]) -> set[Var]:
-    """Variables that steps read, at any depth; parameters built into matrices are not among them."""
-    found: set[Var] = set()
+def every(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield steps at any depth, a repetition before its body."""
     for step in steps:
+        yield step
         if isinstance(step, Repeat):
-            found |= reads(step.body)
-            found.update(variables(step.until))
-            continue
-        exprs: list[Expr] = []
-        if isinstance(step, Assign):
-            exprs = [step.expr]
-        elif isinstance(step, Delay):
-            exprs = [step.source]
-        elif isinstance(step, Product):
-            exprs = list(step.sources)
-        elif isinstance(step, Update):
-            exprs = [e for _, e in step.pairs]
-        else:
-            exprs = [a.expr for a in (*step.body, *step.tangents)]
-            exprs += [*step.definitions, *(e for row in step.jacobian for e in row)]
-        for e in exprs:
-            found.update(variables(e))
-    return found
+            yield from every(step.body)
 
 
-def statements(steps: Sequence[Step]) -> int:
-    """Return how many statements there are, each repetition counted once: what a compiler has to read."""
-    return sum(
-        statements(s.body) if isinstance(s, Repeat) else len(s.pairs) if isinstance(s, Update) else 1
-        for s in steps
+def reads(steps: Iterable[Step]) -> set[Var]:
+    """Variables that steps read, at any depth; parameters built into matrices are not among them."""
+    return {v for step in every(steps) for v in step.reads}
+
+
+def revised(steps: Iterable[Step], change: Callable[[Step], Step | None]) -> tuple[Step, ...]:
+    """Return steps with each changed at any depth; what is None after it is left out."""
+    changed = (
+        replace(s, body=revised(s.body, change)) if isinstance(s, Repeat) else change(s) for s in steps
     )
+    return tuple(s for s in changed if s is not None)
+
+
+def statements(steps: Iterable[Step]) -> int:
+    """Return how many statements there are, each repetition counted once: what a compiler has to read."""
+    return sum(len(s.pairs) if isinstance(s, Update) else not isinstance(s, Repeat) for s in every(steps))
 
 
 def identifier(name: str, otherwise: str) -> str:
@@ -244,55 +280,6 @@ def identifier(name: str, otherwise: str) -> str:
     """
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     return plain if plain[:1].isalpha() else f"{otherwise}{plain}"
-
-
-def _check(steps: Sequence[Step], known: set[Var], states: set[Var]) -> None:
-    """Every variable is computed before it is used; only states are updated."""
-
-    def need(expr: Expr, what: str) -> None:
-        for v in variables(expr):
-            if v not in known:
-                raise ModelError(f"{what} needs {v.name}, which is not computed before it")
-
-    for step in steps:
-        if isinstance(step, Assign):
-            need(step.expr, step.target.name)
-        elif isinstance(step, Delay):
-            need(step.source, step.target.name)
-            if step.length < 1:
-                raise InputError(
-                    f"the delay of {step.target.name} must be at least one step; found {step.length}"
-                )
-        elif isinstance(step, Product):
-            _check_product(step)
-            for e in step.sources:
-                need(e, "a matrix product")
-        elif isinstance(step, Loop):
-            _check_loop(step, known, need)
-        elif isinstance(step, Update):
-            for v, e in step.pairs:
-                need(e, v.name)
-                if v not in states:
-                    raise ModelError(f"{v.name} is updated but is not a state")
-        else:
-            known.add(step.counter)
-            _check(step.body, known, states)
-            need(step.until, "the end of a repetition")
-        known.update(targets(step))
-
-
-def _check_loop(loop: Loop, known: set[Var], need: Callable[[Expr, str], None]) -> None:
-    known.update(loop.tears)
-    for a in (*loop.body, *loop.tangents):
-        need(a.expr, a.target.name)
-        known.add(a.target)
-    for e in (*loop.definitions, *(e for row in loop.jacobian for e in row)):
-        need(e, f"the algebraic loop through {', '.join(t.name for t in loop.tears)}")
-
-
-def _check_product(step: Product) -> None:
-    if step.matrix.shape != (len(step.targets), len(step.sources)):
-        raise ModelError(f"a matrix of shape {step.matrix.shape} does not fit {len(step.targets)} targets")
 
 
 def instantiate(
@@ -326,37 +313,14 @@ def instantiate(
 
     result: list[Assign | Loop | Product] = []
     for step in gathered(steps):
-        if isinstance(step, Assign):
-            expr = put(step.expr)
-            result.append(Assign(fresh(step.target), expr))
-            continue
         if isinstance(step, tuple):
             rows, product = step
             sources = tuple(put(a) for a in product.args)
             chosen = [r.expr.index for r in rows]  # type: ignore[attr-defined]
             targets = tuple(fresh(r.target) for r in rows)
             result.append(Product(targets, product.matrix.values[chosen], sources))
-            continue
-        tears = tuple(fresh(t) for t in step.tears)
-        body = []
-        for a in step.body:
-            expr = put(a.expr)
-            body.append(Assign(fresh(a.target), expr))
-        tangents = []
-        for a in step.tangents:
-            expr = put(a.expr)
-            tangents.append(Assign(fresh(a.target), expr))
-        result.append(
-            Loop(
-                tears,
-                tuple(body),
-                tuple(put(d) for d in step.definitions),
-                tuple(tangents),
-                tuple(tuple(put(e) for e in row) for row in step.jacobian),
-                step.linear,
-                step.iterations,
-            )
-        )
+        else:
+            result.append(step.copied(put, fresh))
     return result, table
 
 

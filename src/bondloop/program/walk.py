@@ -359,9 +359,9 @@ class _Line:
 
 
 def _pushes(steps: Sequence[Step], times: int) -> Iterable[tuple[int, int]]:
-    """How often every delay is executed in one tick."""
+    """How often every statement is executed in one tick."""
     for step in steps:
-        if isinstance(step, Delay):
-            yield id(step), times
-        elif isinstance(step, Repeat):
+        if isinstance(step, Repeat):
             yield from _pushes(step.body, times * step.count)
+        else:
+            yield id(step), times

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.program.expr import Const, Expr, Op
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Delay, Product, Repeat, Step, Update
+from bondloop.program.schedule import Loop
+from bondloop.program.tick import Product, Repeat, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,31 +44,24 @@ def work(steps: Iterable[Step]) -> Work:
     Examples
     --------
     >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.schedule import Assign
     >>> work([Assign(Var("y"), 2 * Var("x") + 1)])
     Work(statements=1, multiplications=1)
     """
     statements = multiplications = 0
     for step in steps:
-        if isinstance(step, Assign):
-            statements += 1
-            multiplications += _count(step.expr)
-        elif isinstance(step, Update):
-            statements += len(step.pairs)
-            multiplications += sum(_count(e) for _, e in step.pairs)
-        elif isinstance(step, Delay):
-            statements += 1
-            multiplications += _count(step.source)
-        elif isinstance(step, Product):
-            kept = [not isinstance(e, Const) or e.value != 0.0 for e in step.sources]
-            statements += len(step.targets)
-            multiplications += int(np.count_nonzero(np.asarray(step.matrix)[:, kept]))
-            multiplications += sum(_count(e) for e in step.sources)
-        elif isinstance(step, Repeat):
+        if isinstance(step, Loop):
+            raise TypeError("the work of an algebraic loop depends on its solver")
+        if isinstance(step, Repeat):
             once = work(step.body)
             statements += step.count * once.statements
             multiplications += step.count * once.multiplications
-        else:
-            raise TypeError("the work of an algebraic loop depends on its solver")
+            continue
+        statements += len(step.writes)
+        multiplications += sum(_count(e) for e in step.expressions)
+        if isinstance(step, Product):
+            kept = [not isinstance(e, Const) or e.value != 0.0 for e in step.sources]
+            multiplications += int(np.count_nonzero(np.asarray(step.matrix)[:, kept]))
     return Work(statements, multiplications)
 
 
