@@ -173,3 +173,18 @@ def test_a_condition_that_chooses_between_conditions(x, y):
     law = sp.Piecewise((1, sp.ITE(a > 0.1, a < 5, b < -0.1)), (2, True))
     back = from_sympy(law, {a: X, b: Y}.__getitem__)
     assert evaluate(back, {X: x, Y: y}) == float(law.subs({a: x, b: y}))
+
+
+def test_sums_of_any_length_and_infinite_numbers_are_written():
+    terms = [Const(0.1 * i) * X for i in range(1, 4000)]
+    (value,) = evaluator([], [[X]], [Op("add", tuple(terms))])([0.3])
+    assert value == evaluate(Op("add", tuple(terms)), {X: 0.3})  # left to right, to the last bit
+    assert evaluator([], [[X]], [function("fmin", X, math.inf), X + -math.inf])([0.3]) == [0.3, -math.inf]
+
+
+@pytest.mark.parametrize("name", ["and", "or", "not"])
+@pytest.mark.parametrize("x", [0.0, 2.0])
+def test_truth_is_one_or_zero_in_every_reading(name, x):
+    expr = Op(name, (X,) if name == "not" else (X, Const(3.0), Y))
+    (value,) = evaluator([], [[X, Y]], [expr])([x, 5.0])
+    assert value == evaluate(expr, {X: x, Y: 5.0}) == {"and": bool(x), "or": 1, "not": not x}[name]

@@ -6,7 +6,7 @@ from bondloop.compile.bands import LONG
 from bondloop.compile.c_groups import CGroups
 from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
-from bondloop.compile.expressions import CText
+from bondloop.compile.c_text import CText
 from bondloop.compile.groups import MANY, Group
 from bondloop.compile.plan import Plan, is_tiny, unrolled
 from bondloop.program.expr import Expr, Var, variables

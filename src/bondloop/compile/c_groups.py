@@ -12,7 +12,7 @@ from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.tick import Product, Step, every, reads
 
 if TYPE_CHECKING:
-    from bondloop.compile.expressions import CText
+    from bondloop.compile.c_text import CText
     from bondloop.compile.plan import Plan
 
 __all__ = ["CGroups"]

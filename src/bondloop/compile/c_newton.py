@@ -23,7 +23,7 @@ from bondloop.program.newton import (
 from bondloop.program.newton_text import matrix, residuals
 
 if TYPE_CHECKING:
-    from bondloop.compile.expressions import CText
+    from bondloop.compile.c_text import CText
     from bondloop.program.schedule import Loop
 
 __all__ = ["NEWTON", "newton_lines"]

@@ -11,7 +11,7 @@ from bondloop.compile.plan import LANES, Plan, Sparse, dotted, sparse
 from bondloop.program.expr import Expr, Var
 
 if TYPE_CHECKING:
-    from bondloop.compile.expressions import CText
+    from bondloop.compile.c_text import CText
     from bondloop.program.tick import Product
 
 __all__ = ["CProducts"]

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.compile.expressions import LARGEST_POWER
 from bondloop.compile.plan import LANES, SINGULAR, UNCONVERGED, WORST, Sparse
 from bondloop.program.expr import FUNCTIONS
+from bondloop.program.expression_text import LARGEST_POWER, total
 from bondloop.program.newton import LoopFunctions, Solution, newton, worst
 from bondloop.program.philox import normal, uniform
 from bondloop.program.solving import eliminate
@@ -47,13 +47,6 @@ def _power(n: int) -> Callable[[float], float]:
         return result
 
     return product
-
-
-def _total(terms: Sequence[float]) -> float:
-    result = terms[0]
-    for term in terms[1:]:
-        result = result + term
-    return result
 
 
 def _careful(function: Callable[..., float], name: str) -> Callable[..., float]:
@@ -154,7 +147,7 @@ def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
 
 def scope() -> dict[str, Any]:
     """Return the names that a generated function can use."""
-    names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": _total}
+    names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": total}
     names |= {"newton": newton, "LoopFunctions": LoopFunctions, "failed": _failed}
     names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few}
     for name, function in _PLAIN.items():

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.backend import one_by_one
-from bondloop.compile.expressions import PythonText
 from bondloop.compile.plan import (
     BEYOND,
     NOT_A_NUMBER,
@@ -22,7 +21,8 @@ from bondloop.compile.plan import (
 )
 from bondloop.compile.py_helpers import scope
 from bondloop.program.call import calls
-from bondloop.program.newton_text import loop_functions, matrix, residuals
+from bondloop.program.expression_text import PythonText
+from bondloop.program.newton_text import linear_lines, loop_functions
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
@@ -218,14 +218,10 @@ class _Body:
 
     def _loop(self, loop: Loop) -> list[str]:
         """Newton's method, as in C."""
-        body = [self._assign(a) for a in loop.body]
         tears = [self._place(t) for t in loop.tears]
         if loop.linear:
-            rows = [[self.text(e) for e in row] for row in matrix(loop)]
-            solve, change = self._solved(rows, [self.text(r) for r in residuals(loop)])
-            added = [f"{t} += {c}" for t, c in zip(tears, change, strict=True)]
-            tangents = [self._assign(a) for a in loop.tangents]
-            return [*(f"{t} = 0.0" for t in tears), *body, *tangents, *solve, *added, *body]
+            how = "solve1" if len(tears) == 1 else "solve"
+            return linear_lines(loop, self.text, self._place, how, "status")
         warm = self.plan.warm_start(loop)
         last = ", ".join(warm.names)
         return [
@@ -234,13 +230,5 @@ class _Body:
             f"{', '.join(tears)}, = {last}, = solution_.tears",
             "if not solution_.converged:",
             f"    {self.plan.left_over} = failed(solution_, residual_, {warm.first}, status)",
-            *body,
+            *(self._assign(a) for a in loop.body),
         ]
-
-    def _solved(self, rows: list[list[str]], right: list[str]) -> tuple[list[str], list[str]]:
-        """Return lines that solve equations, and the names of the solution."""
-        if len(right) == 1:
-            return [f"change = solve1({rows[0][0]}, {right[0]}, status)"], ["change"]
-        table = ", ".join(f"[{', '.join(row)}]" for row in rows)
-        solve = [f"change = solve([{table}], [{', '.join(right)}], status)"]
-        return solve, [f"change[{i}]" for i in range(len(right))]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from bondloop.errors import SolveError
 from bondloop.program.expr import FUNCTIONS, Expr, Var, evaluate
+from bondloop.program.expression_text import PythonText, total
 from bondloop.program.loop_terms import implicit
 from bondloop.program.matrix_rows import gathered
 from bondloop.program.newton import LoopFunctions, Solution, newton, worst
-from bondloop.program.newton_text import loop_functions, matrix, residuals
-from bondloop.program.pycode import to_python
+from bondloop.program.newton_text import linear_lines, loop_functions
 from bondloop.program.schedule import Assign, Loop, Statement
 from bondloop.program.solving import SingularError, solve_small
 
@@ -52,6 +52,7 @@ def evaluator(
             text = names[var] = f"v{len(names)}"
         return text
 
+    text = PythonText(name, largest_power=1)
     lines = [f"def program({', '.join(f'a{i}' for i in range(len(arguments)))}, memory):"]
     for i, group in enumerate(arguments):
         if group:
@@ -59,21 +60,25 @@ def evaluator(
     products: dict[str, object] = {}
     for number, statement in enumerate(gathered(statements)):
         if isinstance(statement, Assign):
-            lines.append(f"    {name(statement.target)} = {to_python(statement.expr, name)}")
+            lines.append(f"    {name(statement.target)} = {text(statement.expr)}")
         elif isinstance(statement, Loop):
-            lines += _loop_lines(statement, name, number)
+            lines += _loop_lines(statement, text, number)
         else:
             rows, product = statement
             times = f"_times{len(products)}"
             products[times] = product.matrix.times
-            vector = ", ".join(to_python(a, name) for a in product.args)
+            vector = ", ".join(map(text, product.args))
             lines.append(f"    _p = {times}(({vector},))")
             lines += [f"    {name(r.target)} = _p[{r.expr.index}]" for r in rows]  # type: ignore[attr-defined]
-    lines.append(f"    return [{', '.join(to_python(r, name) for r in results)}]")
+    lines.append(f"    return [{', '.join(map(text, results))}]")
     scope: dict[str, object] = {
         **FUNCTIONS,
         "pow": math.pow,
+        "total": total,
+        "inf": math.inf,
+        "nan": math.nan,
         "_solve": _solve,
+        "_solve1": _solve1,
         "_divide": _divide,
         "_newton": _newton,
         "LoopFunctions": LoopFunctions,
@@ -91,24 +96,18 @@ def evaluator(
     return guarded
 
 
-def _loop_lines(loop: Loop, name: Callable[[Var], str], number: int) -> list[str]:
-    tears = [name(t) for t in loop.tears]
-    body = [f"{name(s.target)} = {to_python(s.expr, name)}" for s in loop.body]
-    who = repr(tuple(t.name for t in loop.tears))
+def _loop_lines(loop: Loop, text: PythonText, number: int) -> list[str]:
+    tears, who = [text.name(t) for t in loop.tears], repr(tuple(t.name for t in loop.tears))
     if loop.linear:
-        tangents = [f"{name(s.target)} = {to_python(s.expr, name)}" for s in loop.tangents]
-        residual = ", ".join(to_python(r, name) for r in residuals(loop))
-        rows = ", ".join(f"[{', '.join(to_python(e, name) for e in row)}]" for row in matrix(loop))
-        lines = [f"    {t} = 0.0" for t in tears]
-        lines += [f"    {line}" for line in [*body, *tangents]]
         own = implicit(loop)[0] is not None  # one law: its slope has a unit, and is no difference from one
-        lines.append(f"    _d = {'_divide' if own else '_solve'}([{rows}], [{residual}], {who})")
-        lines += [f"    {t} += _d[{i}]" for i, t in enumerate(tears)]
-        return [*lines, *(f"    {line}" for line in body)]
-    given = ", ".join(tears)
-    lines = [f"    {line}" for line in loop_functions(loop, lambda e: to_python(e, name), name)]
-    lines.append(f"    [{given}] = _newton(functions_, {loop.iterations}, {who}, memory, {number})")
-    return [*lines, *(f"    {line}" for line in body)]
+        how = "_divide" if own else "_solve1" if len(tears) == 1 else "_solve"
+        lines = linear_lines(loop, text, text.name, how, who)
+    else:
+        lines = loop_functions(loop, text, text.name)
+        solved = f"_newton(functions_, {loop.iterations}, {who}, memory, {number})"
+        lines.append(f"[{', '.join(tears)}] = {solved}")
+        lines += [f"{text.name(a.target)} = {text(a.expr)}" for a in loop.body]
+    return [f"    {line}" for line in lines]
 
 
 def _newton(
@@ -151,11 +150,14 @@ def _solve(matrix: list[list[float]], right: list[float], names: tuple[str, ...]
         raise SolveError(singular_loop(names)) from None
 
 
-def _divide(matrix: list[list[float]], right: list[float], names: tuple[str, ...]) -> Sequence[float]:
-    ((slope,),) = matrix
+def _solve1(slope: float, right: float, names: tuple[str, ...]) -> float:
+    return _solve([[slope]], [right], names)[0]
+
+
+def _divide(slope: float, right: float, names: tuple[str, ...]) -> float:
     if not 0.0 < abs(slope) < math.inf:
         raise SolveError(singular_loop(names))
-    return [right[0] / slope]
+    return right / slope
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -142,9 +142,9 @@ class Expr:
         )
 
     def __str__(self) -> str:
-        from bondloop.program.pycode import to_text
+        from bondloop.program.expression_text import Formula
 
-        return to_text(self)
+        return Formula(lambda v: v.name)(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"

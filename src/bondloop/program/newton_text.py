@@ -11,7 +11,7 @@ from bondloop.program.loop_terms import curves, implicit, sizes
 if TYPE_CHECKING:
     from bondloop.program.schedule import Loop
 
-__all__ = ["loop_functions", "matrix", "residuals"]
+__all__ = ["linear_lines", "loop_functions", "matrix", "residuals"]
 
 
 def residuals(loop: Loop) -> list[Expr]:
@@ -38,6 +38,33 @@ def _without_one(slope: Expr) -> Expr:
         if isinstance(one, Const) and one.value == 1.0:
             return rest
     return slope - Const(1.0)
+
+
+def linear_lines(
+    loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str], solve: str, last: str
+) -> list[str]:
+    """Return lines that solve a linear loop: one Newton step from zero, which is exact.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    text, name
+        How expressions and variables are written.
+    solve, last
+        The function that is called with the matrix and the right-hand side, two numbers if there is but one
+        tear, and its last argument.
+    """
+    tears = [name(t) for t in loop.tears]
+    body = [f"{name(a.target)} = {text(a.expr)}" for a in loop.body]
+    tangents = [f"{name(a.target)} = {text(a.expr)}" for a in loop.tangents]
+    rows = [", ".join(map(text, row)) for row in matrix(loop)]
+    right = ", ".join(map(text, residuals(loop)))
+    added = [f"{t} += change[{i}]" for i, t in enumerate(tears)]
+    step = f"change = {solve}([[{'], ['.join(rows)}]], [{right}], {last})"
+    if len(tears) == 1:
+        added, step = [f"{tears[0]} += change"], f"change = {solve}({rows[0]}, {right}, {last})"
+    return [*(f"{t} = 0.0" for t in tears), *body, *tangents, step, *added, *body]
 
 
 def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:

@@ -1,6 +1,6 @@
-"""Expressions as source text, the same arithmetic in the same order in every language.
+"""Expressions as text: formulas for people, and source with the same arithmetic in the same order everywhere.
 
-Both languages write sums from left to right, powers with a small whole exponent as repeated products
+In ticks, C and Python write sums from left to right, powers with a small whole exponent as repeated products
 ``((x*x)*x)*...``, and choose lazily; what they compute is therefore the same to the last bit, as far as their
 mathematical libraries are.
 """
@@ -8,35 +8,29 @@ mathematical libraries are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from bondloop.errors import CompileError, ModelError
 from bondloop.program.call import Call
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
 
-__all__ = ["LARGEST_POWER", "CText", "PythonText", "Text", "power"]
+__all__ = ["LARGEST_POWER", "Formula", "PythonText", "Text", "total"]
 
 LARGEST_POWER = 8
-"""Largest whole exponent that is written as a product."""
+"""Largest whole exponent that is written as a product in a tick."""
 
-_LONG_SUM = 60
+_LONG_SUM = 500
 """Python's compiler nests a sum term by term, and runs out of stack at some thousands."""
 
 _ADD, _NEG, _MUL, _ATOM = 1, 2, 3, 4
 
 
-def power(op: Op) -> int | None:
-    """Return the exponent of a power that is written as a product, else None.
-
-    >>> x = Var("x")
-    >>> power(x**3), power(x**0.5), power(x**9)
-    (3, None, None)
-    """
-    exponent = op.args[1]
-    if isinstance(exponent, Const) and exponent.value in range(2, LARGEST_POWER + 1):
-        return int(exponent.value)
-    return None
+def total(terms: Sequence[float]) -> float:
+    """Return a sum from left to right, as it is written out: Python's own ``sum`` rounds otherwise."""
+    return reduce(operator.add, terms)
 
 
 @dataclass
@@ -49,10 +43,13 @@ class Text:
         The text of a variable.
     used
         Names of the helper functions that the text calls.
+    largest_power
+        Largest whole exponent that is written as a product.
     """
 
     name: Callable[[Var], str]
     used: set[str] = field(default_factory=set)
+    largest_power: int = LARGEST_POWER
 
     def __call__(self, expr: Expr) -> str:
         """Return an expression as text."""
@@ -83,16 +80,16 @@ class Text:
             return self._truth_value(self.condition(expr)), _ATOM
         if expr.name in FUNCTIONS:
             return self._call(expr.name, *expr.args), _ATOM
-        if isinstance(expr, Call):
-            return self._outside(expr), _ATOM
-        raise ModelError(
-            f"'{expr.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
-        )
+        return self._outside(expr), _ATOM
 
-    def _outside(self, call: Call) -> str:
-        raise CompileError(
-            f"{call.function.__qualname__} is a Python function: it can be rehearsed in Python, but not "
-            "written as code; write it with operators and bondloop.math, as a bondloop.control.ControlLaw"
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call):
+            raise CompileError(
+                f"{op.function.__qualname__} is a Python function: it can be rehearsed in Python, but not "
+                "written as code; write it with operators and bondloop.math, as a bondloop.control.ControlLaw"
+            )
+        raise ModelError(
+            f"'{op.name}' is no operation that can be written as code; known: {', '.join(FUNCTIONS)}"
         )
 
     def _at_least(self, level: int, expr: Expr) -> str:
@@ -114,9 +111,10 @@ class Text:
         return f"{self._at_least(_MUL, expr.args[0])}/{self._at_least(_ATOM, expr.args[1])}", _MUL
 
     def _power(self, expr: Op) -> tuple[str, int]:
-        base, n = expr.args[0], power(expr)
-        if n is None:
+        base, exponent = expr.args
+        if not (isinstance(exponent, Const) and exponent.value in range(2, self.largest_power + 1)):
             return self._call("pow", *expr.args), _ATOM
+        n = int(exponent.value)
         if isinstance(base, Var):
             return f"({'*'.join([self.name(base)] * n)})", _ATOM
         return self._call(f"power{n}", base), _ATOM
@@ -129,13 +127,20 @@ class Text:
         """Return the truth of an expression: not zero; NaN is true."""
         if isinstance(expr, Op):
             if expr.name in COMPARISONS:
-                a, b = (self._at_least(_ADD, a) for a in expr.args)
+                a, b = (self(a) for a in expr.args)
                 return f"({a} {COMPARISONS[expr.name]} {b})"
             if expr.name in LOGIC:
                 return self._logic(expr.name, [self.condition(a) for a in expr.args])
-        return f"({self._at_least(_ADD, expr)} != 0.0)"
+        return f"({self(expr)} != 0.0)"
 
-    # What the languages write differently.
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        return f"({self(yes)} if {self.condition(test)} else {self(no)})"
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        return f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(args)})"
+
+    # What all languages write differently.
 
     def number(self, value: float) -> str:
         """Return a number, with all its digits."""
@@ -148,47 +153,45 @@ class Text:
     def _truth_value(self, condition: str) -> str:
         raise NotImplementedError
 
-    def _select(self, expr: Op) -> str:
-        raise NotImplementedError
-
-    def _logic(self, name: str, args: list[str]) -> str:
-        raise NotImplementedError
-
 
 @dataclass
-class CText(Text):
-    """Expressions in C99; functions that are not of ``math.h`` carry the model's name.
+class Formula(Text):
+    """Expressions as people read them: whole numbers without a point, powers as powers.
 
-    >>> x = Var("x")
-    >>> print(CText(lambda v: v.name, prefix="demo")(2 * x**3 - abs(x) / (1 + x)))
-    2.0*(x*x*x) - fabs(x)/(1.0 + x)
+    >>> print(Formula(lambda v: v.name)((Var("a.x") + 1) * Var("b.y") ** 2))
+    (a.x + 1)*b.y**2
     """
 
-    prefix: str = ""
-
     def number(self, value: float) -> str:
-        """Return a number as a C constant."""
-        if math.isfinite(value):
-            return repr(value)
-        return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+        """Return the shortest text that reads back as the same number."""
+        whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+        return str(int(value)) if whole else repr(value)
 
     def function(self, name: str) -> str:
-        """Return a function of ``math.h``, or one of ours."""
-        return f"{self.prefix}_{name}" if name in OWN or name.startswith("power") else name
+        """Return the name as it is."""
+        return name
+
+    def condition(self, expr: Expr) -> str:
+        """Return an expression whose truth is meant."""
+        truth = isinstance(expr, Op) and (expr.name in COMPARISONS or expr.name in LOGIC)
+        return super().condition(expr) if truth else self(expr)
+
+    def _outside(self, op: Op) -> str:
+        return self._call(op.name, *op.args)
+
+    def _at_least(self, level: int, expr: Expr) -> str:
+        text = super()._at_least(level, expr)
+        return f"({text})" if isinstance(expr, Op) and expr.name in {"select", *LOGIC} else text
+
+    def _power(self, expr: Op) -> tuple[str, int]:
+        def part(a: Expr) -> str:
+            plain = not isinstance(a, Op) or a.name in FUNCTIONS
+            return self._at_least(_ATOM, a) if plain else f"({self(a)})"
+
+        return "**".join(map(part, expr.args)), _ATOM
 
     def _truth_value(self, condition: str) -> str:
-        return f"(double){condition}"
-
-    def _select(self, expr: Op) -> str:
-        test, yes, no = expr.args
-        return f"({self.condition(test)} ? {self(yes)} : {self(no)})"
-
-    def _logic(self, name: str, args: list[str]) -> str:
-        return f"(!{args[0]})" if name == "not" else f"({(' && ' if name == 'and' else ' || ').join(args)})"
-
-
-OWN = ("sign", "fmin", "fmax", "uniform", "normal")
-"""Functions that C lacks or leaves open (which of two zeros is the smaller), so that we write them out."""
+        return condition
 
 
 @dataclass
@@ -202,17 +205,17 @@ class PythonText(Text):
     careful: bool = False
 
     def number(self, value: float) -> str:
-        """Return a number as a Python constant."""
-        if math.isfinite(value):
-            return repr(value)
-        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+        """Return a number as a Python constant, or as the name of one."""
+        return repr(value)
 
     def function(self, name: str) -> str:
         """Return the name of a function in the generated module."""
         return f"careful_{name}" if self.careful else name
 
-    def _outside(self, call: Call) -> str:
-        return f"{call.label}({', '.join(self(a) for a in call.args)})"
+    def _outside(self, op: Op) -> str:
+        return (
+            f"{op.label}({', '.join(map(self, op.args))})" if isinstance(op, Call) else super()._outside(op)
+        )
 
     def _quotient(self, expr: Op) -> tuple[str, int]:
         if self.careful:
@@ -226,10 +229,3 @@ class PythonText(Text):
 
     def _truth_value(self, condition: str) -> str:
         return f"(1.0 if {condition} else 0.0)"
-
-    def _select(self, expr: Op) -> str:
-        test, yes, no = expr.args
-        return f"({self(yes)} if {self.condition(test)} else {self(no)})"
-
-    def _logic(self, name: str, args: list[str]) -> str:
-        return f"(not {args[0]})" if name == "not" else f"({f' {name} '.join(args)})"

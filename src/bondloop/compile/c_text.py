@@ -1,0 +1,50 @@
+"""Expressions in C."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bondloop.program.expression_text import Text
+
+if TYPE_CHECKING:
+    from bondloop.program.expr import Op
+
+__all__ = ["OWN", "CText"]
+
+OWN = ("sign", "fmin", "fmax", "uniform", "normal")
+"""Functions that C lacks or leaves open (which of two zeros is the smaller), so that we write them out."""
+
+
+@dataclass
+class CText(Text):
+    """Expressions in C99; functions that are not of ``math.h`` carry the model's name.
+
+    >>> from bondloop.program.expr import Var
+    >>> x = Var("x")
+    >>> print(CText(lambda v: v.name, prefix="demo")(2 * x**3 - abs(x) / (1 + x)))
+    2.0*(x*x*x) - fabs(x)/(1.0 + x)
+    """
+
+    prefix: str = ""
+
+    def number(self, value: float) -> str:
+        """Return a number as a C constant."""
+        if math.isfinite(value):
+            return repr(value)
+        return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+    def function(self, name: str) -> str:
+        """Return a function of ``math.h``, or one of ours."""
+        return f"{self.prefix}_{name}" if name in OWN or name.startswith("power") else name
+
+    def _truth_value(self, condition: str) -> str:
+        return f"(double){condition}"
+
+    def _select(self, expr: Op) -> str:
+        test, yes, no = expr.args
+        return f"({self.condition(test)} ? {self(yes)} : {self(no)})"
+
+    def _logic(self, name: str, args: list[str]) -> str:
+        return f"(!{args[0]})" if name == "not" else f"({(' && ' if name == 'and' else ' || ').join(args)})"
