@@ -9,7 +9,8 @@ from bondloop.compile import Runner
 from bondloop.errors import InputError
 from bondloop.integrate import SubStep
 from bondloop.integrate.coupling import Coupling
-from bondloop.integrate.structural.base import Motion
+from bondloop.integrate.structural import simulate_structure
+from bondloop.integrate.structural.base import Motion, Scheme
 from bondloop.program.expr import Const, Var
 from bondloop.program.one_step import one_step
 from bondloop.program.tick import Channel, Tick, Update
@@ -196,3 +197,31 @@ def test_a_massless_degree_of_freedom_with_stiffness_is_fine():
     M[1, 1] = 0.0
     found = one_step(tick_with(SubStep(3), M, C, K, 0.01, interface=[2], spring=100.0))
     assert found.stable
+
+
+def test_it_is_a_scheme_that_needs_a_rig():
+    scheme = SubStep(3)
+    assert isinstance(scheme, Scheme)
+    assert (scheme.calls, scheme.control, SubStep(control="displacement").control) == (
+        3,
+        "acceleration",
+        "displacement",
+    )
+    with pytest.raises(InputError, match="SubStep commands a rig several times in a step"):
+        simulate_structure(scheme, 1, 0, 4, period=0.1, steps=2, restoring=lambda u: [u[0]])
+
+
+def test_a_rig_is_a_restoring_force_with_the_other_sign():
+    f, u = Var("f"), Var("u")
+    asked = []
+
+    def impose(commands, number):
+        asked.append((commands, number.value))
+        return []
+
+    rig = Coupling([1], [f], impose)
+    for _ in range(2):
+        steps, forces = rig([Const(0.0), u], [], "")
+    assert asked == [([u], 0.0), ([u], 1.0)]
+    assert steps == []
+    assert [str(e) for e in forces] == ["0", "-f"]

@@ -15,7 +15,6 @@ from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
-from bondloop.integrate.substep import SubStep
 from bondloop.program.ranges import POSITIVE, checked_values, number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
@@ -97,7 +96,7 @@ class PseudoDynamicTest(Checkable):
         self,
         numerical: Matrices,
         *,
-        scheme: SubStep | Scheme,
+        scheme: Scheme,
         rig: SubSteppedRig,
         interface: str | Sequence[str],
         excitation: Mapping[str, Any],
@@ -109,7 +108,7 @@ class PseudoDynamicTest(Checkable):
         name: str = "pseudo_dynamic_test",
     ) -> None:
         expect(numerical, Matrices, "numerical", "M, C and K as bondloop.structures.Matrices(...)")
-        expect(scheme, (SubStep, Scheme), "scheme", "bondloop.integrate.SubStep(4)")
+        expect(scheme, Scheme, "scheme", "bondloop.integrate.SubStep(4)")
         expect(rig, SubSteppedRig, "rig", "bondloop.rigs.ShakingTable(specimen)")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(force='2 kN')")
         expect_signals(excitation)
@@ -138,7 +137,7 @@ class PseudoDynamicTest(Checkable):
                 f"the specimen has {count} interface(s), but the test names {len(set(numerical_dofs))}: "
                 f"{', '.join(self.interface)}"
             )
-        wanted = self.scheme.control if isinstance(self.scheme, SubStep) else "displacement"
+        wanted = self.scheme.control
         if self.rig.control != wanted:
             raise InputError(
                 f"{type(self.scheme).__name__} commands {wanted}s, but a {type(self.rig).__name__} takes "

@@ -11,7 +11,6 @@ from bondloop.hybrid.complete import Complete
 from bondloop.hybrid.wiring import SCALE, diverged, limit_word
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
-from bondloop.integrate.substep import SubStep
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.paths import within
 from bondloop.program.quantity import Quantity, Role
@@ -43,23 +42,16 @@ class PseudoDynamicTick:
         self.at = test.numerical.indices(test.interface)
         self.domains = [dof_domain(test.numerical.dofs[i]) for i in self.at]
         self.remedies: dict[str, str] = {}
-        calls = test.scheme.sub_steps if isinstance(test.scheme, SubStep) else test.scheme.calls
         own = {k: v for k, v in test.overrides.items() if within(k, "rig")}
-        self.built: BuiltRig = test.rig.build(test.time_scale * test.period / calls, "rig.", own)
+        self.built: BuiltRig = test.rig.build(test.time_scale * test.period / test.scheme.calls, "rig.", own)
         self.states: dict[Var, float] = dict(self.built.states)
         self.all_parameters: dict[Var, float] = {self.scale: test.scale, **self.built.parameters}
-        self.error: list[Var] = []
         self.first_force = np.array([self.built.states[v] for v in self.built.force])
         started = self._started()
         for v in (*self.motion.displacement, *self.motion.velocity):
             self.states[v] = 0.0
         self.states.update(zip(self.motion.acceleration, started.tolist(), strict=True))
-        steps = [*self.built.before]
-        steps += (
-            self._sub_stepped(test.scheme, started)
-            if isinstance(test.scheme, SubStep)
-            else self._asked(calls)
-        )
+        steps = [*self.built.before, *self._advance(started)]
         self.reference: list[Channel] = []
         if test.complete is not None:
             steps += self._complete()
@@ -83,39 +75,21 @@ class PseudoDynamicTick:
         load[self.at] += self.first_force
         return np.linalg.lstsq(M, load, rcond=None)[0] if np.any(load) else np.zeros(len(M))
 
-    def _sub_stepped(self, scheme: SubStep, started: NDArray[np.float64]) -> list[Step]:
+    def _advance(self, started: NDArray[np.float64]) -> list[Step]:
+        """Let the scheme write its step, with the rig at the interface."""
+        test = self.test
+
         def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
-            return self.built.impose(commands, self.count * Const(scheme.sub_steps) + number)
+            return self.built.impose(commands, self.count * Const(test.scheme.calls) + number)
 
         coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
-        M, C, K = self.matrices
-        made = scheme.advance(M, C, K, self.test.period, self.motion, self._loads, coupling)
-        self.states.update(made.states)
-        for v, value in made.parameters.items():
-            self.all_parameters[v] = self.test.overrides.get(v.name, value)
-        self.command: Sequence[Expr] = made.command
-        self.error = [made.error[i] for i in self.at]
-        return made.steps
-
-    def _asked(self, calls: int) -> list[Step]:
-        """Let a scheme that asks for restoring forces at displacements have them from the rig."""
-        scheme, test = self.test.scheme, self.test
-        assert not isinstance(scheme, SubStep)
-        number = 0
-
-        def restoring(u: Sequence[Expr], _v: Sequence[Expr], _label: str) -> tuple[list[Step], list[Expr]]:
-            nonlocal number
-            steps = self.built.impose([u[i] for i in self.at], self.count * Const(calls) + number)
-            number += 1
-            forces: list[Expr] = [Const(0.0)] * len(u)
-            for i, f in zip(self.at, self.built.force, strict=True):
-                forces[i] = -f
-            return steps, forces
-
-        made = scheme.advance(*self.matrices, test.period, self.motion, self._loads, restoring)
+        made = test.scheme.advance(*self.matrices, test.period, self.motion, self._loads, coupling)
         own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
         self.states.update(made.initial(own))
+        for v, value in made.parameters.items():
+            self.all_parameters[v] = test.overrides.get(v.name, value)
         self.command = [made.command[i] for i in self.at]
+        self.error = [made.error[i] for i in self.at] if made.error else []
         return made.steps
 
     def _complete(self) -> list[Step]:

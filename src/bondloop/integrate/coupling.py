@@ -1,19 +1,20 @@
-"""What a scheme with sub-steps is given of the rig, and what it gives back."""
+"""What a scheme is given of a rig: the way to it and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
-from bondloop.program.expr import Expr, Var
+from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.tick import Step
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Coupling", "Impose", "SubStepped"]
+__all__ = ["Coupling", "Impose"]
 
 Impose = Callable[[Sequence[Expr], Expr], list[Step]]
 """``impose(commands, number)`` gives the statements that make the rig follow a command per interface for one
@@ -22,7 +23,7 @@ sub-step (the ``number``-th of the step, from 0) and then renew the measured for
 
 @dataclass(frozen=True)
 class Coupling:
-    """The numerical half's way to the rig and back.
+    """The numerical half's way to the rig and back; called as a `Restoring`, it is asked once a sub-step.
 
     Attributes
     ----------
@@ -43,28 +44,14 @@ class Coupling:
     impose: Impose
     acceleration: NDArray[np.float64] | float = 0.0
     first_force: NDArray[np.float64] | float = 0.0
+    _asked: Iterator[int] = field(default_factory=count, repr=False, compare=False)
 
-
-@dataclass
-class SubStepped:
-    """One step.
-
-    Attributes
-    ----------
-    steps
-        Statements; they end with an update of all states.
-    states
-        Variables of the scheme's own beyond the motion, with initial values.
-    parameters
-        Constants that can be changed without compiling anew.
-    command
-        The last command of the step, one variable per interface.
-    error
-        The error forces E at the beginning of the step, one variable per degree of freedom.
-    """
-
-    steps: list[Step] = field(default_factory=list)
-    states: dict[Var, float] = field(default_factory=dict)
-    parameters: dict[Var, float] = field(default_factory=dict)
-    command: list[Var] = field(default_factory=list)
-    error: list[Var] = field(default_factory=list)
+    def __call__(
+        self, displacement: Sequence[Expr], _velocity: Sequence[Expr], _label: str
+    ) -> tuple[list[Step], list[Expr]]:
+        """Impose displacements for one sub-step; the forces are those of a `Restoring`, on the other side."""
+        steps = self.impose([displacement[i] for i in self.interface], Const(next(self._asked)))
+        forces: list[Expr] = [Const(0.0)] * len(displacement)
+        for i, f in zip(self.interface, self.force, strict=True):
+            forces[i] = -f
+        return steps, forces

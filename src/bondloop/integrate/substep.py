@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.integrate.coupling import Coupling, SubStepped
-from bondloop.integrate.structural.base import Motion, combination
-from bondloop.program.described import Described
+from bondloop.integrate.coupling import Coupling
+from bondloop.integrate.structural.base import Motion, Restoring, Scheme, Stepped, combination
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Repeat, Step, Update
@@ -20,11 +19,11 @@ from bondloop.program.tick import Repeat, Step, Update
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Coupling", "SubStep", "SubStepped"]
+__all__ = ["SubStep"]
 
 
 @dataclass(frozen=True)
-class SubStep(Described, member_of="scheme"):
+class SubStep(Scheme):
     """Implicit Newmark without iteration: a ramp of what is known, plus what is measured in every sub-step.
 
     With M_e = M + δΔt C + αΔt² K and F_e the part of the inner forces that is known at t (eqs. 5 to 7), the
@@ -69,7 +68,6 @@ class SubStep(Described, member_of="scheme"):
     """
 
     opensees: ClassVar[str] = "Newmark"
-    order: ClassVar[int] = 2
 
     sub_steps: int = 9
     alpha: float = 0.25
@@ -92,6 +90,11 @@ class SubStep(Described, member_of="scheme"):
             )
         if self.control not in ("acceleration", "displacement"):
             raise InputError(f"control must be 'acceleration' or 'displacement'; found {self.control!r}")
+
+    @property
+    def calls(self) -> int:
+        """One for each sub-step."""
+        return self.sub_steps
 
     def effective_mass(
         self,
@@ -133,8 +136,8 @@ class SubStep(Described, member_of="scheme"):
         period: float,
         motion: Motion,
         load: Callable[[float], Sequence[Expr]],
-        coupling: Coupling,
-    ) -> SubStepped:
+        restoring: Restoring,
+    ) -> Stepped:
         """Write one step from t to t + period.
 
         Parameters
@@ -147,10 +150,15 @@ class SubStep(Described, member_of="scheme"):
             The states at t.
         load
             External forces at a fraction of the step, n of them.
-        coupling
-            The way to the rig and back.
+        restoring
+            The way to the rig and back, a `Coupling`.
         """
-        return _Writer(self, (M, C, K), period, motion, coupling).write(load)
+        if not isinstance(restoring, Coupling):
+            raise InputError(
+                "SubStep commands a rig several times in a step, as in a bondloop.hybrid.PseudoDynamicTest; "
+                "for a restoring force without a rig take another scheme, such as NewmarkImplicit()"
+            )
+        return _Writer(self, (M, C, K), period, motion, restoring).write(load)
 
 
 class _Writer:
@@ -175,8 +183,8 @@ class _Writer:
         if scheme.control == "displacement":
             self.gain = scheme.alpha * period**2 * self.gain
 
-    def write(self, load: Callable[[float], Sequence[Expr]]) -> SubStepped:
-        s, h, made = self.scheme, self.h, SubStepped()
+    def write(self, load: Callable[[float], Sequence[Expr]]) -> Stepped:
+        s, h, made = self.scheme, self.h, Stepped()
         u, v, a = self.motion.displacement, self.motion.velocity, self.motion.acceleration
         f = self._compensation(made, load(0.0))
         # Equations 6 and 8: F_e of the motion at t, and the part of the acceleration known in advance.
@@ -194,7 +202,7 @@ class _Writer:
         ramp_end = self._ramp_end(made, explicit)
         ramp = [Var(f"scheme.ramp.{self.dofs[i]}") for i in self.interface]
         used = [Var(f"scheme.used_force.{self.dofs[i]}") for i in self.interface]
-        made.command = [Var(f"scheme.command.{self.dofs[i]}") for i in self.interface]
+        made.command = [Const(0.0)] * len(u)
         self._sub_steps(made, ramp, ramp_end, used)
         new = self._vars("new_acceleration")
         eye = np.eye(len(new))
@@ -214,7 +222,7 @@ class _Writer:
     def _vars(self, word: str) -> list[Var]:
         return [Var(f"scheme.{word}.{d}") for d in self.dofs]
 
-    def _compensation(self, made: SubStepped, load: Sequence[Expr]) -> list[Var]:
+    def _compensation(self, made: Stepped, load: Sequence[Expr]) -> list[Var]:
         """Equations 1 and 9: the error forces at t, the last f(E) included, and what they add to the step."""
         s, h = self.scheme, self.h
         P = Var("scheme.P")
@@ -249,7 +257,7 @@ class _Writer:
         made.steps.append(Update((*zip(applied, f, strict=True), *updates)))
         return f
 
-    def _ramp_end(self, made: SubStepped, explicit: list[Var]) -> list[Var]:
+    def _ramp_end(self, made: Stepped, explicit: list[Var]) -> list[Var]:
         """Return what the ramp reaches: the explicit acceleration, or the displacement that goes with it."""
         if self.scheme.control == "acceleration":
             return [explicit[i] for i in self.interface]
@@ -264,13 +272,17 @@ class _Writer:
             ends.append(end)
         return ends
 
-    def _sub_steps(self, made: SubStepped, ramp: list[Var], ramp_end: list[Var], used: list[Var]) -> None:
+    def _sub_steps(self, made: Stepped, ramp: list[Var], ramp_end: list[Var], used: list[Var]) -> None:
         k = self.scheme.sub_steps
         number = Var("scheme.sub_step")
         body: list[Step] = [Assign(x, f) for x, f in zip(used, self.force, strict=True)]
         implicit = [Var(f"scheme.implicit.{self.dofs[i]}") for i in self.interface]
         body += combination(implicit, [(self.gain, used)])
-        for command, old, new, part in zip(made.command, ramp, ramp_end, implicit, strict=True):
+        commands = [Var(f"scheme.command.{self.dofs[i]}") for i in self.interface]
+        for i, command, old, new, part in zip(
+            self.interface, commands, ramp, ramp_end, implicit, strict=True
+        ):
             body.append(Assign(command, old + (new - old) * ((number + 1) / Const(k)) + part))
-        body += self.coupling.impose(made.command, number)
+            made.command[i] = command
+        body += self.coupling.impose(commands, number)
         made.steps.append(Repeat(k, number, tuple(body)))

@@ -95,7 +95,11 @@ class Stepped:
     starts
         Initial values of some of ``states`` for a start from elsewhere, as expressions of the initial motion.
     command
-        The displacements with which the restoring force was last asked for.
+        The displacements with which the restoring force was last asked for, or what a rig was last given.
+    parameters
+        Constants that can be changed without compiling anew.
+    error
+        Forces out of balance at the beginning of the step, one for each degree of freedom, if they are known.
 
     Examples
     --------
@@ -109,6 +113,8 @@ class Stepped:
     states: dict[Var, float] = field(default_factory=dict)
     command: list[Expr] = field(default_factory=list)
     starts: dict[Var, Expr] = field(default_factory=dict)
+    parameters: dict[Var, float] = field(default_factory=dict)
+    error: list[Var] = field(default_factory=list)
 
     def initial(self, motion: Mapping[Var, float]) -> dict[Var, float]:
         """Return initial values of the scheme's own states for given values of the motion."""
@@ -133,6 +139,11 @@ class Scheme(Described, ABC, family="scheme"):
     def calls(self) -> int:
         """How often a step asks for the restoring force."""
         return 1
+
+    @property
+    def control(self) -> str:
+        """What a rig is given: ``"displacement"`` or ``"acceleration"``."""
+        return "displacement"
 
     @property
     def limit(self) -> float:
@@ -163,7 +174,7 @@ class Scheme(Described, ABC, family="scheme"):
         load
             External forces at a fraction of the step, one per degree of freedom.
         restoring
-            Gives the specimen's forces.
+            Gives the specimen's forces; a `Coupling` where a rig does.
         """
 
 
