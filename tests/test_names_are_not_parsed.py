@@ -40,7 +40,7 @@ EXCEPTIONS = {
     "plots": SHOWN, "papers": SHOWN,
     "program/compose.py": PATH, "program/described.py": OTHER, "program/equations.py": SHOWN,
     "program/inverse_system.py": MODEL, "program/latex_names.py": SHOWN, "program/signals/columns.py": OTHER,
-    "program/tick_json.py": OTHER, "program/time_derivative.py": SHOWN,
+    "program/expression_text.py": SHOWN, "program/json_values.py": OTHER, "program/time_derivative.py": SHOWN,
     "hybrid/arguments.py": PATH, "hybrid/comparison.py": PATH, "hybrid/regimes.py": PATH,
     "hybrid/simulation.py": PATH, "hybrid/test.py": PATH, "hybrid/wiring.py": PATH,
     "hybrid/running_loop.py": "the rate of a signal, named after it where the tick asks for both",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bondloop.errors import ModelError
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
@@ -91,7 +92,10 @@ class Loop(Stated):
         return [*self.tears, *(a.target for a in (*self.body, *self.tangents))]
 
     def check(self, known: Known) -> None:
-        """Check the body in its order, from the tears on."""
+        """Check the body in its order, from the tears on; every tear has its equation and its slopes."""
+        n = len(self.tears)
+        if any(len(row) != n for row in (self.definitions, self.jacobian, *self.jacobian)):
+            raise ModelError(f"definitions or jacobian of a loop does not fit its {n} unknowns")
         known.variables.update(self.tears)
         for a in (*self.body, *self.tangents):
             a.check(known)

@@ -1,0 +1,193 @@
+"""Numbers, texts and matrices of ticks in JSON: what reads them believes nothing, and names the place."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import reprlib
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Meaning
+
+__all__ = [
+    "LEAVES",
+    "LONGEST_NAME",
+    "check_fields",
+    "is_whole",
+    "list_of",
+    "read_matrix",
+    "read_number",
+    "shown",
+    "text_of",
+    "unfit",
+    "write_number",
+]
+
+LARGEST_COUNT = 10_000_000
+"""Ticks of a delay, turns of a repetition: more is a damaged file, and would fail only later, for memory."""
+
+LONGEST_NAME = 1000
+
+_NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+_SPARSE = [f"{form}_{flavour}" for form in _FORMATS for flavour in ("array", "matrix")]
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, Python's or NumPy's."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def write_number(value: Any, where: str) -> int | float | str:
+    """Return a number as JSON has it, or as a text."""
+    if is_whole(value):
+        return int(read_number(int(value), where))
+    number = float(value)
+    return number if math.isfinite(number) else repr(number)
+
+
+def read_number(data: Any, where: str) -> int | float:
+    """Return the number that `write_number` wrote."""
+    if isinstance(data, float) or (is_whole(data) and abs(data) < 2**1023):
+        return data  # type: ignore[no-any-return]
+    if isinstance(data, str) and data in _NOT_FINITE:
+        return _NOT_FINITE[data]
+    raise unfit(where, "be a number, or one of 'inf', '-inf' and 'nan'", data)
+
+
+def _count(value: Any, where: str) -> int:
+    if not is_whole(value) or not 0 <= value <= LARGEST_COUNT:
+        raise unfit(where, f"be a whole number from 0 to {LARGEST_COUNT}", value)
+    return int(value)
+
+
+def _truth(data: Any, where: str) -> bool:
+    if not isinstance(data, bool):
+        raise unfit(where, "be true or false", data)
+    return data
+
+
+def text_of(value: Any, where: str) -> str:
+    """Check a name or a unit: it will stand in a comment of generated code, which a line break could end."""
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        raise unfit(where, f"be a text of at most {LONGEST_NAME} characters", value)
+    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in value):
+        raise unfit(where, "be a text without control characters", value)
+    return value
+
+
+def _texts(meaning: Mapping[str, Any], where: str) -> dict[str, Any]:
+    return {k: text_of(v, f"{where}.{k}") if isinstance(v, str) else v for k, v in meaning.items()}
+
+
+def _read_meaning(data: Any, where: str) -> Meaning:
+    if not isinstance(data, dict):
+        raise unfit(where, "say what the channel is", data)
+    try:
+        return Meaning.from_description(_texts(data, where))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+# Matrices.
+
+
+def _write_matrix(matrix: Any, where: str) -> dict[str, Any]:
+    import numpy as np
+
+    values, places = matrix, {}
+    if hasattr(matrix, "tocoo"):
+        coo = matrix.tocoo()
+        kind = _sparse_kind(type(matrix).__name__, where)
+        values, places = coo.data, {"sparse": kind, "rows": coo.row.tolist(), "columns": coo.col.tolist()}
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub":
+        raise unfit(where, "be a matrix of real numbers", values.dtype)
+    entries = [write_number(x, where) for x in values.astype(np.float64).ravel().tolist()]
+    return {"shape": [int(n) for n in matrix.shape], **places, "values": entries}
+
+
+def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
+    """Return a matrix, dense or sparse; its shape is checked before it takes memory."""
+    import numpy as np
+    import scipy.sparse
+
+    if not isinstance(data, dict):
+        raise unfit(where, "be a matrix with its shape and values", data)
+    sparse = ("sparse", "rows", "columns") if "sparse" in data else ()
+    check_fields(data, {"shape", "values", *sparse}, where)
+    if [_count(n, f"{where}.shape") for n in list_of(data["shape"], f"{where}.shape")] != [*shape]:
+        raise unfit(where, f"have the shape of {shape[0]} targets and {shape[1]} sources", data["shape"])
+    place = f"{where}.values"
+    values = np.array(
+        [float(read_number(x, place)) for x in list_of(data["values"], place)], dtype=np.float64
+    )
+    if not sparse:
+        size = shape[0] * shape[1]
+        if len(values) != size:
+            raise unfit(place, f"be {size} numbers", len(values))
+        return values.reshape(shape)
+    places = []
+    for name, size in zip(("rows", "columns"), shape, strict=True):
+        place, indices = f"{where}.{name}", list_of(data[name], f"{where}.{name}")
+        if len(indices) != len(values):
+            raise unfit(place, f"be as many as the values, {len(values)}", len(indices))
+        for i in indices:
+            if not is_whole(i) or not 0 <= i < size:
+                raise unfit(place, f"be indices below {size}", i)
+        places.append(np.array(indices, dtype=np.int64))
+    form, _, flavour = _sparse_kind(data["sparse"], where).partition("_")
+    make: Any = scipy.sparse.coo_array if flavour == "array" else scipy.sparse.coo_matrix
+    return make((values, tuple(places)), shape=shape).asformat(form)
+
+
+def _sparse_kind(kind: Any, where: str) -> str:
+    if kind not in _SPARSE:
+        raise InputError(unknown_name("kind of sparse matrix", shown(kind).strip("'"), _SPARSE, where))
+    return str(kind)
+
+
+LEAVES: dict[Any, tuple[Callable[[Any, str], Any], Callable[[Any, str], Any]]] = {
+    float: (write_number, read_number),
+    int: (_count, _count),
+    bool: (lambda value, _where: bool(value), _truth),
+    str: (text_of, text_of),
+    Meaning: (lambda meaning, where: _texts(meaning.describe(), where), _read_meaning),
+    Any: (_write_matrix, lambda data, _where: data),  # read with the product that it belongs to
+}
+"""How what has no parts is written and read."""
+
+
+def unfit(where: str, what: str, data: Any) -> InputError:
+    """Return the error for data that are not what they must be."""
+    return InputError(f"{where} must {what}; found {shown(data)}")
+
+
+def list_of(data: Any, where: str) -> list[Any]:
+    """Return a list, if it is one."""
+    if not isinstance(data, list):
+        raise unfit(where, "be a list", data)
+    return data
+
+
+def check_fields(
+    data: Mapping[Any, Any], known: Mapping[str, Any] | set[str], where: str, needed: set[str] | None = None
+) -> None:
+    """Refuse fields that are not known, and say which are missing: of those that are needed, or of all."""
+    for name in data:
+        if name not in known:
+            raise InputError(unknown_name("field", str(name)[:LONGEST_NAME], known, where))
+    missing = sorted((set(known) if needed is None else needed) - data.keys())
+    if missing:
+        raise InputError(f"{where} lacks {', '.join(missing)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message: short, whatever it is."""
+    try:
+        return reprlib.repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits
+        return f"a {type(value).__name__}"
