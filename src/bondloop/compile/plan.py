@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.compile.names import Names
 from bondloop.errors import InputError, ModelError
@@ -16,6 +16,7 @@ from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = [
@@ -176,7 +177,7 @@ class Plan:
         """Return the memory of a delay."""
         return self._line_of[id(delay)]
 
-    def initial(self) -> NDArray[Any]:
+    def initial(self) -> NDArray[np.float64]:
         """Return the state before the first tick."""
         import numpy as np
 

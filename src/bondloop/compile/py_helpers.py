@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bondloop.compile.plan import LANES, SINGULAR, UNCONVERGED, WORST, Sparse
 from bondloop.program.expr import FUNCTIONS
@@ -14,6 +14,7 @@ from bondloop.program.philox import normal, uniform
 from bondloop.program.solving import eliminate
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["scope"]
@@ -111,7 +112,7 @@ def _failed(solution: Solution, residual: Callable[..., list[float]], first: int
     return left[number]
 
 
-def _dense(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
+def _dense(columns: NDArray[np.float64], x: Sequence[float]) -> list[float]:
     import numpy as np
 
     result = np.zeros(columns.shape[1])
@@ -122,7 +123,7 @@ def _dense(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
     return values
 
 
-def _dots(columns: NDArray[Any], x: Sequence[float]) -> list[float]:
+def _dots(columns: NDArray[np.float64], x: Sequence[float]) -> list[float]:
     """Dot products in the partial sums of the C code."""
     import numpy as np
 
@@ -145,9 +146,9 @@ def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
     return result
 
 
-def scope() -> dict[str, Any]:
+def scope() -> dict[str, object]:
     """Return the names that a generated function can use."""
-    names: dict[str, Any] = {"inf": math.inf, "nan": math.nan, "total": total}
+    names: dict[str, object] = {"inf": math.inf, "nan": math.nan, "total": total}
     names |= {"newton": newton, "LoopFunctions": LoopFunctions, "failed": _failed}
     names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few}
     for name, function in _PLAIN.items():

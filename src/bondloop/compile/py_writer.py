@@ -7,7 +7,7 @@ executed again by a second copy of its statements, which gives what C gives. So 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from bondloop.compile.backend import one_by_one
 from bondloop.compile.plan import (
@@ -15,6 +15,7 @@ from bondloop.compile.plan import (
     NOT_A_NUMBER,
     UNSETTLED,
     Plan,
+    Sparse,
     dotted,
     sparse,
     unrolled,
@@ -27,8 +28,13 @@ from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:
-    from bondloop.compile.backend import BatchLoop
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from bondloop.compile.backend import BatchLoop, ScalarLoop
     from bondloop.program.expr import Var
+
+    Tables = dict[str, NDArray[np.float64] | Sparse]
 
 __all__ = ["PythonBackend", "write_python"]
 
@@ -63,15 +69,15 @@ class PythonBackend:
         source, tables = write_python(tick)
         names = {**scope(), **tables, **calls(tick)}
         exec(compile(source, f"<tick {tick.name}>", "exec"), names)  # noqa: S102 - our own text
-        return one_by_one(names["run"], tick.period)
+        return one_by_one(cast("ScalarLoop", names["run"]), tick.period)
 
 
-def write_python(tick: Tick) -> tuple[str, dict[str, Any]]:
+def write_python(tick: Tick) -> tuple[str, Tables]:
     """Return the source of a tick's run loop, and the matrices that it names."""
     plan = Plan(tick)
     name = plan.names
     states = name.all(plan.states)
-    tables: dict[str, Any] = {}
+    tables: Tables = {}
     quick = _Body(plan, tables, careful=False).write()
     tables.clear()
     careful = _Body(plan, tables, careful=True).write()
@@ -137,7 +143,7 @@ def _checks(plan: Plan) -> list[str]:
 class _Body:
     """The statements of one copy of the tick."""
 
-    def __init__(self, plan: Plan, tables: dict[str, Any], careful: bool) -> None:
+    def __init__(self, plan: Plan, tables: Tables, careful: bool) -> None:
         self.plan, self.tables = plan, tables
         self.careful = careful
         self._places: dict[Var, str] = {}

@@ -149,7 +149,7 @@ class PseudoDynamicTest(Checkable):
                 "which does not slow down with the test; use displacement control, or time_scale = 1"
             )
 
-    def _load(self, name: str, given: Any) -> tuple[Any, NDArray[np.float64]]:
+    def _load(self, name: str, given: Any) -> tuple[Signal, NDArray[np.float64]]:
         from bondloop.hybrid.test import as_signal
 
         if isinstance(given, tuple) and (len(given) != 2 or not isinstance(given[1], Mapping)):
@@ -227,7 +227,7 @@ class PseudoDynamicTest(Checkable):
         return self._writer.tick
 
     @property
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
         return {name: s for name, (s, _, _) in self._writer.signals.tables.items()}
 

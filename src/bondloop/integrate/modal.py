@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bondloop.errors import InputError
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
@@ -26,7 +27,7 @@ LONG = 16
 """Terms from which a sum over states is written as a product with a matrix."""
 
 
-Triplets = tuple[Any, Any, Any]
+Triplets = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Rows, columns and values of entries."""
 
 
@@ -126,7 +127,7 @@ def _assembled(parts: list[Triplets], shape: tuple[int, int]) -> Any:
     return sparse.coo_array((v, (i, j)), shape=shape).tocsr()
 
 
-def _pair(A: Any, members: Any) -> tuple[int, int] | None:
+def _pair(A: Any, members: NDArray[np.int64]) -> tuple[int, int] | None:
     """Return (displacement, velocity) if two states are one mode."""
     a, b = (int(i) for i in members)
     block = A[[a, b]][:, [a, b]].toarray()
@@ -137,7 +138,9 @@ def _pair(A: Any, members: Any) -> tuple[int, int] | None:
     return None
 
 
-def _of_pairs(A: Any, B: Any, h: float, pairs: Any) -> tuple[list[Triplets], list[Triplets], list[Triplets]]:
+def _of_pairs(
+    A: Any, B: Any, h: float, pairs: NDArray[np.int64]
+) -> tuple[list[Triplets], list[Triplets], list[Triplets]]:
     q, v = pairs[:, 0], pairs[:, 1]
     if not len(q):
         return [], [], []
@@ -160,7 +163,7 @@ def _of_pairs(A: Any, B: Any, h: float, pairs: Any) -> tuple[list[Triplets], lis
     return phi, results[0], results[1]
 
 
-def _of_coupled(A: Any, B: Any, h: float, members: Any) -> tuple[Triplets, Triplets, Triplets]:
+def _of_coupled(A: Any, B: Any, h: float, members: NDArray[np.int64]) -> tuple[Triplets, Triplets, Triplets]:
     """Van Loan: one exponential gives e^(Ah), and the integrals for held and for linear inputs."""
     from scipy.linalg import expm
 
@@ -171,7 +174,7 @@ def _of_coupled(A: Any, B: Any, h: float, members: Any) -> tuple[Triplets, Tripl
     block[n : n + m, n + m :] = np.eye(m)
     full = expm(block)[:n]
 
-    def triplets(part: Any, columns: Any) -> Triplets:
+    def triplets(part: NDArray[np.float64], columns: NDArray[np.int64]) -> Triplets:
         i, j = part.nonzero()
         return members[i], columns[j], part[i, j]
 
