@@ -165,7 +165,7 @@ class _Body:
 
     def _step(self, step: Step) -> list[str]:
         if isinstance(step, Assign):
-            return [self._assign(step)]
+            return [self.text.assign(step)]
         if isinstance(step, Update):
             names = "".join(f"{self._place(v)}, " for v, _ in step.pairs)
             values = "".join(f"{self.text(e)}, " for _, e in step.pairs)
@@ -177,9 +177,6 @@ class _Body:
         if isinstance(step, Loop):
             return self._loop(step)
         return self._repeat(step)
-
-    def _assign(self, step: Assign) -> str:
-        return f"{self._place(step.target)} = {self.text(step.expr)}"
 
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)
@@ -227,14 +224,14 @@ class _Body:
         tears = [self._place(t) for t in loop.tears]
         if loop.linear:
             how = "solve1" if len(tears) == 1 else "solve"
-            return linear_lines(loop, self.text, self._place, how, "status")
+            return linear_lines(loop, self.text, how, "status")
         warm = self.plan.warm_start(loop)
         last = ", ".join(warm.names)
         return [
-            *loop_functions(loop, self.text, self._place),
+            *loop_functions(loop, self.text),
             f"solution_ = newton(functions_, [{last}], {loop.iterations})",
             f"{', '.join(tears)}, = {last}, = solution_.tears",
             "if not solution_.converged:",
             f"    {self.plan.left_over} = failed(solution_, residual_, {warm.first}, status)",
-            *(self._assign(a) for a in loop.body),
+            *map(self.text.assign, loop.body),
         ]

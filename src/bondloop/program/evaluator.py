@@ -60,7 +60,7 @@ def evaluator(
     products: dict[str, object] = {}
     for number, statement in enumerate(gathered(statements)):
         if isinstance(statement, Assign):
-            lines.append(f"    {name(statement.target)} = {text(statement.expr)}")
+            lines.append(f"    {text.assign(statement)}")
         elif isinstance(statement, Loop):
             lines += _loop_lines(statement, text, number)
         else:
@@ -101,12 +101,12 @@ def _loop_lines(loop: Loop, text: PythonText, number: int) -> list[str]:
     if loop.linear:
         own = implicit(loop)[0] is not None  # one law: its slope has a unit, and is no difference from one
         how = "_divide" if own else "_solve1" if len(tears) == 1 else "_solve"
-        lines = linear_lines(loop, text, text.name, how, who)
+        lines = linear_lines(loop, text, how, who)
     else:
-        lines = loop_functions(loop, text, text.name)
+        lines = loop_functions(loop, text)
         solved = f"_newton(functions_, {loop.iterations}, {who}, memory, {number})"
         lines.append(f"[{', '.join(tears)}] = {solved}")
-        lines += [f"{text.name(a.target)} = {text(a.expr)}" for a in loop.body]
+        lines += map(text.assign, loop.body)
     return [f"    {line}" for line in lines]
 
 

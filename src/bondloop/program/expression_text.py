@@ -12,10 +12,14 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from bondloop.errors import CompileError, ModelError
 from bondloop.program.call import Call
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op, Var
+
+if TYPE_CHECKING:
+    from bondloop.program.schedule import Assign
 
 __all__ = ["LARGEST_POWER", "Formula", "PythonText", "Text", "total"]
 
@@ -203,6 +207,10 @@ class PythonText(Text):
     """
 
     careful: bool = False
+
+    def assign(self, step: Assign) -> str:
+        """Return an assignment."""
+        return f"{self.name(step.target)} = {self(step.expr)}"
 
     def number(self, value: float) -> str:
         """Return a number as a Python constant, or as the name of one."""

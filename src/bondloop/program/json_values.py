@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bondloop.errors import InputError, unknown_name
@@ -14,15 +14,14 @@ from bondloop.program.quantity import Meaning
 
 __all__ = [
     "LEAVES",
-    "LONGEST_NAME",
     "check_fields",
     "is_whole",
     "list_of",
     "read_matrix",
     "read_number",
     "shown",
-    "text_of",
     "unfit",
+    "unknown",
     "write_number",
 ]
 
@@ -70,7 +69,7 @@ def _truth(data: Any, where: str) -> bool:
     return data
 
 
-def text_of(value: Any, where: str) -> str:
+def _text(value: Any, where: str) -> str:
     """Check a name or a unit: it will stand in a comment of generated code, which a line break could end."""
     if not isinstance(value, str) or len(value) > LONGEST_NAME:
         raise unfit(where, f"be a text of at most {LONGEST_NAME} characters", value)
@@ -80,7 +79,7 @@ def text_of(value: Any, where: str) -> str:
 
 
 def _texts(meaning: Mapping[str, Any], where: str) -> dict[str, Any]:
-    return {k: text_of(v, f"{where}.{k}") if isinstance(v, str) else v for k, v in meaning.items()}
+    return {k: _text(v, f"{where}.{k}") if isinstance(v, str) else v for k, v in meaning.items()}
 
 
 def _read_meaning(data: Any, where: str) -> Meaning:
@@ -146,7 +145,8 @@ def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
 
 def _sparse_kind(kind: Any, where: str) -> str:
     if kind not in _SPARSE:
-        raise InputError(unknown_name("kind of sparse matrix", shown(kind).strip("'"), _SPARSE, where))
+        name = kind if isinstance(kind, str) else shown(kind)
+        raise unknown("kind of sparse matrix", name, _SPARSE, where)
     return str(kind)
 
 
@@ -154,7 +154,7 @@ LEAVES: dict[Any, tuple[Callable[[Any, str], Any], Callable[[Any, str], Any]]] =
     float: (write_number, read_number),
     int: (_count, _count),
     bool: (lambda value, _where: bool(value), _truth),
-    str: (text_of, text_of),
+    str: (_text, _text),
     Meaning: (lambda meaning, where: _texts(meaning.describe(), where), _read_meaning),
     Any: (_write_matrix, lambda data, _where: data),  # read with the product that it belongs to
 }
@@ -164,6 +164,11 @@ LEAVES: dict[Any, tuple[Callable[[Any, str], Any], Callable[[Any, str], Any]]] =
 def unfit(where: str, what: str, data: Any) -> InputError:
     """Return the error for data that are not what they must be."""
     return InputError(f"{where} must {what}; found {shown(data)}")
+
+
+def unknown(what: str, name: str, known: Iterable[str], where: str) -> InputError:
+    """Return the error for a name that is none of those known."""
+    return InputError(unknown_name(what, name[:LONGEST_NAME], known, where))
 
 
 def list_of(data: Any, where: str) -> list[Any]:
@@ -179,7 +184,7 @@ def check_fields(
     """Refuse fields that are not known, and say which are missing: of those that are needed, or of all."""
     for name in data:
         if name not in known:
-            raise InputError(unknown_name("field", str(name)[:LONGEST_NAME], known, where))
+            raise unknown("field", str(name), known, where)
     missing = sorted((set(known) if needed is None else needed) - data.keys())
     if missing:
         raise InputError(f"{where} lacks {', '.join(missing)}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.expr import Const, Expr, Op
 from bondloop.program.loop_terms import curves, implicit, sizes
 
 if TYPE_CHECKING:
-    from bondloop.program.schedule import Loop
+    from bondloop.program.expression_text import PythonText
+    from bondloop.program.schedule import Assign, Loop
 
 __all__ = ["linear_lines", "loop_functions", "matrix", "residuals"]
 
@@ -40,57 +41,48 @@ def _without_one(slope: Expr) -> Expr:
     return slope - Const(1.0)
 
 
-def linear_lines(
-    loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str], solve: str, last: str
-) -> list[str]:
+def linear_lines(loop: Loop, text: PythonText, solve: str, last: str) -> list[str]:
     """Return lines that solve a linear loop: one Newton step from zero, which is exact.
 
     Parameters
     ----------
     loop
         The loop.
-    text, name
+    text
         How expressions and variables are written.
     solve, last
         The function that is called with the matrix and the right-hand side, two numbers if there is but one
         tear, and its last argument.
     """
-    tears = [name(t) for t in loop.tears]
-    body = [f"{name(a.target)} = {text(a.expr)}" for a in loop.body]
-    tangents = [f"{name(a.target)} = {text(a.expr)}" for a in loop.tangents]
+    tears = [text.name(t) for t in loop.tears]
+    body = [text.assign(a) for a in loop.body]
     rows = [", ".join(map(text, row)) for row in matrix(loop)]
     right = ", ".join(map(text, residuals(loop)))
     added = [f"{t} += change[{i}]" for i, t in enumerate(tears)]
     step = f"change = {solve}([[{'], ['.join(rows)}]], [{right}], {last})"
     if len(tears) == 1:
         added, step = [f"{tears[0]} += change"], f"change = {solve}({rows[0]}, {right}, {last})"
-    return [*(f"{t} = 0.0" for t in tears), *body, *tangents, step, *added, *body]
+    return [*(f"{t} = 0.0" for t in tears), *body, *map(text.assign, loop.tangents), step, *added, *body]
 
 
-def loop_functions(loop: Loop, text: Callable[[Expr], str], name: Callable[[Var], str]) -> list[str]:
-    """Return lines that define ``functions_``, a `newton.LoopFunctions`.
-
-    Parameters
-    ----------
-    loop
-        The loop.
-    text, name
-        How expressions and variables are written.
-    """
-    tears = ", ".join(name(t) for t in loop.tears)
-    body = [f"    {name(a.target)} = {text(a.expr)}" for a in loop.body]
-    tangents = [f"    {name(a.target)} = {text(a.expr)}" for a in loop.tangents]
+def loop_functions(loop: Loop, text: PythonText) -> list[str]:
+    """Return lines that define ``functions_``, a `newton.LoopFunctions`."""
+    tears = ", ".join(text.name(t) for t in loop.tears)
     assigns, totals = sizes(loop)
-    rows = ", ".join(f"[{', '.join(text(e) for e in row)}]" for row in matrix(loop))
-    lines = [f"def residual_({tears}):", *body]
-    lines.append(f"    return [{', '.join(text(r) for r in residuals(loop))}]")
-    lines += [f"def matrix_({tears}):", *body, *tangents, f"    return [{rows}]"]
-    lines.append(f"def sizes_({tears}):")
-    lines += [f"    {name(a.target)} = {text(a.expr)}" for a in assigns]
-    lines.append(f"    return [{', '.join(text(s) for s in totals)}]")
+    rows = ", ".join(f"[{', '.join(map(text, row))}]" for row in matrix(loop))
+    lines: list[str] = []
+
+    def function(name: str, body: Sequence[Assign], values: str) -> None:
+        lines.append(f"def {name}({tears}):")
+        lines.extend(f"    {text.assign(a)}" for a in body)
+        lines.append(f"    return [{values}]")
+
+    function("residual_", loop.body, ", ".join(map(text, residuals(loop))))
+    function("matrix_", (*loop.body, *loop.tangents), rows)
+    function("sizes_", assigns, ", ".join(map(text, totals)))
     laws = [
         f"({c.tear}, lambda {t}: {text(c.law)}, lambda {t}: {text(c.slope)})"
         for c in curves(loop)
-        for t in [name(loop.tears[c.tear])]
+        for t in [text.name(loop.tears[c.tear])]
     ]
     return [*lines, f"functions_ = LoopFunctions(residual_, matrix_, sizes_, [{', '.join(laws)}])"]

@@ -19,19 +19,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Expr, Op, Var
 from bondloop.program.json_values import (
     LEAVES,
-    LONGEST_NAME,
     check_fields,
     is_whole,
     list_of,
     read_matrix,
     read_number,
     shown,
-    text_of,
     unfit,
+    unknown,
     write_number,
 )
 from bondloop.program.tick import Product, Tick
@@ -94,7 +93,7 @@ def dump_tick(tick: Tick) -> dict[str, Any]:
     """
     writer = _Writer()
     body = writer.write(Tick, tick, "tick")
-    names = [text_of(v.name, f"variables[{i}]") for i, v in enumerate(writer.indices)]
+    names = writer.write(tuple[str, ...], [v.name for v in writer.indices], "variables")
     return {"format": FORMAT, "version": VERSION, "variables": names, "tick": body}
 
 
@@ -129,8 +128,8 @@ def load_tick(data: Any) -> Tick:
     if isinstance(version, bool) or version != VERSION:
         raise InputError(f"the tick is of version {shown(version)}; this bondloop reads version {VERSION}")
     check_fields(data, {"format", "version", "variables", "tick"}, "the file")
-    names = list_of(data["variables"], "variables")
-    reader = _Reader([Var(text_of(name, f"variables[{i}]")) for i, name in enumerate(names)])
+    reader = _Reader([])
+    reader.variables = [Var(name) for name in reader.read(tuple[str, ...], data["variables"], "variables")]
     try:
         tick = reader.read(Tick, data["tick"], "tick")
     except ModelError as error:
@@ -256,7 +255,7 @@ def _one_of(hint: Any, kind: str, where: str) -> Any:
     """Return the member of a union that is called `kind`."""
     members = {cls.__name__: cls for cls in get_args(hint)}
     if kind not in members:
-        raise InputError(unknown_name("kind of statement", kind[:LONGEST_NAME], members, where))
+        raise unknown("kind of statement", kind, members, where)
     return members[kind]
 
 
@@ -288,7 +287,7 @@ def _check_operation(name: str, count: int, where: str, depth: int) -> None:
             f"{where} nests operations more than {DEEPEST_EXPRESSION} deep; give its parts names of their own"
         )
     if name not in _OPERANDS:
-        raise InputError(unknown_name("operation", name[:LONGEST_NAME], _OPERANDS, where))
+        raise unknown("operation", name, _OPERANDS, where)
     least, most = _OPERANDS[name]
     if not least <= count <= most:
         expected = least if least == most else f"at least {least}"
