@@ -95,7 +95,10 @@ class Loop(Stated):
         """Check the body in its order, from the tears on; every tear has its equation and its slopes."""
         n = len(self.tears)
         if any(len(row) != n for row in (self.definitions, self.jacobian, *self.jacobian)):
-            raise ModelError(f"definitions or jacobian of a loop does not fit its {n} unknowns")
+            raise ModelError(
+                f"an algebraic loop of {n} unknowns does not fit its {len(self.definitions)} definitions "
+                "or its jacobian"
+            )
         known.variables.update(self.tears)
         for a in (*self.body, *self.tangents):
             a.check(known)

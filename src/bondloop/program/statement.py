@@ -52,4 +52,4 @@ class Stated:
         """Every variable is computed before it is used; what is written is known from here on."""
         for v, e in self.defines:
             known.need(e, v.name)
-        known.variables.update(self.writes)
+            known.variables.add(v)
