@@ -7,7 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from two_halves import CHANNELS, COMMAND, SENT, K, V, X, make_computer, make_interlocked, make_rig, until
+from two_halves import (
+    CHANNELS,
+    COMMAND,
+    SENT,
+    K,
+    V,
+    X,
+    hooked,
+    make_computer,
+    make_interlocked,
+    make_rig,
+    stall,
+    until,
+)
 
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.schedule import Assign
@@ -235,11 +248,12 @@ def test_real_time_against_rig_processes(programs, table, shm):
 
 
 @pytest.mark.parametrize("policy", ["count", "hold", "trip"])
-def test_overruns(programs, table, policy):
+def test_overruns(table, policy):
     """One cycle is kept busy for 20 periods: 19 deadlines or more pass without a cycle of their own."""
+    programs = hooked(make_computer(), make_rig())
     with LoopProcess(programs.loop, LoopOptions(overrun=policy, overrun_limit=1, **OPTIONS), table) as loop:
         until(lambda: loop.ring.written > 10 or not loop.running)
-        loop.mailbox.stall(0.02)
+        stall(loop, 0.02)
         if policy == "trip":
             assert loop.wait(20) == 3
             assert loop.status().cause == Cause.OVERRUN

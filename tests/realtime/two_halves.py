@@ -2,10 +2,13 @@
 
 import time
 
+from bondloop.compile import compiler
+from bondloop.compile.toolchain import build_program
 from bondloop.program.expr import Var, function, select
 from bondloop.program.quantity import Meaning, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Tick, Update
+from bondloop.realtime.build import Programs, build_pair, loop_sources
 
 PERIOD = 1e-3
 T, K = Var("t"), Var("k")
@@ -85,6 +88,18 @@ def make_interlocked(retreat=20):
         *("interlocked", PERIOD, T, K, (LOAD, FORCE), states, {**PARAMETERS, trip: 0.0}, steps, channels),
         measured=(FORCE,),
     )
+
+
+def hooked(computer, rig):
+    """Both programs, the loop with what is compiled in for tests alone: a command that keeps a tick busy."""
+    files = loop_sources(computer, rig=rig)
+    loop = build_program(files, f"{computer.name}-loop", compiler(), extra=("-DBL_TEST_HOOKS",))
+    return Programs(loop, build_pair(computer, rig).rig)
+
+
+def stall(loop, seconds):
+    """Keep one tick of a loop of `hooked` busy for so long; return the command's number."""
+    return loop.mailbox._send(6, 0, seconds)
 
 
 def until(condition, seconds=60.0):

@@ -51,7 +51,7 @@ def watch_measured(made: Prepared, show: Callable[[Measured], None], seconds: fl
             found = newest_measured(loop.ring)
             if found:
                 show(found)
-        loop.mailbox.stop()
+        loop.stop()
         loop.wait()
         return loop.status()
 

@@ -11,13 +11,16 @@ __all__ = ["interrupts"]
 
 
 @contextmanager
-def interrupts(then: Callable[[], None] = lambda: None) -> Iterator[list[int]]:
+def interrupts(then: Callable[[], None] = lambda: None, bell: int = -1) -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM instead of being ended by them; in the main thread, which alone gets them.
 
     Parameters
     ----------
     then
-        Called at each of them.
+        Called at each of them, when the main thread gets round to it.
+    bell
+        File (that never blocks) into which the number of the signal is written as it comes, whatever the main
+        thread is doing: for another thread that listens. -1: none.
     """
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -30,8 +33,11 @@ def interrupts(then: Callable[[], None] = lambda: None) -> Iterator[list[int]]:
 
     both = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, heard) for number in both]
+    other = signal.set_wakeup_fd(bell, warn_on_full_buffer=False) if bell >= 0 else -1
     try:
         yield asked
     finally:
+        if bell >= 0:
+            signal.set_wakeup_fd(other)
         for number, handler in zip(both, before, strict=True):
             signal.signal(number, handler)

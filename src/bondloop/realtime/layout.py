@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["BINS", "FLAGS", "HEADER", "MAGIC", "MAIL", "MAILS", "MAIL_KEY", "STATES", "VERSION", "slot_type"]
 
 MAGIC = b"BLRING01"
-VERSION = 1
+VERSION = 2
 BINS = 640
 MAILS = 64
 MAIL_KEY = 0x626F6E646C6F6F70
@@ -87,7 +87,8 @@ HEADER = np.dtype(
         ("spare2", "<u8", (4,)),
         ("supervisor_ns", "<i8"),
         ("mail_given", "<u8"),
-        ("spare3", "<u8", (6,)),
+        ("stops", "<u8"),
+        ("spare3", "<u8", (5,)),
         ("mail", MAIL, (MAILS,)),
     ]
 )

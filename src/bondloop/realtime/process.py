@@ -1,8 +1,8 @@
 """The loop and the rig as child processes.
 
-A loop is watched by the process that started it: a thread writes a heartbeat into the telemetry segment, and
-the loop goes to its safe state when that stops. A rig ends after the process that started it, when no
-loop uses it any more.
+A loop is watched by the process that started it: the thread that serves the operator (`attendant`) writes a
+heartbeat into the telemetry segment, and the loop goes to its safe state when that stops. A rig ends after
+the process that started it, when no loop uses it any more.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.ring import Ring, Status
@@ -56,14 +56,17 @@ class _Child:
         except OSError as error:
             self._said.close()
             raise InputError(f"{command[0]} cannot be started: {error}") from error
+        self._handle = _handle(self.process.pid)
         timer = threading.Timer(patience, self.process.kill)
         timer.daemon = True
         timer.start()
         assert self.process.stdout is not None
         try:
             line = self.process.stdout.readline().split()
-        except BaseException:  # Ctrl-C: nothing is left behind
-            self.process.kill()
+        except (
+            BaseException
+        ):  # Ctrl-C: nothing is left behind, and a loop that just began to move goes to rest
+            self._end(patience)
             raise
         finally:
             timer.cancel()
@@ -93,8 +96,11 @@ class _Child:
         return self.process.poll() is None
 
     def send(self, number: int) -> None:
-        """Send a signal."""
-        if self.running:
+        """Send a signal, from any thread; never to another process that has got the number of a dead one."""
+        if self._handle is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, number)
+        elif self.running:
             self.process.send_signal(number)
 
     def wait(self, timeout: float | None = None) -> int:
@@ -102,20 +108,33 @@ class _Child:
         return self.process.wait(timeout)
 
     def _end(self, patience: float) -> None:
+        self._wait_for_end(patience)
+        self._close_files()
+
+    def _wait_for_end(self, patience: float) -> None:
         self.send(signal.SIGTERM)
         try:
             self.process.wait(patience)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self._kept = self.said
-        self._close_files()
 
     def _close_files(self) -> None:
         self._kept = self.said
         assert self.process.stdout is not None
         self.process.stdout.close()
         self._said.close()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _handle(pid: int) -> int | None:
+    """Return a file that stands for a child, for as long as it is open; None where the kernel has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
 
 
 class RigProcess(_Child):
@@ -174,6 +193,8 @@ class LoopProcess(_Child):
         Of the telemetry segment: for `Ring.attach` and `Mailbox.attach` in other processes.
     ring, mailbox
         Telemetry from the first sample on, and commands.
+    attendant
+        Who beats the heartbeat and can be called by a signal; None without `supervise`.
     """
 
     def __init__(
@@ -188,7 +209,7 @@ class LoopProcess(_Child):
         sweep()
         self.name, self.options = fresh_name(), options
         self._retreat = options.retreat
-        self._period = options.supervisor / _BEATS if options.supervisor else 0.1
+        period = options.supervisor / _BEATS if options.supervisor else 0.1
         command = [str(program), "--telemetry", self.name, *options.arguments()]
         if not supervise:
             command += ["--alone"]
@@ -200,7 +221,7 @@ class LoopProcess(_Child):
                 command += ["--table", file.name]  # mapped when the loop is ready: the file can go
             try:
                 super().__init__(command, _PATIENCE + options.timeout)
-            except InputError:
+            except BaseException:
                 remove(self.name)
                 raise
         try:
@@ -211,15 +232,14 @@ class LoopProcess(_Child):
             raise
         self.ring = Ring(self.segment)
         self.mailbox = Mailbox(self.segment)
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat of {self.name}", daemon=True)
-        if supervise:
-            self._thread.start()
+        self.attendant = Attendant(self, self.segment.header, period) if supervise else None
 
-    def _beat(self) -> None:
-        header = self.segment.header
-        while not self._done.wait(self._period):
-            header["supervisor_ns"][0] = time.monotonic_ns()
+    def stop(self) -> None:
+        """End the test: the command goes to its safe value, then the loop ends.
+
+        By signal, straight to the loop: whatever any thread or other process is doing.
+        """
+        self.send(signal.SIGUSR1)
 
     def status(self) -> Status:
         """Return how the loop is doing."""
@@ -229,10 +249,10 @@ class LoopProcess(_Child):
         """End the loop (through its safe state, if it is still running) and remove its telemetry segment."""
         if self._said.closed:
             return
-        self._end(_PATIENCE + 2 * self._retreat)
-        self._done.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._wait_for_end(_PATIENCE + 2 * self._retreat)
+        if self.attendant is not None:
+            self.attendant.close()
+        self._close_files()
         remove(self.name)
         self.ring.close()
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +26,13 @@ __all__ = ["Recorders", "merged_files"]
 SUCCESSORS = 5
 """Recorders that are started after the first, at most."""
 PATIENCE = 20.0
-"""Seconds that the recorder may take to begin, and to end."""
+"""Seconds that a recorder may take to begin, and to end; it is killed then."""
 
 
 class Recorders:
     """The recorder's process, and its successor where it dies.
+
+    They are started in a thread of their own: whoever serves the operator does not wait for them.
 
     Attributes
     ----------
@@ -53,58 +56,96 @@ class Recorders:
             "-",
         ]
         self._command += [] if cpu is None else ["--not-on", str(cpu)]
-        self._process = self._started()
+        self._process: subprocess.Popen[str] | None = None
+        self._refused = ""
+        self._starting = self._start()
+        try:
+            self._starting.join()
+        except BaseException:  # Ctrl-C: nothing is left behind
+            self.close()
+            raise
+        if self._refused:
+            raise BondloopError(self._refused)
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
-        return self._process.pid
+        """Number of the process; 0 while there is none."""
+        return 0 if self._process is None else self._process.pid
 
-    def _started(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(  # noqa: S603 - this package's own module
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,  # Ctrl-C at the terminal is not for it
-        )
+    def _start(self) -> threading.Thread:
+        thread = threading.Thread(target=self._begin, name="start of a recorder", daemon=True)
+        thread.start()
+        return thread
+
+    def _begin(self) -> None:
+        """Start a recorder and wait until it is ready; `_refused` says why it is not."""
+        self._refused = ""
+        try:
+            process = subprocess.Popen(  # noqa: S603 - this package's own module
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,  # Ctrl-C at the terminal is not for it
+            )
+        except OSError as error:
+            self._refused = f"the recorder cannot be started: {error}"
+            return
+        before, self._process = self._process, process
+        if before is not None:
+            self._buried(before)
+        # One that neither reads nor says anything is killed, which ends what is waited for here.
+        timer = threading.Timer(PATIENCE, process.kill)
+        timer.daemon = True
+        timer.start()
         assert process.stdin is not None
         assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(self._about)
-            process.stdin.close()
-        said = process.stdout.readline().split(maxsplit=1)
-        if not said or said[0] != "ready":
-            assert process.stderr is not None
+        assert process.stderr is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(self._about)
+                process.stdin.close()
+            said = process.stdout.readline().split(maxsplit=1)
+            if said and said[0] == "ready":
+                self.paths.append(Path(said[1].strip()))
+                return
+            process.wait()
             why = process.stderr.read().strip().splitlines()
-            self._buried(process)
-            raise BondloopError(why[-1] if why else "the recorder did not start")
-        self.paths.append(Path(said[1].strip()))
-        return process
+        finally:
+            timer.cancel()
+        self._refused = why[-1] if why else f"the recorder was not ready within {PATIENCE:g} s"
 
     def look_after(self) -> None:
-        """Start another recorder if this one was killed; what the ring still has is not lost then."""
+        """Start another recorder if this one was killed; what the ring still has is not lost then.
+
+        It does not wait: while one is being started, there is nothing to do.
+        """
+        if self._starting.is_alive() or self._process is None:
+            return
         code = self._process.poll()
         if code is None or code >= 0 or len(self.troubles) >= SUCCESSORS:
             return
         self.troubles.append(f"recorder {len(self.troubles) + 1} died of signal {-code}")
-        self._buried(self._process)
-        with contextlib.suppress(BondloopError):
-            self._process = self._started()
+        self._starting = self._start()
 
     def finish(self) -> None:
         """Let it write what is left, and wait for that."""
         while True:
+            self._starting.join()
+            if self._process is None:
+                return
             if self._process.poll() is None:
                 self._process.terminate()
             try:
                 code = self._process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
+                self.troubles.append(f"the recorder did not end within {PATIENCE:g} s and was killed")
                 break
-            before = len(self.paths)
-            self.look_after()
-            if len(self.paths) == before:
+            before = self._starting
+            if not self._refused:  # else what the ring has is left: the last one did not get ready either
+                self.look_after()
+            if self._starting is before:
                 if code > 0 and self._process.stderr is not None and not self._process.stderr.closed:
                     said = self._process.stderr.read().strip().splitlines()
                     self.troubles.append(said[-1] if said else f"the recorder ended with {code}")
@@ -113,6 +154,12 @@ class Recorders:
 
     def close(self) -> None:
         """End it."""
+        while self._starting.is_alive():
+            if self._process is not None:
+                self._process.kill()  # it has nothing to write yet
+            self._starting.join(0.1)
+        if self._process is None:
+            return
         if self._process.poll() is None:
             self.finish()
         self._buried(self._process)

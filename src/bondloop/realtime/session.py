@@ -196,6 +196,7 @@ class Prepared:
             loop = self.start(stack)
             recorders = Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
             stack.callback(recorders.close)
+            stack.callback(loop.send, signal.SIGTERM)  # before anything else is waited for
             return self._watched(loop, recorders, live, keep=record is not None)
 
     def start(self, stack: contextlib.ExitStack) -> LoopProcess:
@@ -220,22 +221,16 @@ class Prepared:
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
-        with interrupts() as asked:
+        assert loop.attendant is not None
+        with interrupts(bell=loop.attendant.bell) as asked:
             if not self.options.start:
                 loop.mailbox.start()
-            told = 0
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     loop.wait(LOOK)
                 recorders.look_after()
                 if live is not None:
                     live(watcher.look())
-                if len(asked) > told:
-                    if told:
-                        loop.send(signal.SIGTERM)
-                    else:
-                        loop.mailbox.stop()
-                    told = len(asked)
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)

@@ -20,9 +20,9 @@ collect_ignore_glob = [] if sys.platform == "linux" and compiler() is not None e
 @pytest.fixture(scope="session")
 def programs():
     from fault_rules import PERIOD
-    from two_halves import make_computer, make_rig
+    from two_halves import hooked, make_computer, make_rig
 
-    return build_pair(replace(make_computer(), period=PERIOD), replace(make_rig(), period=PERIOD))
+    return hooked(replace(make_computer(), period=PERIOD), replace(make_rig(), period=PERIOD))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from fault_rules import (
     nothing_lost,
     ticks,
 )
-from two_halves import until
+from two_halves import stall, until
 
 TICKS = 40
 """Length of the tick that overruns, in periods."""
@@ -24,7 +24,7 @@ def test_the_loop_runs_on(bench, scheme, policy):
     assert STATED[f"a tick overruns, policy {policy}"].cause is None
     loop = bench.loop(bench.rig(scheme).link, overrun=policy)
     until(lambda: loop.ring.written > 20)
-    loop.mailbox.stall(TICKS * PERIOD)
+    stall(loop, TICKS * PERIOD)
     until(lambda: loop.status().counts["mails"] == 1)
     already = loop.ring.written
     until(lambda: loop.ring.written > already + 20)
@@ -55,7 +55,7 @@ def test_four_in_a_row_trip(bench, scheme):
     loop = bench.loop(bench.rig(scheme).link, overrun="trip", overrun_limit=limit)
     until(lambda: loop.ring.written > 20 or not loop.running)
     while loop.running:
-        number = loop.mailbox.stall(0.5 * PERIOD)
+        number = stall(loop, 0.5 * PERIOD)
         until(lambda number=number: loop.mailbox.taken(number - 16) or not loop.running)
     ring, rows, status = ended(loop, 3)
     at = ended_safely(ring, rows, status, fault, late=1)

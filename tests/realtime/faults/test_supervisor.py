@@ -1,4 +1,4 @@
-"""The process that started the loop dies, or is interrupted at its terminal."""
+"""The process that started the loop dies, freezes, or is interrupted at its terminal."""
 
 import os
 import signal
@@ -52,16 +52,21 @@ def is_gone(pid):
         return True
 
 
+@pytest.mark.parametrize(
+    ("fault", "number"),
+    [("supervisor killed", signal.SIGKILL), ("supervisor frozen", signal.SIGSTOP)],
+    ids=["killed", "frozen"],
+)
 @pytest.mark.parametrize("scheme", ["udp", "shm"])
-def test_supervisor_killed(programs, shm, scheme):
+def test_supervisor_lost(programs, shm, scheme, fault, number):
     """Loop and rig live on: the rig is led to rest, then both end, and leave nothing behind."""
-    fault = "supervisor killed"
     with start(programs, shm if scheme == "shm" else "udp://127.0.0.1:0", PATIENCE) as supervisor:
         name, *children = supervisor.stdout.readline().split()
         with Ring.attach(name) as ring:
             until(lambda: ring.written > 50)
-            supervisor.kill()
-            supervisor.wait()
+            supervisor.send_signal(number)
+            if number == signal.SIGKILL:
+                supervisor.wait()
             until(lambda: ring.state == "finalized")
             rows, status = ring.read(), ring.status()
             at = ended_safely(ring, rows, status, fault)
@@ -69,6 +74,7 @@ def test_supervisor_killed(programs, shm, scheme):
             assert silence[at] > PATIENCE
             assert silence[at - ticks(STATED[fault].found)] <= PATIENCE
             assert status.cause_value == pytest.approx(silence[at], abs=1e-9)
+        supervisor.kill()
         for pid in children:
             until(lambda pid=pid: is_gone(pid))
         assert not (FOLDER / name).exists()

@@ -39,12 +39,6 @@ static int obey(bl_run *run, const bl_mail *mail)
             return 0;
         run->stage = BL_ACTIVE;
         return 1;
-    case BL_MAIL_STOP:
-        if (run->stage == BL_ACTIVE || run->stage == BL_INACTIVE)
-            bl_guard_ramp(run);
-        else if (run->stage == BL_SAFE)
-            run->stage = BL_FINALIZED;
-        return 1;
     case BL_MAIL_SET:
         if (mail->index >= (uint64_t)run->tick->parameters || mail->value != mail->value)
             return 0;
@@ -58,13 +52,24 @@ static int obey(bl_run *run, const bl_mail *mail)
             return 0;
         begin(run);
         return 1;
+#ifdef BL_TEST_HOOKS
     case BL_MAIL_STALL:
         for (const int64_t end = bl_now() + (int64_t)(mail->value*1e9); bl_now() < end && !bl_asked_to_end;)
             bl_relax();
         return 1;
+#endif
     default:
         return 0;
     }
+}
+
+/* The operator's stop: no trip, the executive's own ramp. */
+static void stop(bl_run *run)
+{
+    if (run->stage == BL_ACTIVE || run->stage == BL_INACTIVE)
+        bl_guard_ramp(run);
+    else if (run->stage == BL_SAFE)
+        run->stage = BL_FINALIZED;
 }
 
 /* What comes from outside: signals, the mailbox, the supervisor. */
@@ -72,11 +77,16 @@ static void listen(bl_run *run, int64_t now)
 {
     bl_segment *s = run->segment;
     bl_mail mail;
-    for (int i = 0; i < MAILS_PER_CYCLE && bl_mail_take(s, &mail); ++i) {
-        const int done = obey(run, &mail);
+    for (int i = 0, took; i < MAILS_PER_CYCLE && (took = bl_mail_take(s, &mail, &run->mail_looks)) != 0; ++i) {
+        const int done = took > 0 && obey(run, &mail);
         s->counts.mails += 1;
         s->counts.mails_refused += !done;
         run->flags |= BL_FLAG_MAIL;
+    }
+    const uint64_t stops = __atomic_load_n(&s->stops, __ATOMIC_RELAXED) + (uint64_t)bl_asked_to_stop;
+    if (stops != run->stops) { /* after the mailbox: a START that waits there does not undo it */
+        run->stops = stops;
+        stop(run);
     }
     if (bl_asked_to_end) {
         if (run->stage == BL_SAFE)

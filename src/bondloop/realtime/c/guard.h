@@ -16,6 +16,8 @@ typedef struct {
     int by_tick;                 /* the tick's own interlock leads the retreat */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
     int64_t without, same, late; /* cycles in a row without news, with the same news, after the deadline */
+    uint64_t stops; /* the operator's, as of the last cycle */
+    int mail_looks; /* at a command that makes no sense */
     uint32_t flags, status;
 } bl_run;
 

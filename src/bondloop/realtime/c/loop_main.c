@@ -44,7 +44,7 @@ static int print_layout(void)
     int n = 0;
     ROW(version), ROW(slots), ROW(period_ns), ROW(loop_pid), ROW(written), ROW(state), ROW(cause_value);
     ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
-    ROW(mail_given), ROW(mail);
+    ROW(mail_given), ROW(stops), ROW(mail);
     printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu}\n", sizeof(bl_segment), sizeof(bl_slot),
         sizeof(bl_mail));
     return 0;

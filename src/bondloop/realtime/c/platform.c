@@ -12,7 +12,7 @@
 
 #define STACK_BYTES (256*1024)
 
-volatile int bl_asked_to_end = 0;
+volatile int bl_asked_to_end = 0, bl_asked_to_stop = 0;
 
 void bl_sleep_until(int64_t instant_ns, int64_t spin_ns)
 {
@@ -95,8 +95,10 @@ bl_granted bl_platform(const bl_demands *demands, const char *who)
 
 static void on_signal(int number)
 {
-    (void)number;
-    bl_asked_to_end = 1;
+    if (number == SIGUSR1)
+        bl_asked_to_stop += 1;
+    else
+        bl_asked_to_end = 1;
 }
 
 void bl_listen_to_signals(void)
@@ -108,6 +110,7 @@ void bl_listen_to_signals(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGTSTP, &action, NULL);

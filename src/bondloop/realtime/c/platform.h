@@ -44,8 +44,9 @@ bl_granted bl_platform(const bl_demands *demands, const char *who);
 /* SCHED_FIFO at a priority, or the ordinary scheduler at 0; whether it was granted. */
 int bl_priority(int priority);
 
-/* SIGTERM, SIGINT and SIGHUP set the flag; SIGPIPE is ignored, and Ctrl-Z: a loop must not stand still. */
-extern volatile int bl_asked_to_end;
+/* SIGTERM, SIGINT and SIGHUP set the flag; SIGUSR1, the operator's stop, counts; SIGPIPE is ignored, and Ctrl-Z:
+   a loop must not stand still. */
+extern volatile int bl_asked_to_end, bl_asked_to_stop;
 void bl_listen_to_signals(void);
 
 #endif

@@ -49,7 +49,7 @@ bl_segment *bl_segment_create(const char *name, long slots, long channels, const
     struct timespec real;
     clock_gettime(CLOCK_REALTIME, &real);
     segment->realtime_offset_ns = (int64_t)real.tv_sec*1000000000 + real.tv_nsec - bl_now();
-    segment->version = 1;
+    segment->version = BL_LAYOUT;
     segment->header_bytes = sizeof(bl_segment);
     segment->metadata_at = metadata_at;
     segment->metadata_bytes = text;
@@ -108,18 +108,26 @@ void bl_histogram_add(bl_histogram *h, int64_t ns)
     h->sum += ns;
 }
 
-int bl_mail_take(bl_segment *segment, bl_mail *mail)
+int bl_mail_take(bl_segment *segment, bl_mail *mail, int *looks)
 {
-    const uint64_t next = segment->mail_taken + 1;
-    if (__atomic_load_n(&segment->mail_given, __ATOMIC_ACQUIRE) < next)
+    const uint64_t next = segment->mail_taken + 1, given = __atomic_load_n(&segment->mail_given, __ATOMIC_ACQUIRE);
+    if (given < next)
         return 0;
-    const bl_mail *entry = &segment->mail[(next - 1)%BL_MAILS];
-    memcpy(mail, entry, sizeof *mail);
-    uint64_t bits;
-    memcpy(&bits, &mail->value, 8);
-    const uint64_t kind = (uint64_t)mail->kind | (uint64_t)mail->index << 32;
-    if (mail->number != next || mail->check != (mail->number ^ kind ^ bits ^ BL_MAIL_KEY))
+    if (given - next < BL_MAILS) {
+        memcpy(mail, &segment->mail[(next - 1)%BL_MAILS], sizeof *mail);
+        uint64_t bits;
+        memcpy(&bits, &mail->value, 8);
+        const uint64_t kind = (uint64_t)mail->kind | (uint64_t)mail->index << 32;
+        if (mail->number == next && mail->check == (mail->number ^ kind ^ bits ^ BL_MAIL_KEY)) {
+            *looks = 0;
+            __atomic_store_n(&segment->mail_taken, next, __ATOMIC_RELEASE);
+            return 1;
+        }
+    }
+    if (++*looks < BL_MAIL_LOOKS)
         return 0;
-    __atomic_store_n(&segment->mail_taken, next, __ATOMIC_RELEASE);
-    return 1;
+    /* More than the mailbox holds cannot have been written: no entry can be told from another, so all go. */
+    *looks = 0;
+    __atomic_store_n(&segment->mail_taken, given - next < BL_MAILS ? next : given, __ATOMIC_RELEASE);
+    return -1;
 }

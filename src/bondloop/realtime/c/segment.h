@@ -20,6 +20,7 @@
 #include "link.h"
 
 #define BL_MAGIC "BLRING01"
+#define BL_LAYOUT 2
 #define BL_BINS 640
 #define BL_MAILS 64
 
@@ -69,13 +70,18 @@ typedef struct {
 } bl_histogram;
 
 /* A command to the loop. `check` is the exclusive or of the other words and of BL_MAIL_KEY: a command that is
-   only partly visible is not taken before its next look. */
+   only partly visible is looked at again; one that makes no sense at BL_MAIL_LOOKS looks is left out. Stopping
+   needs no place here, so that nothing can stand before it: see `stops`. */
 #define BL_MAIL_KEY 0x626f6e646c6f6f70ULL
-enum { BL_MAIL_START = 1, BL_MAIL_STOP, BL_MAIL_SET, BL_MAIL_TRIP, BL_MAIL_RESET, BL_MAIL_STALL };
+#define BL_MAIL_LOOKS 16
+enum { BL_MAIL_START = 1, BL_MAIL_SET = 3, BL_MAIL_TRIP, BL_MAIL_RESET };
+#ifdef BL_TEST_HOOKS /* only in programs that tests build */
+enum { BL_MAIL_STALL = 6 };
+#endif
 typedef struct {
     uint64_t number;       /* of the command, from 1 */
     uint32_t kind, index;  /* BL_MAIL_SET: index of the parameter */
-    double value;          /* BL_MAIL_SET: its value; BL_MAIL_TRIP: a cause, BL_MAIL_STALL: seconds */
+    double value;          /* BL_MAIL_SET: its value; BL_MAIL_TRIP: a cause */
     uint64_t check;
 } bl_mail;
 
@@ -117,7 +123,8 @@ typedef struct {
     uint64_t spare2[4];
     int64_t supervisor_ns; /* its heartbeat, CLOCK_MONOTONIC; 0: there is no supervisor */
     uint64_t mail_given;   /* number of the last command put into the mailbox */
-    uint64_t spare3[6];
+    uint64_t stops;        /* written by anybody, without a lock: when it changes, the loop stops */
+    uint64_t spare3[5];
     bl_mail mail[BL_MAILS];
 } bl_segment;
 
@@ -132,7 +139,7 @@ void bl_segment_publish(bl_segment *segment, bl_slot *slot);
 
 void bl_histogram_add(bl_histogram *h, int64_t ns);
 
-/* The next command of the mailbox: 1 if there is one. */
-int bl_mail_take(bl_segment *segment, bl_mail *mail);
+/* The next command of the mailbox: 1 if there is one, -1 if one was left out; `looks` is the caller's, at first 0. */
+int bl_mail_take(bl_segment *segment, bl_mail *mail, int *looks);
 
 #endif

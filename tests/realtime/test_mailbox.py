@@ -1,0 +1,97 @@
+"""Nothing that lies in the mailbox, and nobody who holds its lock, keeps the operator from stopping the loop."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from two_halves import until
+
+from bondloop.errors import InputError
+from bondloop.realtime import LoopOptions, LoopProcess, Mailbox
+from bondloop.realtime.layout import MAILS
+from bondloop.realtime.shared import FOLDER
+
+HOLDER = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    print(flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def loop(programs, table):
+    with LoopProcess(programs.loop, LoopOptions(link="loopback://", retreat=0.02), table) as running:
+        yield running
+
+
+def is_obeyed(loop):
+    """Commands are taken, one by one."""
+    refused = loop.status().counts["mails_refused"]
+    number = loop.mailbox.set("stiffness", 300.0)
+    until(lambda: loop.mailbox.taken(number))
+    assert loop.status().counts["mails_refused"] == refused
+
+
+def stops(loop):
+    loop.mailbox.stop()
+    assert loop.wait(60) == 0
+    assert (loop.status().cause, loop.ring.state) == (0, "finalized")
+
+
+def test_a_command_that_makes_no_sense_is_left_out(loop):
+    """It is counted as given, but nothing was written: the loop looks 16 times, and goes on to the next."""
+    loop.segment.header["mail_given"][0] += 1
+    is_obeyed_later = loop.mailbox.set("stiffness", 300.0)
+    until(lambda: loop.mailbox.taken(is_obeyed_later))
+    assert loop.status().counts["mails"] == 2
+    assert loop.status().counts["mails_refused"] == 1
+    stops(loop)
+
+
+def test_stop_does_not_wait_for_its_turn(loop):
+    """The mailbox is full of nonsense, and more is said to be in it."""
+    loop.segment.header["mail"][0]["check"] = 1
+    loop.segment.header["mail_given"][0] = 1 << 62
+    stops(loop)
+
+
+def test_whatever_lies_in_the_mailbox(loop):
+    """Random bytes in all of it, and any number of commands said to be given; drawn 30 times."""
+    rng = np.random.default_rng(14)
+    header = loop.segment.header
+    for _ in range(30):
+        header["mail"].view("u1")[:] = rng.integers(0, 256, header["mail"].nbytes, "u1").reshape(1, -1)
+        header["mail_given"][0] = rng.choice(
+            [header["mail_taken"][0] + rng.integers(0, 2 * MAILS), rng.integers(0, 1 << 62)]
+        )
+        given = int(header["mail_given"][0])
+        until(lambda given=given: int(header["mail_taken"][0]) >= given)
+        is_obeyed(loop)
+    stops(loop)
+
+
+def test_a_lock_that_somebody_holds(loop):
+    """Commands are refused after a second; stopping needs no lock, for this process and for any other."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(FOLDER / loop.name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        holder.stdout.readline()
+        with pytest.raises(InputError, match=r"another process keeps the mailbox of bondloop-.* locked"):
+            loop.mailbox.set("stiffness", 300.0)
+        with Mailbox.attach(loop.name) as other:
+            other.stop()
+            assert loop.wait(60) == 0
+        holder.communicate()
+
+
+def test_what_is_compiled_in_for_tests_is_not_in_other_programs(loop):
+    """Command 6 keeps a tick busy where it is known: here it is refused, as any other unknown one."""
+    number = loop.mailbox._send(6, 0, 600.0)
+    until(lambda: loop.mailbox.taken(number))
+    already = loop.ring.written
+    until(lambda: loop.ring.written > already + 10)
+    assert loop.status().counts["mails_refused"] == 1
+    stops(loop)
