@@ -127,7 +127,13 @@ def bare(loop: Path, cycles: int, cpu: int, priority: int) -> tuple[Durations, i
 def paced(loop: Path, cycles: int, cpu: int, priority: int) -> tuple[dict[str, Durations], dict[str, int]]:
     """Return wake-up latencies, working times and both together, of the executive; and its counters."""
     options = LoopOptions(
-        link="none://", steps=cycles, retreat=0.0, cpu=cpu, priority=priority, slots=max(8192, cycles + 64)
+        gap=60.0,
+        link="none://",
+        steps=cycles,
+        retreat=0.0,
+        cpu=cpu,
+        priority=priority,
+        slots=max(8192, cycles + 64),
     )
     with LoopProcess(loop, options) as process:
         assert process.wait() == 0, process.said
@@ -171,7 +177,14 @@ def record(
     """
     steps, slots = round(rate * seconds), 4 * rate
     options = LoopOptions(
-        link="none://", start=False, steps=steps, retreat=0.0, cpu=cpu, priority=priority, slots=slots
+        gap=60.0,
+        link="none://",
+        start=False,
+        steps=steps,
+        retreat=0.0,
+        cpu=cpu,
+        priority=priority,
+        slots=slots,
     )
     with LoopProcess(loop, options) as process:
         command = [sys.executable, "-m", "bondloop.realtime.recorder", process.name, str(path)]

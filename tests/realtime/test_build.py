@@ -5,13 +5,25 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from two_halves import CHANNELS, COMMAND, FORCE, LOAD, PERIOD, SENT, K, T, make_computer, make_rig
+from two_halves import (
+    CHANNELS,
+    COMMAND,
+    FORCE,
+    LOAD,
+    PERIOD,
+    SENT,
+    K,
+    LoopOptions,
+    T,
+    make_computer,
+    make_rig,
+)
 
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import CompileError, InputError
 from bondloop.program.tick import Channel, Tick
-from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.realtime import LoopProcess
 from bondloop.realtime.build import build_loop, build_rig, loop_sources, rig_sources
 from bondloop.realtime.interface import computer_ends, rig_ends
 from bondloop.realtime.layout import HEADER, MAIL, slot_type

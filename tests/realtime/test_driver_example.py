@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from two_halves import make_computer, until
+from two_halves import LoopOptions, make_computer, until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.realtime import LoopProcess
 from bondloop.safety.causes import Cause
 
 FOLDER = Path(__file__).parents[2] / "examples" / "drivers"
@@ -206,7 +206,7 @@ def test_hot_as_for_measuring_what_the_driver_costs(program, board, table):
 
 def test_a_whole_test_with_its_record(board, tmp_path):
     """The displacement is measured at the output's cable, a sample late; force and velocity are at rest."""
-    test = example(FOLDER.parent / "first_hybrid_test.py").test(noise=0.0)
+    test = example(FOLDER.parent / "first_hybrid_test.py").test(noise=0.0).replaced(gap=60.0)
     link = f"comedi://{board}?out=0,0.005&in=3,1e-6&in=0,0.005&in=1,1e-6"
     run = example(FOLDER / "comedi_loop.py").run(
         test, 0.25, link, tmp_path / "run.h5", stub=True, retreat=0.01

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from two_halves import make_computer, make_rig
+from two_halves import LoopOptions, make_computer, make_rig
 
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.build import build_loop
 from bondloop.safety.causes import Cause
 

@@ -4,11 +4,11 @@ import threading
 
 import numpy as np
 import pytest
-from two_halves import PERIOD, make_computer, make_rig, make_whole, until
+from two_halves import PERIOD, LoopOptions, make_computer, make_rig, make_whole, until
 from wire import ACCEPT, ALIVE, BYE, COMMAND, HELLO, MEASURED, pack, unpack
 
 from bondloop.compile import Runner
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.build import build_loop
 from bondloop.realtime.layout import FLAGS
 from bondloop.safety.causes import Cause

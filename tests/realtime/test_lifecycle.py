@@ -12,6 +12,7 @@ from two_halves import (
     COMMAND,
     SENT,
     K,
+    LoopOptions,
     V,
     X,
     hooked,
@@ -25,7 +26,7 @@ from two_halves import (
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess, Ring
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess, Ring
 from bondloop.realtime.build import build_loop
 from bondloop.realtime.shared import FOLDER
 from bondloop.safety.causes import Cause
@@ -88,7 +89,7 @@ def test_the_supervisor_is_missed(programs):
         "from pathlib import Path\n"
         "import numpy as np\n"
         "from bondloop.realtime import LoopOptions, LoopProcess\n"
-        "options = LoopOptions(link='loopback://', retreat=0.02, supervisor=1.0)\n"
+        "options = LoopOptions(link='loopback://', retreat=0.02, supervisor=1.0, gap=60.0)\n"
         f"loop = LoopProcess(Path({str(programs.loop)!r}), options, np.zeros((2, 1)))\n"
         "print(loop.name, loop.pid, flush=True)\n"
         "time.sleep(60)\n"

@@ -1,14 +1,14 @@
-"""Nothing that lies in the mailbox, and nobody who holds its lock, keeps the operator from stopping the loop."""
+"""Whatever lies in the mailbox, and whoever holds its lock: the operator stops the loop."""
 
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from two_halves import until
+from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, Mailbox
+from bondloop.realtime import LoopProcess, Mailbox
 from bondloop.realtime.layout import MAILS
 from bondloop.realtime.shared import FOLDER
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from two_halves import until
+from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, Ring
+from bondloop.realtime import LoopProcess, Ring
 from bondloop.realtime.layout import HEADER, MAGIC, VERSION, slot_type
 from bondloop.realtime.ring import Histogram, bin_edges
 from bondloop.realtime.shared import FOLDER, Segment, fresh_name, remove

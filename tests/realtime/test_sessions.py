@@ -3,11 +3,11 @@
 import signal
 
 import pytest
-from two_halves import make_computer, make_rig, until
+from two_halves import LoopOptions, make_computer, make_rig, until
 
 from bondloop.errors import InputError
 from bondloop.program.tick import Channel
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.build import build_loop
 
 

@@ -5,10 +5,10 @@ import os
 import signal
 
 import pytest
-from two_halves import until
+from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, shared
+from bondloop.realtime import LoopProcess, shared
 from bondloop.realtime.shared import FOLDER, fresh_name, need_linux, sweep
 
 

@@ -7,12 +7,12 @@ import threading
 import zlib
 
 import pytest
-from two_halves import PERIOD, make_rig, until
+from two_halves import PERIOD, LoopOptions, make_rig, until
 from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, REFUSE, pack, unpack
 
 from bondloop.compile import Runner
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess, RigOptions, RigProcess
+from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 
 SIGNATURE = zlib.crc32(b"command\n\nmeasured.force")
 

@@ -13,12 +13,12 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from two_halves import make_computer, until
+from two_halves import LoopOptions, make_computer, until
 
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import InputError
-from bondloop.realtime import LoopOptions, LoopProcess
+from bondloop.realtime import LoopProcess
 from bondloop.realtime.build import build_loop
 
 ROOT = Path(__file__).parents[2]

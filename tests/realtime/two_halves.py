@@ -1,7 +1,9 @@
 """A small test in two halves: what the tests of the real-time loop run."""
 
 import time
+from functools import partial
 
+import bondloop.realtime
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.program.expr import Var, function, select
@@ -11,6 +13,9 @@ from bondloop.program.tick import Channel, Delay, Tick, Update
 from bondloop.realtime.build import Programs, build_pair, loop_sources
 
 PERIOD = 1e-3
+LoopOptions = partial(bondloop.realtime.LoopOptions, gap=60.0)
+"""Tests share the machine: their loops bear any pause, but for those that are about pauses."""
+
 T, K = Var("t"), Var("k")
 LOAD, FORCE, COMMAND_IN = Var("load.now"), Var("measured.force"), Var("command")
 X, V, STIFFNESS, COMMAND = Var("x"), Var("v"), Var("stiffness"), Var("command.value")

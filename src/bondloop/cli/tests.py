@@ -71,6 +71,10 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
             f"{source}: `test` is of type {type(made).__name__}; a bondloop.HybridTest was expected"
         )
     test: HybridTest = made
+    if "gap" in values:
+        if not hasattr(test, "gap"):
+            raise InputError(f"{source} is a test without a loop in real time; it has no gap to set")
+        test = test.replaced(gap=values.pop("gap"))
     return test.with_values(values) if values else test, module
 
 
@@ -118,7 +122,7 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, s
         key, given = _split(text)
         if key in arguments:
             options[key] = _converted(key, given, arguments[key].default)
-        elif "." in key:
+        elif "." in key or key == "gap":  # that of a hybrid test, which no function need take
             values[key] = given  # as text: the parameter knows which units suit it
         else:
             raise InputError(

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 __all__ = ["HybridTest", "as_signal"]
 
 
+GAP = 0.02
+"""Seconds that a loop may stand still, where a test says nothing else; less than a rig's watchdog bears."""
+
+
 class HybridTest(Checkable):
     """A hybrid test.
 
@@ -75,6 +79,9 @@ class HybridTest(Checkable):
         the start.
     interlock
         What brings the rig to a safe position when something is wrong; a run goes on while it does.
+    gap
+        In real time: a loop that stood still for longer than so many seconds, or text (``"20 ms"``), does not
+        go on but brings the rig to its safe position.
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``.
     feedback
@@ -100,12 +107,14 @@ class HybridTest(Checkable):
         limits: Limits | None = None,
         switches: Switches | None = None,
         interlock: Interlock | None = None,
+        gap: float | str = GAP,
         record: Iterable[str] = (),
         feedback: bool = True,
         values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
     ) -> None:
         rate = POSITIVE.check(rate, "rate", "Hz")
+        self.gap = POSITIVE.check(gap, "gap", "s")
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
@@ -229,7 +238,7 @@ class HybridTest(Checkable):
             "numerical": self.numerical, "rig": self.rig, "controller": self.controller,
             "excitation": self.excitation, "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
-            "switches": self.switches, "interlock": self.interlock, "record": self.record,
+            "switches": self.switches, "interlock": self.interlock, "gap": self.gap, "record": self.record,
             "feedback": self.feedback, "values": self.overrides, "name": self.name,
         }  # fmt: skip
 

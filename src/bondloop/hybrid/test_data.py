@@ -98,7 +98,7 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
         _refuse_unknown(reader, entries, kind)
         _unfold_halves(reader, entries)
     before = len(reader.faults)
-    for name in ("rate", "time_step"):  # seen even where the test is not made
+    for name in ("rate", "time_step", "gap"):  # seen even where the test is not made
         value = entries.get(name)
         if isinstance(value, str) and reader.attempt((name,), partial(number, value, "")) is FAILED:
             entries[name] = FAILED

@@ -80,10 +80,10 @@ static programs that are copied to the target as they are. `make try` runs the l
 built into it.
 
     bin/rig --link udp://127.0.0.1:5005 &
-    bin/loop --link udp://127.0.0.1:5005 --steps $steps --start --alone$table --priority 80 --cpu 1
+    bin/loop --link udp://127.0.0.1:5005 --steps $steps --start --alone$table --gap $gap --priority 80 --cpu 1
 
-The loop ends by itself after its steps, on Ctrl-C or SIGTERM, and when the rig is lost; always through its
-safe state: the command goes to $safe along a raised cosine. Exit code 0: all steps were taken; 2: the rig was
+The loop ends by itself after its steps, on Ctrl-C or SIGTERM, when the rig is lost, and when it stood still
+for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along a raised cosine. Exit code 0: all steps were taken; 2: the rig was
 not there; 3: the test was stopped, for the cause that is printed. `bin/loop` without arguments lists its
 options.
 
@@ -150,6 +150,7 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
         steps=steps,
         table=option,
         safe=f"{safe:g}",
+        gap=f"{test.gap:g}",
         signals="\n".join(f"| `{name}` | {way} |" for name, way in signals),
     )
     written = _write(Path(folder), files)

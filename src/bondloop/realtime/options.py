@@ -42,11 +42,15 @@ class LoopOptions:
         What a late tick does: nothing but be counted, hold the last command, or trip (at so many in a row).
     catch_up
         Where the loop was held up past at most so many deadlines, it executes their ticks too, one after the
-        other: the test's time stays that of the clock, and the command goes on from where it should be. After
-        more of them, or with 0, these ticks are left out: the test's time stands still meanwhile, as the rig
-        does not.
+        other: the test's time stays that of the clock, and the command goes on from where it should be. For
+        the rig that is a jump, so only where it is emulated. After more of them, or with 0, these ticks are
+        left out: the test's time stands still meanwhile, as the rig does not.
+    gap
+        Trip where the loop stood still for longer than so many seconds: where a tick began, or had its
+        command computed, so much later than planned. Part of the test (`bondloop.HybridTest`); there is no
+        "never".
     stale
-        Trip when the measurement is older than so many ticks; 0: never.
+        Trip when the measurement is older than so many ticks, by the clock; 0: never.
     frozen
         Trip when all measured values are the same to the bit for so many ticks; 0: never.
     supervisor
@@ -83,6 +87,7 @@ class LoopOptions:
     overrun: Literal["count", "hold", "trip"] = "count"
     overrun_limit: int = 1
     catch_up: int = 0
+    gap: float = 0.02
     stale: int = 20
     frozen: int = 0
     supervisor: float = 2.0
@@ -107,6 +112,7 @@ class LoopOptions:
             "--phase": self.phase,
             "--overrun-limit": self.overrun_limit,
             "--catch-up": self.catch_up,
+            "--gap": self.gap,
             "--stale": self.stale,
             "--frozen": self.frozen,
             "--supervisor": self.supervisor,
@@ -119,6 +125,8 @@ class LoopOptions:
         for name, value in numbers.items():
             if not math.isfinite(value) or (value < 0 and name != "--cpu"):
                 raise InputError(f"{name[2:]} must be finite and not negative; found {value}")
+        if self.gap == 0:
+            raise InputError("gap must be positive: a loop that stood still does not go on; found 0 s")
         words = ["--link", self.link, "--overrun", self.overrun]
         words += [text for name, value in numbers.items() for text in (name, repr(value))]
         switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}

@@ -36,7 +36,7 @@ __all__ = ["Prepared", "prepare", "run_realtime"]
 LOOK = 0.1
 """Seconds between looks at the loop."""
 CATCH_UP = 0.01
-"""Seconds that the loop may have been held up and still make good the ticks it missed."""
+"""Seconds that the loop may have been held up and still make good the ticks it missed, on an emulated rig."""
 PATIENCE = 0.2
 """Seconds that an emulated rig of the session's own may be silent before the loop trips."""
 RING_SECONDS = 4.0
@@ -143,8 +143,10 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if start_rig:
         # A model may answer late without harm: a rehearsal on a busy machine need not end for it.
         more.setdefault("stale", max(LoopOptions.stale, round(PATIENCE / test.period)))
-    if not lock_step:
-        # A burst of commands makes the measurement that answers the last of them late by as many.
+    if not lock_step and (start_rig or scheme == "loopback"):
+        # The ticks that were missed, all at once, are a jump for the rig: right for a model, whose time is
+        # the clock's too, and not for a machine. A burst of commands makes the measurement that answers the
+        # last of them late by as many.
         stale = int(more.get("stale", LoopOptions.stale)) or 1 << 30
         more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
     given = _options(test, steps, link, lock_step, more)
@@ -269,6 +271,7 @@ class Prepared:
                     "spin": options.spin,
                     "overrun": options.overrun,
                     "catch_up": options.catch_up,
+                    "gap": options.gap,
                 },
             },
             "attributes": {
@@ -290,13 +293,15 @@ class Prepared:
 
 def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:
     known = set(LoopOptions.__dataclass_fields__)
-    own = {"link", "steps", "lock_step", "start", "slots"}
+    own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare"}
+    if "gap" in given:
+        raise InputError("gap is part of the test: HybridTest(..., gap=...), or --set gap=...")
     for name in given:
         if name not in known - own:
             raise InputError(unknown_name("option", name, sorted(known - own), where="the loop"))
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
-    made = LoopOptions(link=link, steps=steps, lock_step=lock_step, **given)
+    made = LoopOptions(link=link, steps=steps, lock_step=lock_step, gap=test.gap, **given)
     checked_values(test.computer_tick.parameters, made.parameters, "the loop")
     row_bytes = 64 + 8 * len(test.computer_tick.channels) + 63
     if lock_step:

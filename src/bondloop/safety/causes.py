@@ -26,6 +26,7 @@ class Cause(IntEnum):
     SUPERVISOR_LOST = 12
     RIG_FAULT = 13
     EMERGENCY_STOP = 14
+    STOOD_STILL = 15
 
 
 _WORDS = {
@@ -44,6 +45,7 @@ _WORDS = {
     Cause.SUPERVISOR_LOST: "the supervising program no longer answered",
     Cause.RIG_FAULT: "the rig reported a fault of its own",
     Cause.EMERGENCY_STOP: "the emergency stop was pressed",
+    Cause.STOOD_STILL: "the loop stood still for longer than the test allows",
 }
 
 

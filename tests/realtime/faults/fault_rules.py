@@ -34,16 +34,16 @@ class Stated:
 
 
 STATED = {
-    "rig killed": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
-    "rig killed while it writes a message": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "rig killed": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
+    "rig killed while it writes a message": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
     "1 % of the packets dropped, each way": Stated(None),
     "50 % of the packets dropped, each way": Stated(None),
     "50 % of the packets dropped, stale = 2": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
-    "all packets dropped": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "all packets dropped": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
     "packets duplicated": Stated(None),
     "packets reordered": Stated(None),
     "packets corrupted": Stated(None),
-    "all packets corrupted": Stated(Cause.LINK_LOST, "stale + 1", "the last measurement"),
+    "all packets corrupted": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
     "packets late by 8 ticks": Stated(None),
     "packets later and later": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
     "not a number": Stated(Cause.NOT_A_NUMBER, "0", "its arrival"),
@@ -58,6 +58,13 @@ STATED = {
     "Ctrl-C, the next recorder stalls": Stated(None),
     "Ctrl-C, the lock is held": Stated(None),
     "Ctrl-C, the live line hangs": Stated(None),
+    "loop frozen": Stated(Cause.STOOD_STILL, "0", "it woke"),
+    "loop frozen until the rig goes to rest": Stated(Cause.STOOD_STILL, "0", "it woke"),
+    "loop frozen within a tick": Stated(Cause.STOOD_STILL, "0", "it woke"),
+    "loop frozen on its way to rest": Stated(Cause.STOOD_STILL, "0", "it woke"),
+    "packets piled up": Stated(Cause.STOOD_STILL, "0", "it woke"),
+    "rig frozen, the loop held up": Stated(Cause.LINK_LOST, "1", "an age of `stale` ticks"),
+    "inactive loop frozen": Stated(None),
     "recorder killed": Stated(None),
     "disk full": Stated(None),
     "a second loop on the same link": Stated(None),
@@ -120,9 +127,22 @@ def ran_on(ring, rows, status, steps):
     assert rows["step"].max() == steps - 1
 
 
-def last_fresh(rows, at):
-    """The last cycle before one that brought a measurement."""
-    return int(np.flatnonzero(flagged(rows[:at], "fresh"))[-1])
+def ages(rows):
+    """Ages of the measurements in ticks, from the instants in the rows of a loop that began active.
+
+    By the clock, to the nearest tick: how long there was no news, or how long the oldest command that no
+    measurement answers has been waiting, whichever is more. Each row sends a command, after it has read.
+    """
+    time, row = rows["time_ns"], np.arange(len(rows))
+    fresh = np.maximum.accumulate(np.where(flagged(rows, "fresh"), row, 0))
+    waiting = np.clip(row - rows["age"], 0, row)
+    return np.rint((time - time[np.minimum(fresh, waiting)]) / (1e9 * PERIOD)).astype(int)
+
+
+def lost_by_the_clock(rows, at, status, stale):
+    """A trip in the first cycle in which the measurement was older than `stale` ticks, and not before."""
+    age = ages(rows)
+    assert age[at] == status.cause_detail > stale >= age[:at].max()
 
 
 def ended(loop, code):

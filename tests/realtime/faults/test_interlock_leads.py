@@ -13,7 +13,7 @@ from fault_rules import (
     ended,
     ended_safely,
     flagged,
-    last_fresh,
+    lost_by_the_clock,
     ticks,
 )
 from two_halves import until
@@ -56,7 +56,7 @@ def test_rig_killed(bench, scheme):
     rig.send(signal.SIGKILL)
     ring, rows, status = ended(loop, 3)
     at = the_tick_led(ring, rows, status, fault)
-    assert 1 <= at - last_fresh(rows, at) <= ticks(STATED[fault].found, stale=STALE)
+    lost_by_the_clock(rows, at, status, STALE)
     rig.wait()
     if scheme == "shm":
         bench.rig(scheme)

@@ -26,7 +26,8 @@ loop_program, rig_program, link = sys.argv[1:4]
 retreat, stale, phase, patience = map(float, sys.argv[4:])
 with RigProcess(Path(rig_program), RigOptions(link=link, timeout=20.0)) as rig:
     options = LoopOptions(
-        link=rig.link, retreat=retreat, stale=int(stale), phase=phase, supervisor=patience, timeout=20.0
+        link=rig.link, retreat=retreat, stale=int(stale), phase=phase, supervisor=patience, timeout=20.0,
+        gap=60.0,
     )
     with LoopProcess(Path(loop_program), options, np.sin(0.02 * np.arange(9999))[:, None]) as loop:
         print(loop.name, loop.pid, rig.pid, flush=True)

@@ -23,7 +23,8 @@ static void begin(bl_run *run)
     memset(run->channels, 0, sizeof(double)*(size_t)tick->channels);
     memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
     run->step = 0;
-    run->without = run->late = 0;
+    run->late = 0;
+    run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
     run->segment->cause = BL_CAUSE_NONE;
     run->segment->cause_cycle = run->segment->cause_step = -1;
@@ -102,18 +103,34 @@ static void listen(bl_run *run, int64_t now)
     }
 }
 
+/* How old what we know of the rig is, by the clock: ns without news, or ns for which the oldest command that no
+   measurement answers has been waiting, whichever is more. Ticks would not do: a loop that is held up counts few. */
+static int64_t age_ns(const bl_run *run)
+{
+    const int64_t silence = run->began - run->news;
+    int64_t unanswered = run->segment->link.age;
+    if (unanswered > run->given)
+        unanswered = run->given;
+    if (unanswered <= 0)
+        return silence;
+    const int64_t wait = unanswered > BL_SENT ? unanswered*run->segment->period_ns
+                                              : run->began - run->sent[(run->given - unanswered)%BL_SENT];
+    return silence > wait ? silence : wait;
+}
+
 static void judge_link(bl_run *run, int came)
 {
     bl_segment *s = run->segment;
-    run->without = came == BL_LINK_FRESH ? 0 : run->without + 1;
     s->counts.stale += came != BL_LINK_FRESH;
     if (came == BL_LINK_FRESH) {
         run->flags |= BL_FLAG_FRESH;
+        run->news = run->began;
         bl_guard_measured(run);
     }
-    const int64_t age = s->link.age > run->without ? s->link.age : run->without;
-    if (came == BL_LINK_LOST || (run->options->stale > 0 && age > run->options->stale))
-        bl_guard_trip(run, BL_CAUSE_LINK_LOST, (uint64_t)age, 0, 1);
+    const int64_t stale = run->options->stale, period = s->period_ns;
+    const int64_t age = age_ns(run);
+    if (came == BL_LINK_LOST || (stale > 0 && age >= stale*period + period/2)) /* to the nearest tick */
+        bl_guard_trip(run, BL_CAUSE_LINK_LOST, (uint64_t)((age + period/2)/period), (double)age*1e-9, 1);
 }
 
 static void execute(bl_run *run)
@@ -198,6 +215,8 @@ static int give(bl_run *run, const bl_link *link, int came)
 {
     bl_segment *s = run->segment;
     const int silent = run->stage == BL_INACTIVE || !run->commanded;
+    if (!silent)
+        run->sent[run->given++%BL_SENT] = run->began;
     if (run->options->lock_step && !silent)
         return came == BL_LINK_LOST ? came : link->exchange(run->commands, run->incoming, &s->link);
     run->flags |= silent ? BL_FLAG_SILENT : 0;
@@ -240,18 +259,26 @@ static void run_cycles(bl_run *run, const bl_link *link)
             planned = began;
         const int64_t wake = began - planned;
         const int64_t missed = wake/period;
+        const int stood_still = clocked && wake > o->gap_ns;
+        run->began = began;
+        run->flags = run->status = 0;
+        const int stage = run->stage;
+        if (stood_still) {
+            bl_guard_stood_still(run, wake, 1);
+            run->news += wake; /* nobody listened: that is no silence of the rig's */
+        }
         if (missed > o->catch_up || run->stage != BL_ACTIVE) { /* else the ticks that are due follow at once */
             planned += missed*period;
             s->counts.missed += (uint64_t)missed;
         }
-        run->flags = run->status = 0;
-        const int stage = run->stage;
         listen(run, began);
         int64_t received = began;
         if (!o->lock_step) {
             came = link->exchange(NULL, run->incoming, &s->link);
             if (run->cycle == 0 && came == BL_LINK_OLD)
                 came = BL_LINK_FRESH; /* what `open` brought: believed or not, as everything else */
+            if (stood_still && came == BL_LINK_FRESH)
+                came = BL_LINK_OLD; /* it came at some time during the pause */
             received = bl_now();
         }
         judge_link(run, came);
@@ -261,11 +288,14 @@ static void run_cycles(bl_run *run, const bl_link *link)
         const int64_t step = compute(run);
         const int64_t computed = bl_now();
         const int is_late = clocked && (missed > 0 || computed - planned > period);
-        if (is_late && o->overrun == BL_OVERRUN_HOLD && step >= 0) {
+        const int too_late = clocked && step >= 0 && computed - planned > o->gap_ns;
+        if (too_late || (is_late && o->overrun == BL_OVERRUN_HOLD && step >= 0)) {
             memcpy(run->commands, last, sizeof(double)*(size_t)run->tick->commands);
             run->flags |= BL_FLAG_HELD;
             s->counts.held += 1;
         }
+        if (too_late) /* the tick is ahead of what was sent: the ramp begins at the latter */
+            bl_guard_stood_still(run, computed - planned, 0);
         came = give(run, link, came);
         const int64_t sent = bl_now();
         overrun(run, is_late || (clocked && sent - planned > period));
@@ -292,6 +322,7 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segmen
     memcpy(run.parameters, options->parameters, sizeof(double)*(size_t)tick->parameters);
     memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
     memset(measured, 0, sizeof(double)*(size_t)tick->measured); /* nothing is believed yet */
+    run.began = bl_now();
     begin(&run);
     if (options->start)
         run.stage = BL_ACTIVE;

@@ -18,6 +18,7 @@ typedef struct {
     int overrun;            /* policy */
     int64_t overrun_limit;  /* BL_OVERRUN_TRIP: trip at this many overruns in a row */
     int64_t catch_up;       /* after missing at most so many deadlines execute their ticks too, at once */
+    int64_t gap_ns;         /* trip when the loop stood still for longer; there is no "never" */
     int64_t stale;          /* trip when the measurement is older than so many ticks; 0: never */
     int64_t frozen;         /* trip when it is the same to the bit for so many ticks; 0: never */
     int64_t supervisor_ns;  /* trip without its heartbeat for so long; 0: never */

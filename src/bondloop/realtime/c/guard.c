@@ -41,6 +41,12 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
     }
 }
 
+void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted)
+{
+    if (run->stage == BL_ACTIVE || run->stage == BL_RETREAT)
+        bl_guard_trip(run, BL_CAUSE_STOOD_STILL, 0, (double)pause_ns*1e-9, trusted);
+}
+
 void bl_guard_measured(bl_run *run)
 {
     const bl_interface *tick = run->tick;

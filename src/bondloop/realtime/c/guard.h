@@ -4,6 +4,8 @@
 
 #include "executive.h"
 
+#define BL_SENT 1024 /* commands whose instants are kept */
+
 typedef struct {
     const bl_interface *tick;
     const bl_options *options;
@@ -15,7 +17,10 @@ typedef struct {
     int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
-    int64_t without, same, late; /* cycles in a row without news, with the same news, after the deadline */
+    int64_t same, late; /* cycles in a row with the same news, after the deadline */
+    int64_t began, news; /* instants: when this cycle began, and the last one that brought a new measurement */
+    int64_t given;       /* commands sent */
+    int64_t sent[BL_SENT]; /* when the cycle began that sent each, by number */
     uint64_t stops; /* the operator's, as of the last cycle */
     int mail_looks; /* at a command that makes no sense */
     uint32_t flags, status;
@@ -23,6 +28,8 @@ typedef struct {
 
 /* Records a cause, unless there is one already, and begins the retreat. `trusted`: the tick may lead it. */
 void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted);
+/* Trips because of a pause of so long, where the rig is being commanded: `trusted` as above. */
+void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted);
 /* Begins the executive's own ramp, without a trip. */
 void bl_guard_ramp(bl_run *run);
 /* Believes what was received, or trips. */

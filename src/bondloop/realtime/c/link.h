@@ -19,7 +19,7 @@ enum {
 /* What `exchange` and `open` return. */
 enum {
     BL_LINK_OLD = 0,    /* nothing new was received: `measured` is untouched */
-    BL_LINK_FRESH = 1,  /* `measured` holds values newer than before */
+    BL_LINK_FRESH = 1,  /* `measured` holds values newer than before, that have not lain in a queue */
     BL_LINK_LOST = -1,  /* lock-step: no answer within the timeout; or the device reports an error */
     BL_LINK_BUSY = -2,  /* open: another loop has the rig */
     BL_LINK_FAILED = -3 /* open: see `message` */
@@ -53,7 +53,8 @@ typedef struct {
     unsigned capabilities;
     /* Claims the rig and reads the first measured values; BL_LINK_FRESH or an error. Commands nothing. */
     int (*open)(bl_link_config *config, double *measured);
-    /* Sends `commands` unless NULL; then fills `measured` unless NULL, with the newest values there are. On a
+    /* Sends `commands` unless NULL; then fills `measured` unless NULL, with the newest values there are: a driver
+       with a queue empties it, and where that would take too long, or the last call could not, says OLD. On a
        clock the executive calls exchange(NULL, measured) when it wakes and exchange(commands, NULL) when it
        has computed; in lock-step it calls exchange(commands, measured), which waits for the answer. In cycles
        that command nothing it calls exchange(NULL, NULL) instead: keep the link alive, move nothing. In each

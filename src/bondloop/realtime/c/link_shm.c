@@ -302,7 +302,8 @@ static int port_receive(double *commands, int64_t wait_ns)
             return BL_PORT_CLOSED;
         }
         uint64_t echo;
-        if (read_message(&shared->command, &command_turn, &last_command, &echo, commands, rig->commands)) {
+        if (commands != NULL
+            && read_message(&shared->command, &command_turn, &last_command, &echo, commands, rig->commands)) {
             rig_counts.received += 1;
             rig_counts.lost = last_command - rig_counts.received; /* replaced before they were seen */
             return BL_PORT_COMMAND;

@@ -15,7 +15,8 @@
 #include "platform.h"
 #include "port.h"
 
-#define DRAIN 256            /* packets handled in one call at most */
+#define DRAIN 256            /* packets handled in one call at most, by the loop */
+#define RIG_DRAIN 4096       /* and by the rig: more than a socket holds, so that it obeys the newest command */
 #define AGAIN_NS 20000000    /* lock-step and handshake: ask again after so long */
 #define SPINS 100             /* looks before others may use the processor */
 
@@ -132,14 +133,22 @@ static int udp_open(bl_link_config *config, double *measured)
     return BL_LINK_FAILED;
 }
 
-/* Takes what has come; 1 if there was a measurement newer than all before. */
+/* Takes what has come; 1 if there was a measurement newer than all before that has not lain in the queue: the queue
+   is empty now, as it was after the last call. What the kernel kept beyond DRAIN packets is old: it drops the newest
+   where its buffer is full. */
 static int loop_drain(double *measured, bl_link_counts *counts)
 {
+    static double newest[BL_PACKET_VALUES];
+    static int piled;
+    const int was_piled = piled;
     int fresh = 0;
+    piled = !loop->lock_step;
     for (int i = 0; i < DRAIN; ++i) {
         const ssize_t n = recv(file, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n < 0)
+        if (n < 0) {
+            piled = 0;
             break;
+        }
         if (bl_packet_read(bytes, (size_t)n, &in)) {
             counts->corrupted += 1;
         } else if (in.session != session) {
@@ -147,7 +156,7 @@ static int loop_drain(double *measured, bl_link_counts *counts)
         } else if (in.kind == BL_MEASURED && in.count == (uint32_t)loop->measured) {
             counts->received += 1;
             if (bl_sequence_note(&received, in.sequence, counts)) {
-                memcpy(measured, in.values, sizeof(double)*in.count);
+                memcpy(newest, in.values, sizeof(double)*in.count);
                 answered = in.echo;
                 fresh = 1;
                 if (loop->lock_step && answered == out.sequence)
@@ -155,7 +164,10 @@ static int loop_drain(double *measured, bl_link_counts *counts)
             }
         }
     }
-    return fresh;
+    if (!fresh || piled || was_piled)
+        return 0;
+    memcpy(measured, newest, sizeof(double)*(size_t)loop->measured);
+    return 1;
 }
 
 static int udp_wait(const double *commands, double *measured, bl_link_counts *counts)
@@ -291,7 +303,7 @@ static int port_receive(double *commands, int64_t wait_ns)
         const struct timespec t = {.tv_sec = wait_ns/1000000000, .tv_nsec = wait_ns%1000000000};
         ppoll(&ready, 1, &t, NULL);
     }
-    for (int i = 0; i < DRAIN; ++i) {
+    for (int i = 0; i < RIG_DRAIN; ++i) {
         socklen_t size = sizeof asking;
         const ssize_t n = recvfrom(file, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&asking, &size);
         if (n < 0)
@@ -312,8 +324,10 @@ static int port_receive(double *commands, int64_t wait_ns)
             rig_counts.received += 1;
             begun = 1;
             if (bl_sequence_note(&received, in.sequence, &rig_counts)) {
-                memcpy(commands, in.values, sizeof(double)*in.count);
-                out.echo = in.sequence;
+                if (commands != NULL) {
+                    memcpy(commands, in.values, sizeof(double)*in.count);
+                    out.echo = in.sequence;
+                }
                 found = BL_PORT_COMMAND;
             } else if (is_lock_step && in.sequence == received.newest && found == BL_PORT_NOTHING) {
                 found = BL_PORT_AGAIN;

@@ -18,8 +18,8 @@ static int usage(const char *what)
         "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
         "            [--steps N] [--lock-step] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
         "            [--priority P] [--cpu N] [--no-lock] [--awake] [--spin S] [--phase S]\n"
-        "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--stale N] [--frozen N]\n"
-        "            [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
+        "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--gap S] [--stale N]\n"
+        "            [--frozen N] [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
         "loop: %s\n",
         what);
     return BL_EXIT_USAGE;
@@ -27,8 +27,8 @@ static int usage(const char *what)
 
 typedef struct {
     const char *url, *telemetry, *table;
-    double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, stale, frozen, supervisor, retreat, timeout,
-        poll, bare, tick_cost;
+    double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, gap, stale, frozen, supervisor, retreat,
+        timeout, poll, bare, tick_cost;
     int alone, awake;
 } arguments;
 
@@ -98,7 +98,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
     } numbers[] = {{"--steps", &given->steps}, {"--slots", &given->slots}, {"--priority", &given->priority},
         {"--cpu", &given->cpu}, {"--spin", &given->spin}, {"--phase", &given->phase},
         {"--overrun-limit", &given->overrun_limit}, {"--catch-up", &given->catch_up},
-        {"--stale", &given->stale}, {"--frozen", &given->frozen},
+        {"--gap", &given->gap}, {"--stale", &given->stale}, {"--frozen", &given->frozen},
         {"--supervisor", &given->supervisor}, {"--retreat", &given->retreat}, {"--timeout", &given->timeout},
         {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost}};
     const struct {
@@ -149,6 +149,8 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         } else
             return usage("an option is not known");
     }
+    if (!(given->gap > 0 && given->gap < 1e6))
+        return usage("--gap must be positive, in seconds: a loop that stood still must not go on");
     return given->url == NULL || given->slots < 2 ? usage("--link is needed, and at least 2 slots") : 0;
 }
 
@@ -223,7 +225,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
 
 int main(int count, char **words)
 {
-    arguments given = {.slots = 8192, .cpu = -1, .overrun_limit = 1, .stale = 20, .retreat = 1, .timeout = 1};
+    arguments given = {.slots = 8192, .cpu = -1, .overrun_limit = 1, .gap = 0.02, .stale = 20, .retreat = 1, .timeout = 1};
     bl_options options = {.overrun = BL_OVERRUN_COUNT};
     int lock = 1;
     if (count == 2 && strcmp(words[1], "--layout") == 0)
@@ -241,6 +243,7 @@ int main(int count, char **words)
     options.phase_ns = ns(given.phase);
     options.overrun_limit = (int64_t)given.overrun_limit;
     options.catch_up = (int64_t)given.catch_up;
+    options.gap_ns = ns(given.gap);
     options.stale = (int64_t)given.stale;
     options.frozen = (int64_t)given.frozen;
     options.supervisor_ns = ns(given.supervisor);

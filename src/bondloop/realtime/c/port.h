@@ -26,7 +26,8 @@ enum {
 typedef struct {
     const char *scheme;
     int (*open)(bl_port_config *config); /* 0, or -1 with a message */
-    /* One look for something new, without waiting; `wait_ns` > 0: may sleep so long. */
+    /* One look for something new, without waiting; `wait_ns` > 0: may sleep so long. With `commands` NULL a command
+       is heard but not obeyed: no measurement answers it. */
     int (*receive)(double *commands, int64_t wait_ns);
     void (*accept)(const double *measured); /* answers a loop that has come, with the first measured values */
     void (*publish)(const double *measured);

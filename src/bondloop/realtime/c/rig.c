@@ -95,10 +95,11 @@ static void play_real_time(const bl_port *port)
     const int64_t spin = options->spin_ns < period/2 ? options->spin_ns : period/2;
     int64_t heard = bl_now(), next = (heard/period + 1)*period;
     int commanded = 0; /* before its first command it stays where it is, and only measures */
+    int resting = 0;   /* on its way to rest, from which no command calls it back: that would be a jump */
     while (!bl_asked_to_end) {
         bl_sleep_until(next, spin);
-        const int what = port->receive(commands, 0);
-        if (what == BL_PORT_COMMAND || what == BL_PORT_ALIVE)
+        const int what = port->receive(resting ? NULL : commands, 0);
+        if (!resting && (what == BL_PORT_COMMAND || what == BL_PORT_ALIVE))
             heard = bl_now();
         else if (what == BL_PORT_OPENED)
             port->accept(measured);
@@ -107,6 +108,7 @@ static void play_real_time(const bl_port *port)
         const int64_t silence = next - heard;
         if (what == BL_PORT_CLOSED || silence > options->timeout_ns)
             return;
+        resting |= commanded && silence > half;
         const double share = silence <= half ? 1.0 : 1.0 - (double)(silence - half)/(double)half;
         for (long i = 0; i < model.tick->commands; ++i)
             given[i] = share*commands[i];

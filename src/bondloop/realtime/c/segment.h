@@ -36,7 +36,8 @@ enum {
     BL_CAUSE_LINK_LOST = 10,
     BL_CAUSE_OVERRUN = 11,
     BL_CAUSE_SUPERVISOR_LOST = 12,
-    BL_CAUSE_RIG_FAULT = 13
+    BL_CAUSE_RIG_FAULT = 13,
+    BL_CAUSE_STOOD_STILL = 15
 };
 
 /* Flags of a slot. */
