@@ -1,6 +1,7 @@
 """Programs of a small test, and the check that nothing is left behind."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -38,7 +39,10 @@ def shm():
 @pytest.fixture(autouse=True)
 def nothing_left_behind():
     """Segments carry the number of the process that made them: tests that run beside these have others."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)  # a recorder's own, which children would inherit
     marks = (f"{PREFIX}{os.getpid()}-", f"{PREFIX}link-{os.getpid()}")
     assert [p.name for p in FOLDER.glob(f"{PREFIX}*") if p.name.startswith(marks)] == []
     children = Path(f"/proc/self/task/{os.getpid()}/children")

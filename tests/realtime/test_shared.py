@@ -9,7 +9,7 @@ from two_halves import LoopOptions, until
 
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, shared
-from bondloop.realtime.shared import FOLDER, fresh_name, need_linux, sweep
+from bondloop.realtime.shared import FOLDER, Segment, fresh_name, need_linux, sweep
 
 
 @pytest.fixture
@@ -64,3 +64,11 @@ def test_other_systems_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr(shared, "FOLDER", tmp_path / "none")
     with pytest.raises(InputError, match="is missing or cannot be written to"):
         need_linux()
+
+
+def test_a_segment_that_somebody_keeps_for_himself(old):
+    """A supervisor does not wait for ever for who has locked it."""
+    with old.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process keeps the telemetry segment"):
+            Segment(old.name, hold=True)

@@ -59,6 +59,7 @@ class Attendant:
         waiting.register(self._ears, select.POLLIN)
         called = False
         while True:
+            self._header["supervisor_ns"][0] = time.monotonic_ns()
             if waiting.poll(1000 * self._period):
                 for number in self._ears.recv(64):
                     if number == _END:
@@ -69,7 +70,6 @@ class Attendant:
                         else:
                             self._loop.stop()
                         called = True
-            self._header["supervisor_ns"][0] = time.monotonic_ns()
 
     def close(self) -> None:
         """End the thread; the heart stands still."""

@@ -83,9 +83,9 @@ built into it.
     bin/loop --link udp://127.0.0.1:5005 --steps $steps --start --alone$table --gap $gap --priority 80 --cpu 1
 
 The loop ends by itself after its steps, on Ctrl-C or SIGTERM, when the rig is lost, and when it stood still
-for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along a raised cosine. Exit code 0: all steps were taken; 2: the rig was
-not there; 3: the test was stopped, for the cause that is printed. `bin/loop` without arguments lists its
-options.
+for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along
+a raised cosine. Exit code 0: all steps were taken; 2: the rig was not there; 3: the test was stopped, for the
+cause that is printed. `bin/loop` without arguments lists its options.
 
 | signal | direction |
 |---|---|

@@ -46,9 +46,9 @@ class LoopOptions:
         the rig that is a jump, so only where it is emulated. After more of them, or with 0, these ticks are
         left out: the test's time stands still meanwhile, as the rig does not.
     gap
-        Trip where the loop stood still for longer than so many seconds: where a tick began, or had its
-        command computed, so much later than planned. Part of the test (`bondloop.HybridTest`); there is no
-        "never".
+        Trip where the loop stood still for longer than so many seconds: where a tick began so much later than
+        planned, or had its command computed so long after its deadline. Part of the test
+        (`bondloop.HybridTest`); there is no "never".
     stale
         Trip when the measurement is older than so many ticks, by the clock; 0: never.
     frozen

@@ -65,6 +65,7 @@ class Recorders:
             self.close()
             raise
         if self._refused:
+            self.close()
             raise BondloopError(self._refused)
 
     @property

@@ -31,6 +31,9 @@ __all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "remove", 
 FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
 PREFIX = "bondloop-"
 
+_PATIENCE = 1.0
+"""Seconds to wait for a lock."""
+
 _YOUNG = 10.0
 """Seconds during which a segment that nobody holds may be one that is just being made."""
 
@@ -100,7 +103,7 @@ class Segment:
                 "loop first"
             ) from None
         if hold:
-            fcntl.flock(self._file, fcntl.LOCK_SH)
+            self._hold()
         access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
         try:
             self.memory = mmap.mmap(self._file.fileno(), 0, access=access)
@@ -120,6 +123,22 @@ class Segment:
             )
         at, size = int(self.header["metadata_at"][0]), int(self.header["metadata_bytes"][0])
         self.metadata: dict[str, Any] = json.loads(self.memory[at : at + size])
+
+    def _hold(self) -> None:
+        """Take the lock; who has it for himself has a second to let go."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    self._file.close()
+                    raise InputError(
+                        f"another process keeps the telemetry segment '{self.name}' locked; end it first"
+                    ) from None
+                time.sleep(0.001)
+            else:
+                return
 
     def close(self) -> None:
         """Detach. The segment itself stays."""

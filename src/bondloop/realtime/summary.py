@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.realtime.layout import FLAGS
-from bondloop.safety.causes import cause_words
+from bondloop.safety.causes import Cause, cause_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,8 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
     steps = status.counts["steps"]
     if status.cause:
         when = f"at t = {max(status.cause_step, 0) * period:.4g} s"
-        state, message = "stopped", f"{cause_words(status.cause)} {when}"
+        how_long = f" ({status.cause_value:.3g} s)" if status.cause == Cause.STOOD_STILL else ""
+        state, message = "stopped", f"{cause_words(status.cause)}{how_long} {when}"
     elif status.state != "finalized" and not alive:
         state, message = "stopped", f"the loop's process died after {steps} ticks"
     elif status.state != "finalized":

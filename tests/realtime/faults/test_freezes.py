@@ -1,6 +1,7 @@
 """Processes that stand still for a while: nobody goes on afterwards as if nothing had happened."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from fault_rules import PERIOD, STALE, STATED, ages, channel, ended, ended_safel
 from two_halves import stall, until
 from wire import MEASURED, pack
 
+from bondloop.realtime import LoopOptions
 from bondloop.realtime.layout import FLAGS, STATES
 from bondloop.safety.causes import Cause
 
@@ -71,8 +73,6 @@ def test_the_loop_stood_still(bench, scheme):
 
 def freeze(loop, seconds=1.5 * GAP):
     """SIGSTOP, and SIGCONT when the clock has gone on by so much since the last tick."""
-    import time
-
     loop.send(signal.SIGSTOP)
     last = int(loop.ring.segment.header["heartbeat_ns"][0])
     until(lambda: time.monotonic_ns() - last > 1e9 * seconds)
@@ -182,8 +182,6 @@ def test_on_its_way_to_rest_it_is_recorded_too(bench):
 
 
 def test_twenty_milliseconds_where_nothing_else_is_said(bench):
-    from bondloop.realtime import LoopOptions
-
     assert LoopOptions().gap == 0.02
     loop = bench.loop(bench.rig("shm").link, gap=LoopOptions().gap)
     until(lambda: loop.ring.written > 5 or not loop.running)

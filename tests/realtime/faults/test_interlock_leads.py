@@ -1,6 +1,7 @@
 """A test with an interlock of its own: the executive asks it to trip, and takes its way to safety."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -70,6 +71,20 @@ def test_not_a_number(bench, scheme):
     at = the_tick_led(ring, rows, status, fault)
     assert at - np.flatnonzero(flagged(rows, "refused"))[0] == ticks(STATED[fault].found)
     assert np.isfinite(rows["channels"]).all()
+
+
+def test_the_loop_stood_still(bench):
+    """The interlock leads from its own last command, which is the one that was sent."""
+    fault = "loop frozen"
+    loop = bench.loop(bench.rig("shm").link, gap=1.0)
+    until(lambda: loop.ring.written > 100)
+    loop.send(signal.SIGSTOP)
+    last = int(loop.ring.segment.header["heartbeat_ns"][0])
+    until(lambda: time.monotonic_ns() - last > 1.5e9)
+    loop.send(signal.SIGCONT)
+    ring, rows, status = ended(loop, 3)
+    at = the_tick_led(ring, rows, status, fault)
+    assert rows["time_ns"][at] - rows["time_ns"][at - 1] > 1e9
 
 
 def test_frozen(bench):

@@ -288,14 +288,14 @@ static void run_cycles(bl_run *run, const bl_link *link)
         const int64_t step = compute(run);
         const int64_t computed = bl_now();
         const int is_late = clocked && (missed > 0 || computed - planned > period);
-        const int too_late = clocked && step >= 0 && computed - planned > o->gap_ns;
+        const int too_late = clocked && step >= 0 && computed - planned > period + o->gap_ns;
         if (too_late || (is_late && o->overrun == BL_OVERRUN_HOLD && step >= 0)) {
             memcpy(run->commands, last, sizeof(double)*(size_t)run->tick->commands);
             run->flags |= BL_FLAG_HELD;
             s->counts.held += 1;
         }
         if (too_late) /* the tick is ahead of what was sent: the ramp begins at the latter */
-            bl_guard_stood_still(run, computed - planned, 0);
+            bl_guard_stood_still(run, computed - planned - period, 0);
         came = give(run, link, came);
         const int64_t sent = bl_now();
         overrun(run, is_late || (clocked && sent - planned > period));

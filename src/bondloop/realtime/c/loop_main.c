@@ -203,6 +203,8 @@ static int run(const arguments *given, const bl_options *options, int lock)
         segment->counts.fifo = (uint64_t)granted.fifo;
         segment->counts.locked = (uint64_t)granted.locked;
         segment->counts.pinned = (uint64_t)granted.pinned;
+        if (!given->alone)
+            segment->supervisor_ns = bl_now(); /* opening the link may have taken longer than it may be silent */
         printf("ready %s\n", named.telemetry);
         fflush(stdout);
         if (given->bare > 0) {

@@ -35,7 +35,7 @@ bl_segment *bl_segment_create(const char *name, long slots, long channels, const
     }
     /* Reserved now: running out of memory in the middle of a test would be a fault in the loop. The file stays
        open, and so the lock is held, until the process ends. */
-    const int error = flock(file, LOCK_SH) ? errno : posix_fallocate(file, 0, (off_t)bytes);
+    const int error = flock(file, LOCK_SH | LOCK_NB) ? errno : posix_fallocate(file, 0, (off_t)bytes);
     void *memory = error ? MAP_FAILED
                          : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
     if (memory == MAP_FAILED) {
