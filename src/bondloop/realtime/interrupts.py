@@ -32,12 +32,13 @@ def interrupts(then: Callable[[], None] = lambda: None, bell: int = -1) -> Itera
         then()
 
     both = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, heard) for number in both]
+    # The bell is there before the handlers and longer than they: what is noted is rung, too.
     other = signal.set_wakeup_fd(bell, warn_on_full_buffer=False) if bell >= 0 else -1
+    before = [signal.signal(number, heard) for number in both]
     try:
         yield asked
     finally:
-        if bell >= 0:
-            signal.set_wakeup_fd(other)
         for number, handler in zip(both, before, strict=True):
             signal.signal(number, handler)
+        if bell >= 0:
+            signal.set_wakeup_fd(other)
