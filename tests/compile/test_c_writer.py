@@ -150,10 +150,10 @@ def test_arithmetic_is_that_of_ieee_754(backend):
 
 
 def test_refuses_what_it_cannot_name():
-    x = Var("x")
+    x, y = Var("x"), Var("y")
     with pytest.raises(InputError, match="no C identifier"):
         write_c(make([], {x: 0.0}, [x], name="three mass"))
     with pytest.raises(ModelError, match="more than one state named x"):
         write_c(make([], {x: 0.0, Var("x"): 0.0}, []))
     with pytest.raises(ModelError, match="no operation"):
-        write_c(make([Assign(Var("y"), Op("erf", (x,)))], {x: 0.0}, []))
+        write_c(make([Assign(y, Op("erf", (x,)))], {x: 0.0}, [y]))

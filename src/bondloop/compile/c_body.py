@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bondloop.compile.bands import LONG
 from bondloop.compile.c_groups import CGroups
 from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.c_text import CText
 from bondloop.compile.groups import MANY, Group
-from bondloop.compile.plan import Plan, is_tiny, unrolled
+from bondloop.compile.plan import Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Update, statements
+from bondloop.program.tick import Delay, Product, Repeat, Step, Update, reads, statements
 
 __all__ = ["CBody"]
 
@@ -172,10 +174,9 @@ class CBody:
 
     def _repeat(self, step: Repeat) -> list[str]:
         i = self.plan.names.fresh("turn")
-        inside = [
-            f"    {self._declared(step.counter)} = (double){i};",
-            *(f"    {line}" for line in self.steps(step.body)),
-        ]
+        counted = step.counter in self._hoisted or step.counter in reads([step])
+        count = [f"    {self._declared(step.counter)} = (double){i};"] if counted else []
+        inside = [*count, *(f"    {line}" for line in self.steps(step.body))]
         if not step.sought:
             return [f"for (int {i} = 0; {i} < {step.count}; ++{i}) {{", *inside, "}"]
         return [
@@ -193,16 +194,21 @@ class CBody:
         """One Newton step, which is exact where the loop is linear; else as many as it takes."""
         if not loop.linear:
             return newton_lines(loop, self.plan, self.text, self._declared)
-        body = [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in loop.body]
-        tangents = [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in loop.tangents]
+        equations = [*residuals(loop), *(e for row in matrix(loop) for e in row)]
+        inside = wanted([*loop.body, *loop.tangents], {v for e in equations for v in variables(e)})
         solve, change = self._solved(
             len(loop.tears),
             [self.text(r) for r in residuals(loop)],
             [self.text(e) for row in matrix(loop) for e in row],
         )
         added = [f"{self._place(t)} += {c};" for t, c in zip(loop.tears, change, strict=True)]
-        lines = [f"{self._declared(t, 'double')} = 0.0;" for t in loop.tears]
-        return [*lines, "{", *(f"    {line}" for line in [*body, *tangents, *solve, *added]), "}", *body]
+        first = [f"{self._declared(t, 'double')} = 0.0;" for t in loop.tears]
+        lines = [*self._assigned(inside), *solve, *added]
+        then = self._assigned(wanted(loop.body, self.plan.read_outside(loop)))
+        return [*first, "{", *(f"    {line}" for line in lines), "}", *then]
+
+    def _assigned(self, assigns: Sequence[Assign]) -> list[str]:
+        return [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in assigns]
 
     def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
         """Return lines that solve n equations, and the names of the solution."""

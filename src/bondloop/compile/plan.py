@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from bondloop.compile.names import Names
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every
+from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every, revised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +32,10 @@ __all__ = [
     "Plan",
     "Sparse",
     "dotted",
+    "needed",
     "sparse",
     "unrolled",
+    "wanted",
 ]
 
 BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED = 1, 2, 4, 8, 16
@@ -104,7 +107,7 @@ class Plan:
 
     def __init__(self, tick: Tick) -> None:
         _check_names(tick)
-        self.tick = tick
+        self.tick = tick = needed(tick)
         self.names = Names(tick.name)
         self.names.assign(tick.time, "t")
         self.names.assign(tick.count, "k")
@@ -138,6 +141,15 @@ class Plan:
         changed = {v for step in every(self.tick.steps) for v in step.writes if v in self.tick.states}
         recorded = [v for c in self.tick.channels for v in variables(c.value)]
         return {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
+
+    @cached_property
+    def _readers(self) -> Counter[Var]:
+        return _readers(self.tick)
+
+    def read_outside(self, loop: Loop) -> set[Var]:
+        """Return the variables of a loop that anything else reads."""
+        own = loop.reads
+        return {v for v in loop.writes if self._readers[v] > (v in own) or v in self.tick.states}
 
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
@@ -190,6 +202,57 @@ class Plan:
     def bound(self, channel: str) -> float | None:
         """Return the bound of a channel, if it has one."""
         return self.tick.bounds.get(channel)
+
+
+def needed(tick: Tick) -> Tick:
+    """Return the tick without what nothing reads: a statement of a model whose output nobody wants.
+
+    >>> from bondloop.program.tick import Channel
+    >>> x, a, b, c = (Var(n) for n in "xabc")
+    >>> steps = (Assign(a, x), Assign(b, a), Assign(c, b), Assign(b, x))
+    >>> [
+    ...     s.target.name
+    ...     for s in needed(
+    ...         Tick("t", 1.0, Var("t"), Var("k"), (), {x: 0.0}, {}, steps, (Channel("a", a),))
+    ...     ).steps
+    ... ]
+    ['a']
+    """
+    assigns: dict[Var, list[Assign]] = {}
+    for step in every(tick.steps):
+        if isinstance(step, Assign) and step.target not in tick.states:
+            assigns.setdefault(step.target, []).append(step)
+    readers = _readers(tick)
+    unread = [v for v in assigns if not readers[v]]
+    if not unread:
+        return tick
+    gone: set[int] = set()
+    while unread:
+        for step in assigns[unread.pop()]:
+            gone.add(id(step))
+            for v in step.reads:
+                readers[v] -= 1
+                if not readers[v] and v in assigns:
+                    unread.append(v)
+    return replace(tick, steps=revised(tick.steps, lambda step: None if id(step) in gone else step))
+
+
+def _readers(tick: Tick) -> Counter[Var]:
+    """Return how many statements and channels read each variable."""
+    readers = Counter(v for step in every(tick.steps) for v in step.reads)
+    readers.update(v for c in tick.channels for v in variables(c.value))
+    return readers
+
+
+def wanted(assigns: Sequence[Assign], by: Container[Var]) -> list[Assign]:
+    """Return those of some assignments that lead to what is read."""
+    kept: list[Assign] = []
+    inner: set[Var] = set()
+    for a in reversed(assigns):
+        if a.target in by or a.target in inner:
+            kept.append(a)
+            inner |= a.reads
+    return kept[::-1]
 
 
 def _check_names(tick: Tick) -> None:
