@@ -49,7 +49,8 @@ class CBody:
     def write(self) -> list[str]:
         """Return the lines of the tick's body: hoisted variables, statements, channels."""
         plan, name = self.plan, self.plan.names
-        lines = [f"const double {name(v)} = in[{i}];" for i, v in enumerate(plan.tick.inputs)]
+        inputs = [(i, v) for i, v in enumerate(plan.tick.inputs) if v in plan.readers]
+        lines = [f"const double {name(v)} = in[{i}];" for i, v in inputs]
         lines += [f"const double {kept} = {self._place(v)};" for v, kept in plan.kept.items()]
         lines += [f"double {name(v)} = 0.0;" for v in plan.hoisted]
         lines += self.steps(plan.tick.steps)
@@ -144,11 +145,15 @@ class CBody:
             f"    ((double *)s)[{self._offsets[v]} + i] = {result}[{i} + i];",
         ]
 
+    def _is_read(self, v: Var) -> bool:
+        """Whether anything reads a variable, in this tick or, of a state, in the next one."""
+        return v in self.plan.readers or v in self._places
+
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)
         here = f"lines->{line.name}[(int)s->{line.at}]"
         return [
-            f"{self._declared(step.target)} = {here};",
+            *([f"{self._declared(step.target)} = {here};"] if self._is_read(step.target) else []),
             f"{here} = {self.text(step.source)};",
             f"s->{line.at} = s->{line.at} < {float(step.length - 1)!r} ? s->{line.at} + 1.0 : 0.0;",
         ]
@@ -156,7 +161,7 @@ class CBody:
     def _product(self, step: Product) -> list[str]:
         assigns = unrolled(step, self.plan.names)
         if assigns is not None:
-            return [line for a in assigns for line in self._step(a)]
+            return self._assigned(wanted(assigns, {v for v in step.targets if self._is_read(v)}))
         self._counted += 1
         result = self.plan.names.fresh(f"product_{self._counted}")
         lines = self._products.write(step, result)
@@ -164,7 +169,7 @@ class CBody:
         for i, v in enumerate(step.targets):
             if as_array and v not in self._hoisted and v not in self._places:
                 self._elements[v] = (result, i)
-            else:
+            elif self._is_read(v):
                 lines.append(f"{self._declared(v)} = {result}[{i}];")
         return lines
 

@@ -143,13 +143,14 @@ class Plan:
         return {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
 
     @cached_property
-    def _readers(self) -> Counter[Var]:
+    def readers(self) -> Counter[Var]:
+        """How many statements and channels read each variable."""
         return _readers(self.tick)
 
     def read_outside(self, loop: Loop) -> set[Var]:
         """Return the variables of a loop that anything else reads."""
         own = loop.reads
-        return {v for v in loop.writes if self._readers[v] > (v in own) or v in self.tick.states}
+        return {v for v in loop.writes if self.readers[v] > (v in own) or v in self.tick.states}
 
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
@@ -218,22 +219,26 @@ def needed(tick: Tick) -> Tick:
     ... ]
     ['a']
     """
-    assigns: dict[Var, list[Assign]] = {}
+    writers: dict[Var, list[Assign | Product]] = {}
     for step in every(tick.steps):
-        if isinstance(step, Assign) and step.target not in tick.states:
-            assigns.setdefault(step.target, []).append(step)
+        if isinstance(step, (Assign, Product)):
+            for v in step.writes:
+                writers.setdefault(v, []).append(step)
     readers = _readers(tick)
-    unread = [v for v in assigns if not readers[v]]
-    if not unread:
-        return tick
+    readers.update(tick.states)  # each tick reads what the one before it left
+    unread = [v for v in writers if not readers[v]]
     gone: set[int] = set()
     while unread:
-        for step in assigns[unread.pop()]:
+        for step in writers[unread.pop()]:
+            if id(step) in gone or any(readers[v] for v in step.writes):
+                continue
             gone.add(id(step))
             for v in step.reads:
                 readers[v] -= 1
-                if not readers[v] and v in assigns:
+                if not readers[v] and v in writers:
                     unread.append(v)
+    if not gone:
+        return tick
     return replace(tick, steps=revised(tick.steps, lambda step: None if id(step) in gone else step))
 
 

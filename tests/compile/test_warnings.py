@@ -1,0 +1,59 @@
+"""Generated C compiles without a warning, under every compiler that is here."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from bondloop import papers
+from bondloop.compile.c_writer import write_c
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "hybrid")]
+from drawn_tests import case
+from random_ticks import ticks
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+TESTS = [entry.name for entry in papers.entries() if entry.kind == "test"]
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is here")
+
+
+UNREAD = ["-Wno-unused-variable", "-Wno-unused-but-set-variable"]
+"""For ticks drawn statement by statement, which are full of variables that nothing reads."""
+
+
+def said(text, using, *more):
+    command = [using, "-std=c99", "-O1", "-fno-math-errno", *STRICT, *more, "-x", "c", "-", "-c"]
+    command += ["-o", "/dev/null"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize("using", COMPILERS)
+@pytest.mark.parametrize("name", TESTS)
+def test_ready_made_tests(name, using):
+    assert said(write_c(papers.find(name).load().test().tick), using) == ""
+
+
+@pytest.mark.slow
+@settings(
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(tick=ticks())
+def test_drawn_ticks(tick):
+    for using in COMPILERS:
+        assert said(write_c(tick), using, *UNREAD) == ""
+
+
+@pytest.mark.parametrize("using", COMPILERS)
+@pytest.mark.parametrize("seed", range(930_000, 930_010))
+def test_drawn_hybrid_tests(seed, using):
+    drawn = case(seed)
+    if drawn.test is not None:
+        assert said(write_c(drawn.test.tick), using) == ""
