@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from bondloop import papers
 from bondloop.compile.c_writer import write_c
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "hybrid")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))
 from drawn_tests import case
 from random_ticks import ticks
 
