@@ -49,7 +49,7 @@ class CBody:
     def write(self) -> list[str]:
         """Return the lines of the tick's body: hoisted variables, statements, channels."""
         plan, name = self.plan, self.plan.names
-        inputs = [(i, v) for i, v in enumerate(plan.tick.inputs) if v in plan.readers]
+        inputs = [(i, v) for i, v in enumerate(plan.tick.inputs) if plan.readers[v]]
         lines = [f"const double {name(v)} = in[{i}];" for i, v in inputs]
         lines += [f"const double {kept} = {self._place(v)};" for v, kept in plan.kept.items()]
         lines += [f"double {name(v)} = 0.0;" for v in plan.hoisted]
@@ -147,7 +147,7 @@ class CBody:
 
     def _is_read(self, v: Var) -> bool:
         """Whether anything reads a variable, in this tick or, of a state, in the next one."""
-        return v in self.plan.readers or v in self._places
+        return self.plan.readers[v] > 0
 
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)

@@ -107,7 +107,8 @@ class Plan:
 
     def __init__(self, tick: Tick) -> None:
         _check_names(tick)
-        self.tick = tick = needed(tick)
+        tick, self.readers = needed(tick)
+        self.tick = tick
         self.names = Names(tick.name)
         self.names.assign(tick.time, "t")
         self.names.assign(tick.count, "k")
@@ -142,15 +143,10 @@ class Plan:
         recorded = [v for c in self.tick.channels for v in variables(c.value)]
         return {v: self.names.fresh(f"{v.name}_start") for v in dict.fromkeys(recorded) if v in changed}
 
-    @cached_property
-    def readers(self) -> Counter[Var]:
-        """How many statements and channels read each variable."""
-        return _readers(self.tick)
-
     def read_outside(self, loop: Loop) -> set[Var]:
         """Return the variables of a loop that anything else reads."""
         own = loop.reads
-        return {v for v in loop.writes if self.readers[v] > (v in own) or v in self.tick.states}
+        return {v for v in loop.writes if self.readers[v] > (v in own)}
 
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
@@ -205,27 +201,26 @@ class Plan:
         return self.tick.bounds.get(channel)
 
 
-def needed(tick: Tick) -> Tick:
-    """Return the tick without what nothing reads: a statement of a model whose output nobody wants.
+def needed(tick: Tick) -> tuple[Tick, Counter[Var]]:
+    """Return the tick without what nothing reads, and how often each variable is read.
+
+    A state is read once more, by the next tick.
 
     >>> from bondloop.program.tick import Channel
     >>> x, a, b, c = (Var(n) for n in "xabc")
     >>> steps = (Assign(a, x), Assign(b, a), Assign(c, b), Assign(b, x))
-    >>> [
-    ...     s.target.name
-    ...     for s in needed(
-    ...         Tick("t", 1.0, Var("t"), Var("k"), (), {x: 0.0}, {}, steps, (Channel("a", a),))
-    ...     ).steps
-    ... ]
-    ['a']
+    >>> few, readers = needed(Tick("t", 1.0, Var("t"), Var("k"), (), {x: 0.0}, {}, steps, (Channel("a", a),)))
+    >>> [s.target.name for s in few.steps], readers[x]
+    (['a'], 2)
     """
     writers: dict[Var, list[Assign | Product]] = {}
     for step in every(tick.steps):
         if isinstance(step, (Assign, Product)):
             for v in step.writes:
                 writers.setdefault(v, []).append(step)
-    readers = _readers(tick)
-    readers.update(tick.states)  # each tick reads what the one before it left
+    readers = Counter(v for step in every(tick.steps) for v in step.reads)
+    readers.update(v for c in tick.channels for v in variables(c.value))
+    readers.update(tick.states)
     unread = [v for v in writers if not readers[v]]
     gone: set[int] = set()
     while unread:
@@ -237,16 +232,9 @@ def needed(tick: Tick) -> Tick:
                 readers[v] -= 1
                 if not readers[v] and v in writers:
                     unread.append(v)
-    if not gone:
-        return tick
-    return replace(tick, steps=revised(tick.steps, lambda step: None if id(step) in gone else step))
-
-
-def _readers(tick: Tick) -> Counter[Var]:
-    """Return how many statements and channels read each variable."""
-    readers = Counter(v for step in every(tick.steps) for v in step.reads)
-    readers.update(v for c in tick.channels for v in variables(c.value))
-    return readers
+    if gone:
+        tick = replace(tick, steps=revised(tick.steps, lambda step: None if id(step) in gone else step))
+    return tick, readers
 
 
 def wanted(assigns: Sequence[Assign], by: Container[Var]) -> list[Assign]:
