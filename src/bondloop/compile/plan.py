@@ -220,7 +220,7 @@ def needed(tick: Tick) -> tuple[Tick, Counter[Var]]:
                 writers.setdefault(v, []).append(step)
     readers = Counter(v for step in every(tick.steps) for v in step.reads)
     readers.update(v for c in tick.channels for v in variables(c.value))
-    readers.update(tick.states)
+    readers.update(list(tick.states))
     unread = [v for v in writers if not readers[v]]
     gone: set[int] = set()
     while unread:
