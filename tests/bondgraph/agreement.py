@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))  # for tableau.py
+sys.path.insert(0, str(Path(__file__).parent))  # for neighbours.py and tableau.py
 
+from neighbours import NEAR, is_singular, states_of_neighbours
 from tableau import PROBES, Tableau, scales
 
 from bondloop.errors import BondloopError
 
 AGREED, PROVED = "agreed", "refused, proved"
-CANCELS = "refused, numbers cancel"
+JUMPS = "refused, jumps"
 REFUSED_WRONGLY = "refused, but well posed"
 ACCEPTED_WRONGLY = "accepted, but ill posed"
 DISAGREED = "disagreed"
@@ -24,7 +25,7 @@ UNSOLVED = "refused, no solution here"
 HUGE = 1e4
 """Number from which a point is drawn again, nearer to rest."""
 
-OUTCOMES = (AGREED, PROVED, UNSOLVED, CANCELS, REFUSED_WRONGLY, ACCEPTED_WRONGLY, DISAGREED)
+OUTCOMES = (AGREED, PROVED, JUMPS, UNSOLVED, REFUSED_WRONGLY, ACCEPTED_WRONGLY, DISAGREED)
 
 
 @dataclass
@@ -61,7 +62,7 @@ def judged(graph: Any, seed: int = 0, tolerance: float = 1e-9) -> Verdict:
         system = graph.model().compile(outputs=named)
         space = system.numeric() if system.is_linear else None
     except BondloopError as error:
-        return Verdict(refusal(tableau, point, singular), f"{type(error).__name__}: {error}")
+        return refusal(tableau, point, singular, error)
     whole = [rng.normal(size=len(names)) for names in (system.states, system.inputs, system.inputs)]
     for scale in (1.0, 0.2, 0.04):
         x, u, du = (scale * v for v in whole)
@@ -69,27 +70,34 @@ def judged(graph: Any, seed: int = 0, tolerance: float = 1e-9) -> Verdict:
             error, power, size = difference_at(system, tableau, x, u, du)
         except BondloopError as refused:
             order = [system.inputs.index(name) for name in tableau.inputs]
-            outcome = refusal(tableau, point, singular)
+            verdict = refusal(tableau, point, singular, refused)
             solution = tableau.solve([tableau.names.index(s) for s in system.states], x, u[order], du[order])
-            if outcome == REFUSED_WRONGLY and solution is None:
-                outcome = UNSOLVED
-            return Verdict(outcome, f"{type(refused).__name__}: {refused}")
+            if verdict.outcome == REFUSED_WRONGLY and solution is None:
+                verdict.outcome = UNSOLVED
+            return verdict
         if space is not None or size < HUGE:  # exponentials make numbers with which nothing can be compared
             break
-    if singular:
+    if singular and is_singular(tableau, point):
         return Verdict(ACCEPTED_WRONGLY)
-    if space is not None:
+    if space is not None and not singular:  # else its responses, to sixteen digits, are none to compare with
         error = max(error, difference_of_matrices(space, tableau, named))
     good = error <= tolerance and power <= tolerance
     words = "" if good else f"differs by {error:.1e}, power by {power:.1e}"
     return Verdict(AGREED if good else DISAGREED, words, error, power, linear=space is not None)
 
 
-def refusal(tableau: Tableau, point: tuple[Any, Any, Any], singular: bool) -> str:
+def refusal(tableau: Tableau, point: tuple[Any, Any, Any], singular: bool, error: BondloopError) -> Verdict:
     """Judge a refusal by ranks at a point."""
+    words = f"{type(error).__name__}: {error}"
     if singular or tableau.contradicts(*point) or tableau.needs_second_rates(*point):
-        return PROVED
-    return CANCELS if tableau.cancels(*point) else REFUSED_WRONGLY
+        return Verdict(PROVED, words)
+    here, most, fastest = states_of_neighbours(tableau.graph, point)
+    if most > here:
+        beside = (
+            f"{here} states here, {most} with numbers changed by {NEAR:.0e}, poles near {fastest:.0e} 1/s"
+        )
+        return Verdict(JUMPS, f"{beside}; {words}")
+    return Verdict(REFUSED_WRONGLY, words)
 
 
 def difference_at(system: Any, tableau: Tableau, x: Any, u: Any, du: Any) -> tuple[float, float, float]:

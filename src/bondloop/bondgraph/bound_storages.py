@@ -6,21 +6,26 @@ the 0-junction takes none. Two storages then look independent that are not, and 
 singular. Their null space says which contents are bound; one of those is made to follow, and the causality
 is assigned again.
 
-Only what cancels whatever the parameters are is looked for: with 1 ohm beside -1 ohm a model changes its
-nature as soon as one of them is changed, and stays refused.
+Numbers may also cancel by their values: beside a bond a transformer of modulus 1 carries back the flow that
+comes by the bond, one of 1.1 does not. If then another storage can be the state instead (`independent`), it
+is one for every modulus. If there is none, the model has fewer states than its neighbours: with 1 ohm
+beside -1 ohm a capacitor is empty at once, and charges without bound or discharges in no time as soon as one
+of them is changed. That stays refused.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import R
-from bondloop.errors import SolveError
-from bondloop.program.linear import SingularLoopError, state_space
+from bondloop.errors import BondloopError, SolveError
+from bondloop.program.linear import SingularLoopError, check_loops, state_space
+from bondloop.program.schedule import has_loops
 from bondloop.program.system import System
 
 if TYPE_CHECKING:
@@ -29,7 +34,9 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.flatten import Flat
     from bondloop.program.expr import Var
 
-__all__ = ["bound_states", "cancelled", "has_rings"]
+    Derived = tuple[Derivation, System]
+
+__all__ = ["bound_states", "cancelled", "has_rings", "independent"]
 
 SIZES = (1.0, 1e-2, 1e-4)
 """Sizes of the variables at which a loop must be singular: a steep law (a diode at half a volt) drowns all
@@ -45,10 +52,11 @@ def has_rings(flat: Flat, causality: Causality) -> bool:
     """Whether bonds close a ring that equations can go round.
 
     The ports of a field are one node, unless all are as a field likes them best: then contents or flows come
-    in and nothing is solved for, and the matrices of a large structure need not be looked at.
+    in and nothing is solved for, and the matrices of a large structure need not be looked at. Those of a
+    matrix transformer always are.
     """
     turned = {*causality.derivative, *causality.arbitrary}
-    joined = 0
+    joined = sum(len(ranks.nodes) - 1 for ranks in causality.ranks.values())
     for part, first in flat.first.items():
         if isinstance(part, el.Field):
             ports = range(first, first + (part.size or 1))
@@ -57,12 +65,64 @@ def has_rings(flat: Flat, causality: Causality) -> bool:
     return len(flat.tail) >= len(flat.kind) - joined
 
 
-def bound_states(system: System) -> list[Var]:
-    """Return the states that an algebraic loop without a unique solution binds, the most bound first."""
+def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System:
+    """Return a system whose states are independent, as far as there is one; else the first.
+
+    Parameters
+    ----------
+    first
+        What was derived with every storage a state that can be one.
+    again
+        Derives with some storages (nodes) that rather follow others.
+    """
+    system, followers = first[1], []
+    dots = set(system.dots.values())
+    if not has_loops({v: e for v, e in system.definitions.items() if v not in dots}):
+        return system
+    derived = first
+    while bound := bound_states(derived[1]):
+        node = next(iter(_storages(derived, bound, followers)), None)
+        if node is None:
+            return system
+        followers.append(node)
+        derived = again(followers)
+        if node not in derived[0].causality.derivative:
+            return system
+    system = derived[1]
+    while bound := bound_states(derived[1], as_given=True):
+        for node in _storages(derived, bound, followers):
+            try:
+                other = again([*followers, node])
+            except BondloopError:  # it would follow the second rate of an input
+                continue
+            # One state for another: with fewer the model would change its nature with the last digit.
+            if len(other[1].states) == len(system.states) and not bound_states(other[1]):
+                break
+        else:
+            return system
+        derived = other
+        followers.append(node)
+    return derived[1]
+
+
+def _storages(derived: Derived, states: list[Var], followers: list[int]) -> list[int]:
+    """Return the nodes of the storages that hold some states, without those that follow already."""
+    nodes = [derived[0].storage_of(state) for state in states]
+    return [n for n in nodes if n is not None and n not in followers]
+
+
+def bound_states(system: System, *, as_given: bool = False) -> list[Var]:
+    """Return the states that an algebraic loop without a unique solution binds, the most bound first.
+
+    ``as_given``: with the very values of the parameters, instead of others near them. Rates that others need
+    count as given in the loops: states for which that goes well have equations in letters too.
+    """
+    if as_given and None in system.parameters_by_var.values():
+        return []
     states: list[Var] = []
     for size in SIZES:
         try:
-            state_space(system, _numbers(system, size), at_point=True)
+            check_loops(system, _numbers(system, size, near=not as_given))
         except SingularLoopError as error:
             weights = error.bound()[: len(system.state_vars)]
             order = np.argsort(-weights)
@@ -92,8 +152,11 @@ def cancelled(derivation: Derivation) -> list[Var]:
     return [goal for goal, a, b in zip(goals, own, size, strict=True) if a <= CANCELS * max(b, 1.0)]
 
 
-def _numbers(system: System, size: float = 1.0) -> dict[Var, float]:
-    """Return numbers for all variables: parameters near their values, so that none cancel by chance."""
+def _numbers(system: System, size: float = 1.0, *, near: bool = True) -> dict[Var, float]:
+    """Return numbers for all variables: parameters near their values, so that none cancel by chance.
+
+    Without ``near`` the parameters have their values.
+    """
     rng = np.random.default_rng(0)
     factors: dict[str, float] = {}
     numbers: dict[Var, float] = {}
@@ -101,7 +164,7 @@ def _numbers(system: System, size: float = 1.0) -> dict[Var, float]:
         entry = _ENTRY.search(v.name)  # a field stays symmetric, or antisymmetric
         name = v.name if entry is None else v.name[: entry.start()] + str(sorted(entry.groups()))
         factor = factors.setdefault(name, float(np.exp(rng.uniform(-0.3, 0.3))))
-        numbers[v] = factor * (1.0 if value is None else value)
+        numbers[v] = (factor if near else 1.0) * (1.0 if value is None else value)
     # Slopes of laws anywhere will do: what cancels there by the structure cancels everywhere.
     others = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.definitions]
     numbers.update((v, size * float(rng.uniform(0.2, 1.0))) for v in others)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.bicausal import turned_round
-from bondloop.bondgraph.bound_storages import bound_states, cancelled, has_rings
+from bondloop.bondgraph.bound_storages import cancelled, has_rings, independent
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
 from bondloop.bondgraph.laws import linear
@@ -67,31 +67,15 @@ def derive(
         system = derivation.system(outputs, iterations)
         if derivation.imposed or derivation.sought or not has_rings(flat, derivation.causality):
             return system
-        return _without_bound_states(derivation, system, outputs, iterations)
+
+        def again(followers: Sequence[int]) -> tuple[Derivation, System]:
+            other = Derivation(model, flat, assign(flat, followers))
+            return other, other.system(outputs, iterations)
+
+        return independent((derivation, system), again)
     finally:
         if collecting:
             gc.enable()
-
-
-def _without_bound_states(
-    derivation: Derivation, system: System, outputs: Outputs, iterations: int | None
-) -> System:
-    """Make storages follow that others bind by numbers; return what there is where that does not help."""
-    model, flat = derivation.model, derivation.flat
-    followers: list[int] = []
-    current = system
-    while bound := bound_states(current):
-        nodes = [derivation.storage_of(state) for state in bound]
-        node = next((n for n in nodes if n is not None and n not in followers), None)
-        if node is None:
-            return system
-        followers.append(node)
-        causality = assign(flat, followers)
-        if node not in causality.derivative:
-            return system
-        derivation = Derivation(model, flat, causality)
-        current = derivation.system(outputs, iterations)
-    return current
 
 
 class Derivation:

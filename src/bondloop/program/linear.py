@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 
     from bondloop.program.system import System
 
-__all__ = ["NonlinearError", "SingularLoopError", "nilpotent_solve", "state_space", "with_tears"]
+__all__ = [
+    "NonlinearError",
+    "SingularLoopError",
+    "check_loops",
+    "nilpotent_solve",
+    "state_space",
+    "with_tears",
+]
 
 
 class SingularLoopError(SolveError):
@@ -172,6 +179,9 @@ class _Rows:
 def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> StateSpace:
     """Eliminate everything but states, inputs and their rates.
 
+    Rates that others need are in E. Where a loop leaves something open as long as these rates are given (a
+    flow that goes round a ring and cancels, but is the rate of a state), they are unknowns of it too.
+
     Parameters
     ----------
     system
@@ -181,41 +191,72 @@ def state_space(system: System, values: dict[Var, float], *, at_point: bool) -> 
     at_point
         Whether to linearise; otherwise anything that is not linear is refused.
     """
-    from scipy import sparse
+    try:
+        return _with_rates_in_E(system, values, at_point)
+    except SingularLoopError:
+        if not system.dots:
+            raise
+        try:
+            return _with_rates_in_E(system.replaced(dots={}), values, at_point)
+        except SolveError:
+            pass
+        raise
 
-    dots = list(system.dots.values())
-    is_dot = set(dots)
-    names = [v for v in system.definitions if v not in is_dot]
-    g = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *dots]
-    columns = {v: i for i, v in enumerate(names)}
-    n_w, n_x, n_u = len(names), len(system.state_vars), len(system.input_vars)
-    n_r = len(system.input_rates)
-    columns.update({v: n_w + i for i, v in enumerate(g)})
-    body = _Rows(columns, values, at_point)
-    definitions = system.definitions
-    for i, v in enumerate(names):
-        body.add(i, definitions[v])
-    ends = _Rows(columns, values, at_point)
+
+def check_loops(system: System, values: dict[Var, float]) -> None:
+    """Raise a `SingularLoopError` where a loop has no unique solution, the rates that others need given."""
+    body = _Body(system, values, at_point=True)
+    if body.tears:
+        body.solved()
+
+
+class _Body:
+    """The assignments at a point, in terms of what is given: states, inputs, rates; and the loops in them."""
+
+    def __init__(self, system: System, values: dict[Var, float], at_point: bool) -> None:
+        dots = list(system.dots.values())
+        is_dot = set(dots)
+        self.names = [v for v in system.definitions if v not in is_dot]
+        known = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *dots]
+        self.count, self.head = len(self.names), len(known)
+        self.columns = {v: i for i, v in enumerate([*self.names, *known])}
+        rows = _Rows(self.columns, values, at_point)
+        definitions = system.definitions
+        for i, v in enumerate(self.names):
+            rows.add(i, definitions[v])
+        full = rows.matrix(self.count)
+        self.W, self.G = full[:, : self.count].tocsc(), full[:, self.count :].tocsr()
+        self.tears = _tears(self.W, self.names, definitions, system.tears)
+
+    def solved(self) -> Any:
+        """Return every assigned variable per column of what is given."""
+        from scipy import sparse
+
+        W, G, tears = self.W, self.G, self.tears
+        if tears:
+            G = sparse.hstack([G, W[:, tears]]).tocsr()
+            keep = np.ones(self.count)
+            keep[tears] = 0.0
+            W = W @ sparse.diags_array(keep)
+        Y = nilpotent_solve(W.tocsr(), G)
+        return with_tears(Y, tears, self.head, [self.names[t].name for t in tears])
+
+
+def _with_rates_in_E(system: System, values: dict[Var, float], at_point: bool) -> StateSpace:
+    """Return the state space with the rates that others need in E."""
+    body = _Body(system, values, at_point)
+    n_x, n_u, n_r = len(system.state_vars), len(system.input_vars), len(system.input_rates)
+    ends = _Rows(body.columns, values, at_point)
     rows = rate_rows(system)
     weights = [1.0 if mass is None else evaluate(mass, values) for _, mass in rows]
     goals = [*(row for row, _ in rows), *system.output_exprs.values()]
     for i, expr in enumerate(goals):
         ends.add(i, expr)
-    full = body.matrix(n_w)
-    W, G = full[:, :n_w].tocsc(), full[:, n_w:].tocsr()
     last = ends.matrix(len(goals))
-    tears = _tears(W, names, definitions, system.tears)
-    if tears:
-        G = sparse.hstack([G, W[:, tears]]).tocsr()
-        keep = np.ones(n_w)
-        keep[tears] = 0.0
-        W = W @ sparse.diags_array(keep)
-    Y = nilpotent_solve(W.tocsr(), G)
-    head = n_x + n_u + n_r + len(dots)
-    result = (last[:, :n_w] @ with_tears(Y, tears, head, [names[t].name for t in tears])) + last[:, n_w:]
+    result = (last[:, : body.count] @ body.solved()) + last[:, body.count :]
     cut = np.cumsum([n_x, n_u, n_r])
     result = result.tocsc()
-    X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, head], strict=True))
+    X, U, R, V = (result[:, a:b] for a, b in zip([0, *cut], [*cut, body.head], strict=True))
     number = {s: i for i, s in enumerate(system.state_vars)}
     dot_states = [number[s] for s in system.dots]
     return StateSpace.from_blocks(
