@@ -79,7 +79,7 @@ def graphs_table(results: list[tuple[Case, Verdict]]) -> list[str]:
     lines += ["", f"Of {agreed:,} that agree, {linear:,} are linear and {agreed - linear:,} are not."]
     wrong = [(case, v) for case, v in results if v.outcome in OUTCOMES[2:]]
     if wrong:
-        lines += ["", "Not agreed and not proved, smallest seeds first:", ""]
+        lines += ["", "Neither agreed nor singular, smallest seeds first:", ""]
         lines += [
             f"- {f} {s}: {v.outcome}; {v.reason[:110]}" for (f, s), v in sorted(wrong, key=lambda w: w[0][1])
         ]
@@ -97,14 +97,16 @@ def motions_table(results: list[tuple[Case, tuple[float, float, float]]]) -> lis
 
 
 def rest_table(results: list[tuple[Case, tuple[float, bool]]]) -> list[str]:
-    """Return the largest differences of steady states by family, of graphs that are linear and others."""
-    lines = ["| family | linear | largest difference | not linear | largest difference |"]
+    """Return the largest differences of steady states by family, with the seed, of linear graphs and others."""
+    lines = ["| family | linear | largest difference (seed) | not linear | largest difference (seed) |"]
     lines.append("|---|---:|---:|---:|---:|")
     for family in (*FAMILIES, "all"):
         row = []
         for kind in (True, False):
-            own = [d for (f, _), (d, linear) in results if family in (f, "all") and linear == kind]
-            row.append(f"{len(own):,} | {max(own, default=0.0):.0e}")
+            own = [(d, c) for c, (d, linear) in results if family in (c[0], "all") and linear == kind]
+            worst, (of, seed) = max(own, default=(0.0, ("", -1)))
+            where = f"{of} {seed}" if family == "all" else f"{seed}"
+            row.append(f"{len(own):,} | {worst:.0e} ({where})" if own else "0 | -")
         lines.append(f"| {family} | {' | '.join(row)} |")
     return lines
 

@@ -36,6 +36,9 @@ LOOKS = 12
 STRAIGHT = 0.2
 """Change of the slopes, of size one, within which a motion around a stable rest ends there."""
 
+NEUTRAL = 1e-9
+"""Singular values of the slopes at rest, against the largest and in sizes of the states, that are none."""
+
 ROUNDS = 12
 """How often a motion is followed for as long as the slowest decay asks for."""
 
@@ -154,11 +157,50 @@ class Rest:
             L = self._conserved([self.start, *points[:: max(1, len(points) // 3)], x])
             rest = self._newton(x, *self._held(L, x))
             if rest is not None and self._stays(rest) and self._drawn_in(more, rest, L):
-                return rest
+                return self._followed_closely(rest, L, seconds)
             guess = rest if rest is not None else guess
             if not over:
                 break
         return self._agreed(points, seconds)
+
+    def _followed_closely(
+        self, rest: NDArray[np.float64], L: NDArray[np.float64], seconds: float
+    ) -> NDArray[np.float64]:
+        """Return a rest that depends on the way there by a motion that is followed more closely.
+
+        With a method of many steps: it goes on beyond a place where the equations divide by zero (a ring
+        whose gain passes one), where one that starts anew with every step comes as near as it likes, and
+        is left with the rounding of 0/0.
+        """
+        if self._neutral(rest)[1].shape[1] <= L.shape[1]:
+            return rest
+        try:
+            x = self._integrated(self.start, (0.0, seconds), "LSODA", 1e-12, 1e-15 * self.scale)
+        except _Long:
+            return rest
+        if x is None or np.any(np.abs(x - rest) > 1e-3 * self.scale):
+            return rest
+        for _ in range(2):
+            # What is left of the motion changes none of the combinations N that nothing changes here.
+            A, N, f = *self._neutral(x), self._relative(self.rates(x))
+            step = np.linalg.lstsq(np.vstack([A, N.T]), np.append(-f, np.zeros(N.shape[1])), rcond=NEUTRAL)[0]
+            x = x + self.scale * step
+        return x
+
+    def _neutral(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the slopes, each state counted in its own size, and what nothing changes here: columns.
+
+        At rest a slope may be nothing but the rounding of a state that should be zero, which a look at the
+        matrix alone could not tell.
+        """
+        A = self._relative(self.slopes(x) * self.scale)
+        left, sizes, _ = np.linalg.svd(A)
+        return A, left[:, sizes <= NEUTRAL * sizes.max(initial=0.0)]
+
+    def _relative(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return rates (rows) over the sizes of the states."""
+        size = np.where(self.scale > 0, self.scale, 1.0)
+        return np.asarray((rates.T / size).T, dtype=float)
 
     def _drawn_in(
         self, points: list[NDArray[np.float64]], rest: NDArray[np.float64], L: NDArray[np.float64]
@@ -208,32 +250,43 @@ class Rest:
 
     def _moved(self, x: NDArray[np.float64], seconds: float) -> tuple[list[NDArray[np.float64]], bool]:
         """Return points of the motion from x on, and whether it was followed to the end."""
-        from scipy.integrate import solve_ivp
-
         scale = np.maximum(np.abs(x), np.abs(self.start))
         scale = np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0)
+        points: list[NDArray[np.float64]] = []
+        at, method = 0.0, "LSODA" if self._stiff(x) else "DOP853"
+        instants = seconds * np.linspace(0, 1, LOOKS + 1)[1:]
+        for end in instants.tolist():
+            try:
+                after = self._integrated(x, (at, end), method, 1e-9, 1e-12 * scale)
+            except _Long:
+                return points or [x], False
+            if after is None:
+                return points or [x], False
+            x, at = after, end
+            points.append(x)
+            self.scale = np.maximum(self.scale, np.abs(x))
+            scale = np.maximum(scale, np.abs(x))
+        return points, True
+
+    def _integrated(
+        self,
+        x: NDArray[np.float64],
+        span: tuple[float, float],
+        method: str,
+        rtol: float,
+        atol: NDArray[np.float64],
+    ) -> NDArray[np.float64] | None:
+        """Return the states at the end of a span of time; None where the integration fails."""
+        from scipy.integrate import solve_ivp
 
         def rates(_: float, z: NDArray[np.float64]) -> Any:
             if self._spent > EVALUATIONS:
                 raise _Long
             return self.rates(z)
 
-        points: list[NDArray[np.float64]] = []
-        at, method = 0.0, "LSODA" if self._stiff(x) else "DOP853"
-        instants = seconds * np.linspace(0, 1, LOOKS + 1)[1:]
-        for end in instants:
-            try:
-                solver: Any = solve_ivp
-                part = solver(rates, (at, end), x, method=method, rtol=1e-9, atol=1e-12 * scale)
-            except _Long:
-                return points or [x], False
-            if not part.success:
-                return points or [x], False
-            x, at = part.y[:, -1], end
-            points.append(x)
-            self.scale = np.maximum(self.scale, np.abs(x))
-            scale = np.maximum(scale, np.abs(x))
-        return points, True
+        solver: Any = solve_ivp
+        part = solver(rates, span, x, method=method, rtol=rtol, atol=atol)
+        return part.y[:, -1] if part.success else None
 
     def _stiff(self, x: NDArray[np.float64]) -> bool:
         """Whether something decays much faster than the rest moves."""
