@@ -97,7 +97,7 @@ def motions_table(results: list[tuple[Case, tuple[float, float, float]]]) -> lis
 
 
 def rest_table(results: list[tuple[Case, tuple[float, bool]]]) -> list[str]:
-    """Return the largest differences of steady states by family, with the seed, of linear graphs and others."""
+    """Return the largest differences of steady states by family, with seeds, of linear graphs and others."""
     lines = ["| family | linear | largest difference (seed) | not linear | largest difference (seed) |"]
     lines.append("|---|---:|---:|---:|---:|")
     for family in (*FAMILIES, "all"):
