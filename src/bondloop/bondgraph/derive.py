@@ -209,7 +209,10 @@ class Derivation:
 
     def _check_names(self) -> None:
         """Names that the user chooses (of inputs and symbols) must not stand for two things."""
-        taken = {v.name: group[v] for group in (self.states, self.definitions) for v in group}
+        chosen = {*self.symbols, *(var.name for var in self.inputs)}
+        taken = {
+            v.name: group[v] for group in (self.states, self.definitions) for v in group if v.name in chosen
+        }
         for name in self.symbols:
             if name in self.input_names:
                 raise ModelError(
@@ -431,6 +434,14 @@ class Derivation:
     def _law(self, node: int) -> tuple[Callable[[Expr], Expr], Callable[[Expr, Var], Expr]]:
         """Return the law of a one-port and its inverse, as functions of expressions."""
         flat, part, path = self.flat, self.flat.part[node], self.flat.path[node]
+        if isinstance(part, el.OnePort) and part.coefficient is not None:  # nearly all of a large model
+            name, value, form = part.coefficient
+            if isinstance(value, list):
+                value = value[flat.component[node]]
+            domain, within = flat.domain[flat.incident[node][0]], part.range_of(name)
+            k = self._parameter(f"{path}.{name}", value, within, of_parameter(name, domain))
+            inverse = "div" if form == "mul" else "mul"
+            return lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y)
         if isinstance(part, el.MR):
             factor = modulated(self, part, part.modulation)
             if part.form == "mul":
@@ -439,14 +450,6 @@ class Derivation:
         if isinstance(part, el.MC):
             return lambda x: modulated(self, part, part.modulation, x), inverted(self, part)
         assert isinstance(part, el.OnePort)
-        if part.coefficient is not None:
-            name, value, form = part.coefficient
-            if isinstance(value, list):
-                value = value[flat.component[node]]
-            domain, within = flat.domain[flat.incident[node][0]], part.range_of(name)
-            k = self._parameter(f"{path}.{name}", value, within, of_parameter(name, domain))
-            inverse = "div" if form == "mul" else "mul"
-            return lambda x: linear(form, k, x), lambda y, _: linear(inverse, k, y)
         law = part.law
         assert law is not None
         parameters = {

@@ -104,18 +104,20 @@ def assign_domains(flat: Flat) -> tuple[list[Domain | None], list[bool]]:
             able = frozenset({said.stated})
         else:
             group.mechanical = group.mechanical or said.word in _MECHANICAL
-            known = candidates(said.word, said.text)
-            if known is None:
+            fitting = candidates(said.word, said.text)
+            if fitting is None:
                 continue
-            able = known | {d for d in extra if said.fits(d)} if extra else known
+            able = fitting | {d for d in extra if said.fits(d)} if extra else fitting
         if able not in group.heard:
             group.heard[able] = said
             group.able &= able
             if not group.able:
                 raise _conflict(group, able)
     nothing = _Group(every)
-    chosen = [groups.get(r, nothing) for r in root]
-    return [g.domain for g in chosen], [len(g.able) == 1 for g in chosen]
+    known = {r: groups.get(r, nothing) for r in set(root)}
+    domain = {r: group.domain for r, group in known.items()}
+    said = {r: len(group.able) == 1 for r, group in known.items()}
+    return [domain[r] for r in root], [said[r] for r in root]
 
 
 def _joined(flat: Flat) -> list[int]:
@@ -157,19 +159,21 @@ def _evidence(
     """
     plain: dict[tuple[int, str], tuple[int, Said]] = {}
     rest: list[tuple[int, Said]] = []
+    incident = flat.incident
     for node, (kind, part) in enumerate(zip(flat.kind, flat.part, strict=True)):
         own = part.__dict__
-        if kind > 6 and "domain" not in own and "texts" not in own:  # I, C, R
+        if kind <= 1:
+            if "domain" not in own or part.domain == MIXED:
+                continue
+        elif kind > 6 and "domain" not in own and "texts" not in own:  # I, C, R
             coefficient = own.get("coefficient")
             if type(coefficient) is tuple:
-                bond, word = flat.incident[node][0], coefficient[0]
+                bond, word = incident[node][0], coefficient[0]
                 key = (root[bond], word)
                 if key not in plain:
                     plain[key] = bond, Said(flat.path[node], None, word)
                 if type(part) is not el.RS:
                     continue
-        elif kind <= 1 and ("domain" not in own or part.domain == MIXED):
-            continue
         if flat.incident[node]:
             rest += [(flat.incident[node][0], said) for said in _says(flat, node)]
     return plain, [*rest, *_of_ports(flat)]

@@ -281,23 +281,35 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
     plain = _drop_free_ends(flat, plain, enter, leave)
     first, tails, heads, strokes, incident = flat.first, flat.tail, flat.head, flat.stroke, flat.incident
     for b in plain:
-        if not sizes and type(b.head) is not Port:
+        head, stroke, gates = b.head, b.stroke, []
+        while type(head) is Port:  # most bonds of a large model go straight on
+            onward = leave.get(head, ())
+            if len(onward) != 1 or len(enter[head]) != 1 or len(gates) > 100:
+                break
+            x = onward[0]
+            if stroke is not None or x.tail_index is not None or (head.size or 1) != 1:
+                break
+            gates.append(head)
+            head, stroke = x.head, x.stroke
+        if not sizes and type(head) is not Port and first[head] != first[b.tail]:
             k = len(tails)
-            t, h = first[b.tail], first[b.head]
+            t, h = first[b.tail], first[head]
             tails.append(t)
             heads.append(h)
-            strokes.append(b.stroke)
+            strokes.append(stroke)
             incident[t].append(k)
             incident[h].append(k)
+            for gate in gates:
+                flat.through[paths[gate]] = k
             continue
-        for (part, i), (last, j), stroke, passed in _follow(b, enter, leave, sizes, paths):
+        for (part, i), (last, j), imposed, passed in _follow(b, enter, leave, sizes, paths):
             k = len(tails)
             t, h = first[part] + i + (part._sides[0] if part._sides else 0), first[last] + j
             if t == h:
                 raise ModelError(f"bond {b} leads through ports back to {flat.path[t]}, where it begins")
             tails.append(t)
             heads.append(h)
-            strokes.append(stroke)
+            strokes.append(imposed)
             incident[t].append(k)
             incident[h].append(k)
             for gate, index in passed:
@@ -314,6 +326,8 @@ def _check_ports(flat: Flat, enter: dict[Part, list[Bond]], leave: dict[Part, li
             _unconnected(port, paths[port], 0, enter, leave)
     for port in flat.ports:
         path = paths[port]
+        if path in flat.through:
+            continue
         count = port.size or 1
         for i in range(count):
             if (f"{path}[{i}]" if count > 1 else path) not in flat.through and path not in flat.free:
@@ -326,6 +340,8 @@ def _drop_free_ends(
     """Leave out bonds that lead from a 1-junction to an open port: nothing is attached there."""
     dropped: set[Bond] = set()
     for port in flat.ports:
+        if port in enter and port in leave:  # it is passed through
+            continue
         trail: list[Part] = [port]
         bonds = [*enter.get(port, ()), *leave.get(port, ())]
         while len(bonds) == 1:
