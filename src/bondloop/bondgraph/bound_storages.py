@@ -57,8 +57,9 @@ def has_rings(flat: Flat, causality: Causality) -> bool:
     """
     turned = {*causality.derivative, *causality.arbitrary}
     joined = sum(len(ranks.nodes) - 1 for ranks in causality.ranks.values())
-    for part, first in flat.first.items():
+    for part in flat.multiports:
         if isinstance(part, el.Field):
+            first = flat.first[part]
             ports = range(first, first + (part.size or 1))
             if any(n in turned or (flat.kind[n] == R and causality.strokes_at(flat, n)) for n in ports):
                 joined += len(ports) - 1
@@ -75,7 +76,8 @@ def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System
     again
         Derives with some storages (nodes) that rather follow others.
     """
-    system, followers = first[1], []
+    system = first[1]
+    followers: list[int] = []
     dots = set(system.dots.values())
     if not has_loops({v: e for v, e in system.definitions.items() if v not in dots}):
         return system

@@ -149,7 +149,7 @@ class Derivation:
         for node, kind in enumerate(flat.kind):
             if kind > ONE and flat.part[node].relations is None:
                 _LAWS[kind](self, node)
-        for part in flat.first:
+        for part in flat.multiports:
             if part.relations is not None:
                 relation_ports(self, part)
         for node in self.causality.arbitrary:

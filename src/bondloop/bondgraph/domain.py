@@ -72,10 +72,6 @@ class Domain:
             object.__setattr__(self, kind, Quantity(*words, kind))
         object.__setattr__(self, "coefficients", dict(coefficients or {}))
 
-    def __hash__(self) -> int:
-        # A large model asks for units by domain for every coefficient: hashing ten words each time is slow.
-        return hash(self.name)
-
     @property
     def power(self) -> Quantity:
         """Effort times flow: a power, except in thermal networks of engineers."""

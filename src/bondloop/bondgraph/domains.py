@@ -116,8 +116,8 @@ def assign_domains(flat: Flat) -> tuple[list[Domain | None], list[bool]]:
     nothing = _Group(every)
     known = {r: groups.get(r, nothing) for r in set(root)}
     domain = {r: group.domain for r, group in known.items()}
-    said = {r: len(group.able) == 1 for r, group in known.items()}
-    return [domain[r] for r in root], [said[r] for r in root]
+    certain = {r: len(group.able) == 1 for r, group in known.items()}
+    return [domain[r] for r in root], [certain[r] for r in root]
 
 
 def _joined(flat: Flat) -> list[int]:

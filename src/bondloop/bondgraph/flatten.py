@@ -281,16 +281,9 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
     plain = _drop_free_ends(flat, plain, enter, leave)
     first, tails, heads, strokes, incident = flat.first, flat.tail, flat.head, flat.stroke, flat.incident
     for b in plain:
-        head, stroke, gates = b.head, b.stroke, []
-        while type(head) is Port:  # most bonds of a large model go straight on
-            onward = leave.get(head, ())
-            if len(onward) != 1 or len(enter[head]) != 1 or len(gates) > 100:
-                break
-            x = onward[0]
-            if stroke is not None or x.tail_index is not None or (head.size or 1) != 1:
-                break
-            gates.append(head)
-            head, stroke = x.head, x.stroke
+        head, stroke, gates = b.head, b.stroke, _NONE
+        if type(head) is Port and stroke is None:
+            head, stroke, gates = _straight_on(head, enter, leave)
         if not sizes and type(head) is not Port and first[head] != first[b.tail]:
             k = len(tails)
             t, h = first[b.tail], first[head]
@@ -316,6 +309,30 @@ def _connect(flat: Flat, bonds: list[Bond], sizes: dict[Part, int]) -> None:
                 name = paths[gate]
                 flat.through[f"{name}[{index}]" if (gate.size or 1) > 1 else name] = k
     _check_ports(flat, enter, leave)
+
+
+_NONE: list[Part] = []
+
+
+def _straight_on(
+    start: Part, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]
+) -> tuple[Part, str | None, list[Part]]:
+    """Follow a bond through ports as far as it goes straight on, as most bonds of a large model do.
+
+    Returns where it ends, with which stroke, and the ports; `_follow` takes it from its beginning where it
+    ends at a port.
+    """
+    stroke: str | None = None
+    gates: list[Part] = []
+    head = start
+    while type(head) is Port and stroke is None and len(gates) < 100 and (head.size or 1) == 1:
+        onward = leave.get(head, ())
+        if len(onward) != 1 or len(enter[head]) != 1 or onward[0].tail_index is not None:
+            break
+        gates.append(head)
+        stroke = onward[0].stroke
+        head = onward[0].head
+    return head, stroke, gates
 
 
 def _check_ports(flat: Flat, enter: dict[Part, list[Bond]], leave: dict[Part, list[Bond]]) -> None:
@@ -482,11 +499,13 @@ def _signal_bond(flat: Flat, b: Bond) -> None:
 
 def _check(flat: Flat) -> None:
     """Every node has the bonds and signals it needs."""
-    for node, kind in enumerate(flat.kind):
-        count = len(flat.incident[node])
+    for node, (kind, bonds) in enumerate(zip(flat.kind, flat.incident, strict=True)):
+        count = len(bonds)
         if kind >= SE:
             if count != 1:
                 _bad_count(flat, node, count, "exactly one bond")
+        elif count and kind <= ONE:
+            continue
         elif kind in (TF, GY):
             if count != 2:
                 _bad_count(flat, node, count, "two bonds, one in and one out")

@@ -26,9 +26,9 @@ MOST = 50
 
 
 def multiplying(flat: Flat, node: int) -> tuple[int, int] | None:
-    """Return a bond of a modulated two-port and its direction where it multiplies; None for other nodes."""
+    """Return a bond of a modulated two-port and its direction where it multiplies; None for other ones."""
     part = flat.part[node]
-    if flat.kind[node] not in (TF, GY) or not isinstance(part, (el.MTF, el.MGY)):
+    if not isinstance(part, (el.MTF, el.MGY)):
         return None
     first, second = flat.incident[node]
     bond = first if flat.head[first] == node else second
@@ -68,7 +68,8 @@ def without_divisions(
 
 def _dividing(flat: Flat, causality: Causality) -> dict[int, int]:
     """Return the bonds of two-ports that divide, with the directions in which these would multiply."""
-    places = (multiplying(flat, node) for node in range(len(flat.kind)))
+    two_ports = [node for node, kind in enumerate(flat.kind) if kind in (TF, GY)]
+    places = (multiplying(flat, node) for node in two_ports)
     return {p[0]: p[1] for p in places if p is not None and causality.to_head[p[0]] != p[1]}
 
 

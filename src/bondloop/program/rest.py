@@ -176,15 +176,15 @@ class Rest:
             return rest
         try:
             x = self._integrated(self.start, (0.0, seconds), "LSODA", 1e-12, 1e-15 * self.scale)
-        except _Long:
+            if x is None or np.any(np.abs(x - rest) > 1e-3 * self.scale):
+                return rest
+            for _ in range(2):
+                # What is left of the motion changes none of the combinations N that nothing changes here.
+                A, N = self._neutral(x)
+                f = np.append(-self._relative(self.rates(x)), np.zeros(N.shape[1]))
+                x = x + self.scale * np.linalg.lstsq(np.vstack([A, N.T]), f, rcond=NEUTRAL)[0]
+        except (_Long, SolveError, ArithmeticError, ValueError):
             return rest
-        if x is None or np.any(np.abs(x - rest) > 1e-3 * self.scale):
-            return rest
-        for _ in range(2):
-            # What is left of the motion changes none of the combinations N that nothing changes here.
-            A, N, f = *self._neutral(x), self._relative(self.rates(x))
-            step = np.linalg.lstsq(np.vstack([A, N.T]), np.append(-f, np.zeros(N.shape[1])), rcond=NEUTRAL)[0]
-            x = x + self.scale * step
         return x
 
     def _neutral(self, x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
