@@ -149,9 +149,9 @@ class Derivation:
         for node, kind in enumerate(flat.kind):
             if kind > ONE and flat.part[node].relations is None:
                 _LAWS[kind](self, node)
-        for part in flat.multiports:
-            if part.relations is not None:
-                relation_ports(self, part)
+        for multiport in flat.multiports:
+            if multiport.relations is not None:
+                relation_ports(self, multiport)
         for node in self.causality.arbitrary:
             bond = flat.incident[node][0]
             out = self.effort[bond] if self._gives_effort(bond, node) else self.flow[bond]

@@ -318,6 +318,11 @@ class System:
         """Python function ``f(x, u, input_rates, parameters) -> dx/dt``."""
         return self.function(self.rate_exprs)
 
+    @cached_property
+    def _all_definitions(self) -> Callable[..., list[float]]:
+        """The same of every variable of the program: whoever follows a motion linearises again and again."""
+        return self.function(list(self.definitions))
+
     # ------------------------------------------------------------------ readings
 
     def equations(self, form: str = "state") -> Equations:
@@ -411,11 +416,10 @@ class System:
         if modes is not None:
             raise InputError(f"{self.name} has no elements that switch; modes are for models that have")
         if not self.is_linear:
-            goals = list(self.definitions)
-            result = self.function(goals)(
+            result = self._all_definitions(
                 x.tolist(), u.tolist(), [0.0] * len(self.input_rates), list(numbers.values())
             )
-            numbers = {**numbers, **dict(zip(goals, result, strict=True))}
+            numbers = {**numbers, **dict(zip(self.definitions, result, strict=True))}
             numbers.update(zip(self.state_vars, x.tolist(), strict=True))
             numbers.update(zip(self.input_vars, u.tolist(), strict=True))
             numbers.update(dict.fromkeys(self.input_rates.values(), 0.0))
