@@ -24,15 +24,14 @@ import numpy as np
 from bondloop.bondgraph import elements as el
 from bondloop.bondgraph.flatten import R
 from bondloop.errors import BondloopError, SolveError
+from bondloop.program.expr import Var, variables
 from bondloop.program.linear import SingularLoopError, check_loops, state_space
-from bondloop.program.schedule import has_loops
 from bondloop.program.system import System
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.causality import Causality
     from bondloop.bondgraph.derive import Derivation
     from bondloop.bondgraph.flatten import Flat
-    from bondloop.program.expr import Var
 
     Derived = tuple[Derivation, System]
 
@@ -78,8 +77,7 @@ def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System
     """
     system = first[1]
     followers: list[int] = []
-    dots = set(system.dots.values())
-    if not has_loops({v: e for v, e in system.definitions.items() if v not in dots}):
+    if not _has_loops(system):
         return system
     derived = first
     while bound := bound_states(derived[1]):
@@ -105,6 +103,26 @@ def independent(first: Derived, again: Callable[[list[int]], Derived]) -> System
         derived = other
         followers.append(node)
     return derived[1]
+
+
+def _has_loops(system: System) -> bool:
+    """Whether some definitions need each other, or themselves; without numbers, and so quickly."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
+
+    dots = set(system.dots.values())
+    number = {v: i for i, v in enumerate(v for v in system.definitions if v not in dots)}
+    rows, columns = [], []
+    for target, i in number.items():
+        for v in variables(system.definitions[target]):
+            j = number.get(v)
+            if j is not None:
+                rows.append(i)
+                columns.append(j)
+    count = len(number)
+    needs = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, count))
+    groups, _ = connected_components(needs, directed=True, connection="strong")
+    return bool(groups < count or needs.diagonal().any())
 
 
 def _storages(derived: Derived, states: list[Var], followers: list[int]) -> list[int]:

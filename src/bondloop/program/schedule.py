@@ -19,17 +19,7 @@ from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
 from bondloop.program.statement import Known, Stated
 
-__all__ = [
-    "NEWTON_ITERATIONS",
-    "Assign",
-    "Loop",
-    "Statement",
-    "components",
-    "has_loops",
-    "loops",
-    "schedule",
-    "tear",
-]
+__all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "loops", "schedule", "tear"]
 
 NEWTON_ITERATIONS = 80
 """Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
@@ -134,31 +124,6 @@ Statement = Assign | Loop
 def loops(statements: Iterable[Statement]) -> list[Loop]:
     """Return the loops among statements."""
     return [s for s in statements if isinstance(s, Loop)]
-
-
-def has_loops(definitions: Mapping[Var, Expr]) -> bool:
-    """Whether some definitions need each other, or themselves.
-
-    >>> a, b = Var("a"), Var("b")
-    >>> has_loops({a: b + 1}), has_loops({a: b + 1, b: 2 * a})
-    (False, True)
-    """
-    import numpy as np
-    from scipy import sparse
-    from scipy.sparse.csgraph import connected_components
-
-    number = {v: i for i, v in enumerate(definitions)}
-    rows, columns = [], []
-    for i, expr in enumerate(definitions.values()):
-        for v in variables(expr):
-            j = number.get(v)
-            if j is not None:
-                rows.append(i)
-                columns.append(j)
-    count = len(number)
-    needs = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, count))
-    groups, _ = connected_components(needs, directed=True, connection="strong")
-    return bool(groups < count or needs.diagonal().any())
 
 
 def components(definitions: Mapping[Var, Expr], roots: Iterable[Var]) -> list[list[Var]]:
