@@ -1,0 +1,24 @@
+"""A process of a run is killed or frozen: all end by themselves, with a record, and leave nothing behind."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from bondloop.compile import compiler
+
+sys.path.insert(0, str(Path(__file__).parent))  # for kills.py
+
+if sys.platform != "linux" or compiler() is None:
+    pytest.skip("the loop on a clock needs Linux and a C compiler", allow_module_level=True)
+
+from kills import kill_one
+
+pytestmark = [pytest.mark.realtime, pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4, 7])  # recorder frozen, supervisor and loop killed, rig frozen
+def test_one_is_harmed(seed):
+    outcome = kill_one(seed)
+    assert outcome.faults == []
+    assert outcome.rows is not None
