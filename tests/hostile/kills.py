@@ -2,14 +2,15 @@
 
 Run: python tests/hostile/kills.py --runs 60 (some five minutes; --first SEED)
 
-Each run is a whole one, from the command line: supervisor, loop, rig and recorder, each a process of its own. One
-of them gets a signal. Whatever happens, all end by themselves, the record can be read as far as it came, and
-nothing is left behind: no process, no shared memory, no temporary file.
+Each run is a whole one, from the command line: supervisor, loop, rig and recorder, each a process of its own.
+One of them gets a signal. Whatever happens, all end by themselves, the record can be read as far as it came,
+and nothing is left behind: no process, no shared memory, no temporary file.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -158,10 +159,8 @@ def _is_gone(pid: int) -> bool:
 
 
 def _send(pid: int, number: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def main() -> None:
