@@ -26,6 +26,7 @@ __all__ = [
     "LARGEST",
     "MOST",
     "checked_sparse",
+    "dataset_checked",
     "dataset_values",
     "load_matlab",
     "load_numpy",
@@ -209,13 +210,26 @@ def dataset_values(dataset: h5py.Dataset, rows: int | None = None) -> np.ndarray
     rows
         Only the first ones; all if not given.
     """
+    dataset_checked(dataset)
+    return np.asarray(dataset[()] if rows is None else dataset[:rows])
+
+
+def dataset_checked(dataset: h5py.Dataset, largest: int = LARGEST) -> None:
+    """Refuse a dataset that keeps its values elsewhere, or claims more of them than its file can hold.
+
+    Parameters
+    ----------
+    dataset
+        Of an open file.
+    largest
+        Bytes beyond which it is refused in any case.
+    """
     where = f"{dataset.file.filename}: '{dataset.name}'"
     if dataset.external or dataset.is_virtual:
         raise InputError(f"{where} keeps its numbers in other files; only what a file holds itself is read")
     size, held = dataset.nbytes, dataset.id.get_storage_size()
-    if size > min(LARGEST, RATIO * held) + SMALL:
+    if size > min(largest, RATIO * held) + SMALL:
         raise InputError(f"{where} claims {_bytes(size)} but holds {_bytes(held)}")
-    return np.asarray(dataset[()] if rows is None else dataset[:rows])
 
 
 # ---------------------------------------------------------------------- sparse matrices

@@ -20,7 +20,10 @@ from bondloop.structures.io import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "records"))  # for schema_one.py
+
 from mutated_files import KINDS, _run, hunt, original
+from schema_one import write_schema_one
 
 
 @pytest.mark.slow
@@ -118,44 +121,108 @@ def run_file(path):
     return path
 
 
-def replaced(path, make):
-    """Replace the first channel of a run file."""
+def old_run_file(path):
+    write_schema_one(_run().record, path)
+    return path
+
+
+def replaced(path, name, make):
+    """Replace a dataset of a run file by another of the same shape; what it says of itself stays."""
     with h5py.File(path, "r+") as file:
-        name = next(iter(file["channels"]))
-        unit = file["channels"][name].attrs["unit"]
-        del file["channels"][name]
-        make(file, name)
-        if isinstance(file["channels"].get(name, getlink=True), h5py.HardLink):
-            file["channels"][name].attrs["unit"] = unit
+        shape, kind, said = file[name].shape or (1,), file[name].dtype, dict(file[name].attrs)
+        del file[name]
+        make(file, name, shape, kind)
+        if isinstance(file.get(name, getlink=True), h5py.HardLink):
+            for word, value in said.items():
+                file[name].attrs[word] = value
 
 
-def external(file, name):
-    outside = [("/etc/passwd", 0, 8 * 51)]
-    file["channels"].create_dataset(name, (51,), "f8", external=outside)
+def external(file, name, shape, kind):
+    outside = [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
+    file.create_dataset(name, shape, kind, external=outside)
 
 
-def virtual(file, name):
-    layout = h5py.VirtualLayout((51,), "f8")
-    layout[:] = h5py.VirtualSource("elsewhere.h5", "x", (51,))
-    file["channels"].create_virtual_dataset(name, layout)
+def virtual(file, name, shape, kind):
+    layout = h5py.VirtualLayout(shape, kind)
+    layout[...] = h5py.VirtualSource("elsewhere.h5", "x", shape)
+    file.create_virtual_dataset(name, layout)
 
 
-def linked(file, name):
-    file["channels"][name] = h5py.ExternalLink("elsewhere.h5", "x")
+def linked(file, name, *_):
+    file[name] = h5py.ExternalLink("elsewhere.h5", "x")
 
 
-def huge(file, name):
-    file["channels"].create_dataset(name, (10**12,), "f8", chunks=(1000,))
+def soft(file, name, *_):
+    file[name] = h5py.SoftLink("/description")
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [(external, "in other files"), (virtual, "in other files"), (linked, "a link"), (huge, "claims 8 TB")],
-)
-def test_a_run_file_holds_its_numbers_itself(tmp_path, make, words):
+def huge(file, name, shape, kind):
+    file.create_dataset(name, (10**12, *shape[1:]), kind, chunks=(1000, *shape[1:]))
+
+
+ATTACKS = [
+    (external, "in other files"),
+    (virtual, "in other files"),
+    (linked, "a link"),
+    (soft, "a link"),
+    (huge, r"claims|samples; time has"),
+]
+PLACES = [
+    "channels",
+    "time",
+    "channel_names",
+    "channel_units",
+    "channel_meanings",
+    "description",
+    "attributes",
+]
+
+
+@pytest.mark.parametrize(("make", "words"), ATTACKS)
+@pytest.mark.parametrize("name", PLACES)
+def test_a_run_file_holds_its_numbers_itself(tmp_path, name, make, words):
     path = run_file(tmp_path / "run.h5")
-    replaced(path, make)
+    with h5py.File(path, "r+") as file:  # texts of one length, which alone can lie elsewhere
+        if file[name].dtype.kind == "O":
+            text = np.array(file[name][()], "S")
+            del file[name]
+            file[name] = text
+    replaced(path, name, make)
     with pytest.raises(InputError, match=words):
+        Record.load(path)
+
+
+@pytest.mark.parametrize(("make", "words"), ATTACKS)
+def test_a_run_file_of_the_old_layout_holds_its_numbers_itself(tmp_path, make, words):
+    path = old_run_file(tmp_path / "run.h5")
+    with h5py.File(path) as file:
+        name = f"channels/{next(iter(file['channels']))}"
+    replaced(path, name, make)
+    with pytest.raises(InputError, match=words):
+        Record.load(path)
+
+
+@pytest.mark.parametrize("rows", [10**12, 10**7])
+def test_a_table_claims_no_more_than_it_holds(tmp_path, rows):
+    """Time may claim as much as the table does; neither is believed. Nor are a billion names."""
+    path = run_file(tmp_path / "run.h5")
+    with h5py.File(path, "r+") as file:
+        width = file["channels"].shape[1]
+        del file["channels"]
+        file.create_dataset("channels", (rows, width), "f8", chunks=(1000, width))
+    with pytest.raises(InputError, match="'channels' has"):
+        Record.load(path)
+    with h5py.File(path, "r+") as file:
+        del file["time"]
+        file["time"] = np.arange(10**6)
+        del file["channels"]
+        file.create_dataset("channels", (10**6, width), "f8", chunks=(1000, width))
+    with pytest.raises(InputError, match=r"'/channels' claims \d+ MB but holds 0 bytes"):
+        Record.load(path)
+    with h5py.File(path, "r+") as file:
+        del file["channel_names"]
+        file.create_dataset("channel_names", (rows,), "S1", chunks=(1000,), compression="gzip")
+    with pytest.raises(InputError, match=r"claims [0-9,]+ texts of 1 bytes; at most 100,000"):
         Record.load(path)
 
 

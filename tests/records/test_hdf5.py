@@ -1,5 +1,8 @@
 """The run file: exact round trip, safe replacement, every fault named."""
 
+import sys
+from pathlib import Path
+
 import h5py
 import numpy as np
 import pytest
@@ -7,12 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.records import Record, hdf5
+from bondloop.program.quantity import Meaning, Role
+from bondloop.records import Record, columns, hdf5
+from bondloop.records.growing import GrowingRun
+from bondloop.records.hdf5 import read_cycles, read_run
+
+sys.path.insert(0, str(Path(__file__).parent))  # for schema_one.py
+
+from schema_one import GrowingSchemaOne, write_schema_one
 
 NAMES = st.text(
     st.characters(codec="utf-8", categories=("L", "N", "P", "S"), exclude_characters="/"), min_size=1
 )
 UNITS = st.text(st.characters(codec="utf-8", categories=("L", "N", "S"), exclude_characters="[]"), max_size=8)
+MEANINGS = st.builds(Meaning, st.sampled_from(Role), kind=UNITS, interface=st.none() | st.integers(0, 9))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -24,9 +35,10 @@ def bits(array):
     return array.view(np.uint64).tolist()
 
 
+@pytest.mark.parametrize("write", [hdf5.write_run, write_schema_one])
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), size=st.integers(0, 20))
-def test_round_trip_is_bit_exact(tmp_path_factory, data, size):
+def test_round_trip_is_bit_exact(tmp_path_factory, write, data, size):
     path = tmp_path_factory.mktemp("runs") / "run.h5"
     names = data.draw(st.lists(NAMES.filter(lambda n: n not in {".", ".."}), unique=True, max_size=4))
     floats = st.lists(st.floats(width=64), min_size=size, max_size=size)
@@ -36,8 +48,9 @@ def test_round_trip_is_bit_exact(tmp_path_factory, data, size):
         {name: data.draw(UNITS) for name in names},
         data.draw(st.dictionaries(st.text(), JSON, max_size=3)),
         {"status": "completed", "seeds": [1, 2]},
+        {name: data.draw(MEANINGS) for name in names},
     )
-    record.save(path)
+    write(record, path)
     back = Record.load(path)
     assert list(back) == names  # and their order
     assert bits(back.time) == bits(record.time)
@@ -47,19 +60,29 @@ def test_round_trip_is_bit_exact(tmp_path_factory, data, size):
         record.description,
         record.attributes,
     )
+    # A file in which no channel says what it is: the names are asked.
+    assert back.meanings == record.meanings or set(record.meanings.values()) == {Meaning()}
+    some = data.draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    assert {name: bits(values) for name, values in Record.load(path, some).channels.items()} == {
+        name: bits(record[name]) for name in some
+    }
 
 
 def test_a_large_record_is_compressed_and_exact(tmp_path):
-    n = hdf5.LARGE + 17  # one sample block and a bit
+    n = columns.LARGE + 17  # one sample block and a bit
     values = np.sin(np.arange(n) * 1e-3)
     values[[5, -1]] = np.nan, -0.0
-    Record(np.arange(n) * 1e-3, {"m3.v.flow": values}, {"m3.v.flow": "m·s⁻¹"}).save(tmp_path / "run.h5")
+    channels = {"m3.v.flow": values, "x": -values}
+    Record(np.arange(n) * 1e-3, channels, {"m3.v.flow": "m·s⁻¹"}).save(tmp_path / "run.h5")
     back = Record.load(tmp_path / "run.h5")
     assert bits(back["m3.v.flow"]) == bits(values)
+    assert bits(back["x"]) == bits(-values)
     with h5py.File(tmp_path / "run.h5") as file:
-        assert file["channels/m3.v.flow"].compression == "gzip"
-        assert file["channels/m3.v.flow"].attrs["unit"] == "m·s⁻¹"
-        assert (file.attrs["format"], file.attrs["schema"]) == ("bondloop run", 1)
+        assert file["channels"].shape == (n, 2)
+        assert file["channels"].compression == "gzip"
+        assert file["channel_names"].asstr()[:].tolist() == ["m3.v.flow", "x"]
+        assert file["channel_units"].asstr()[:].tolist() == ["m·s⁻¹", ""]
+        assert (file.attrs["format"], file.attrs["schema"]) == ("bondloop run", 2)
 
 
 def test_some_channels_only(tmp_path):
@@ -78,7 +101,7 @@ def test_an_interrupted_save_keeps_the_old_file(tmp_path, monkeypatch, interrupt
     def put(*_):
         raise interruption
 
-    monkeypatch.setattr(hdf5, "_put", put)
+    monkeypatch.setattr(hdf5, "write_columns", put)
     with pytest.raises((KeyboardInterrupt, InputError)):
         Record(np.arange(2.0), {"x": np.zeros(2)}).save(path)
     assert path.read_bytes() == before
@@ -122,8 +145,116 @@ def test_a_newer_schema_is_refused(tmp_path):
 
 
 def test_all_faults_of_a_file_are_reported_at_once(tmp_path):
-    Record(np.arange(3.0), {"a": np.zeros(3), "b": np.zeros(3), "c": np.zeros(3)}).save(tmp_path / "run.h5")
-    with h5py.File(tmp_path / "run.h5", "a") as file:
+    path = tmp_path / "run.h5"
+    Record(np.arange(3.0), {"a": np.zeros(3), "b": np.zeros(3), "c": np.zeros(3)}).save(path)
+    with h5py.File(path, "a") as file:
+        for name in ("description", "attributes", "channels", "channel_units", "channel_names"):
+            del file[name]
+        file["attributes"] = "{"
+        file["channels"] = np.zeros((2, 3))
+        file["channel_names"] = np.array([b"a", b"a", b"c"])
+    with pytest.raises(InputError) as caught:
+        Record.load(path)
+    for part in (
+        "no dataset 'description'",
+        "no JSON",
+        "no dataset 'channel_units'",
+        "'channels' has 2 samples; time has 3",
+        "'a' stands twice",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "said"),
+    [
+        ("channels", np.zeros(3), r"float64 of shape \(3,\); a table of numbers"),
+        ("channels", np.zeros((3, 2), "S3"), "a table of numbers"),
+        ("channels", np.zeros((4, 2)), "has 4 samples; time has 3"),
+        ("channels", np.zeros((3, 5)), "5 columns, but there are 2 names, 2 units and 2 meanings"),
+        ("channel_names", np.array([b"a"]), "2 columns, but there are 1 names"),
+        ("channel_names", np.arange(2), "no dataset 'channel_names', a row of texts"),
+        ("channel_names", np.array([b"a/b", b"c"]), "without '/'"),
+        ("channel_meanings", np.array([b"{", b""]), "channel 'a' has no readable 'meaning'"),
+        ("channel_meanings", np.array([b"[" * 60_000, b""]), "no readable 'meaning'"),
+    ],
+)
+def test_a_table_that_does_not_fit(tmp_path, word, value, said):
+    path = tmp_path / "run.h5"
+    Record(np.arange(3.0), {"a": np.zeros(3), "b": np.zeros(3)}).save(path)
+    with h5py.File(path, "a") as file:
+        del file[word]
+        file[word] = value
+    with pytest.raises(InputError, match=said):
+        Record.load(path)
+
+
+@pytest.mark.parametrize("width", [1, 31, 32, 33, 70])
+def test_a_table_that_grew_is_read_by_columns(tmp_path, width):
+    """Chunks of 32 columns, blocks of whole chunks: every way of choosing columns gives the same numbers."""
+    rng = np.random.default_rng(width)
+    table = rng.normal(size=(700, width))
+    names = [f"c{i}" for i in range(width)]
+    file = GrowingRun(tmp_path / "run.h5", dict.fromkeys(names, "m"), {}, rate=100.0)
+    for first in range(0, 700, 100):
+        file.append(np.arange(first, first + 100.0), table[first : first + 100], {})
+    file.close({"status": "completed"})
+    for wanted in (names, rng.permutation(names).tolist(), names[-1:], names[::2]):
+        record = Record.load(tmp_path / "run.h5", wanted)
+        assert list(record) == wanted
+        for name in wanted:
+            np.testing.assert_array_equal(record[name], table[:, names.index(name)])
+
+
+def test_one_channel_of_many_is_not_all_of_them(tmp_path, monkeypatch):
+    """Of 100 compressed channels one is wanted: one hundredth of the chunks is decoded."""
+    n = columns.LARGE
+    x = np.random.default_rng(0).normal(size=n)
+    Record(np.arange(float(n)), {f"c{i}": x + i for i in range(100)}).save(tmp_path / "run.h5")
+    slices = []
+    plain = h5py.Dataset.__getitem__
+
+    def counted(dataset, key, *more):
+        values = plain(dataset, key, *more)
+        slices.append((dataset.name, getattr(values, "shape", ())))
+        return values
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", counted)
+    np.testing.assert_array_equal(Record.load(tmp_path / "run.h5", ["c41"])["c41"], x + 41)
+    assert [shape for name, shape in slices if name == "/channels"] == [(n, 1)]
+
+
+# ---------------------------------------------------------------------- schema 1
+
+
+def test_a_recorded_run_of_the_old_layout(tmp_path):
+    path = tmp_path / "run.h5"
+    table = np.random.default_rng(1).normal(size=(30, 3))
+    file = GrowingSchemaOne(
+        path, {"a": "m", "b": "", "command": "N"}, {"step": "<i8"}, rate=1e3, attributes={"status": "x"}
+    )
+    step = np.arange(30)
+    file.append(step * 0.1, table, {"step": step})
+    file.append(3 + step[:4] * 0.1, table[:4], {"step": -1 + 0 * step[:4]}, "/retreat")
+    file.commit()
+    file.append(4 + step * 0.1, table, {"step": step})  # not committed
+    for _ in range(2):
+        record = read_run(path)
+        assert record.units == {"a": "m", "b": "", "command": "N"}
+        assert record.meanings["command"].role is Role.COMMAND  # from its name
+        for name, values in zip("ab", table.T, strict=False):
+            np.testing.assert_array_equal(record[name][:30], values)
+        np.testing.assert_array_equal(read_run(path, ["b"], "/retreat")["b"], table[:4, 1])
+        assert read_cycles(path)["step"][:30].tolist() == step.tolist()
+        if len(record) == 30:  # as it was while it was written
+            file.close()
+    assert len(record) == 60
+
+
+def test_all_faults_of_an_old_file_are_reported_at_once(tmp_path):
+    path = tmp_path / "run.h5"
+    write_schema_one(Record(np.arange(3.0), {name: np.zeros(3) for name in "abc"}), path)
+    with h5py.File(path, "a") as file:
         del file["description"], file["channels/a"], file["channels/b"].attrs["unit"]
         file["channels/a"] = np.zeros(2)
         del file["attributes"]
@@ -131,7 +262,7 @@ def test_all_faults_of_a_file_are_reported_at_once(tmp_path):
         del file["channels/c"]
         file["channels/c"] = "text"
     with pytest.raises(InputError) as caught:
-        Record.load(tmp_path / "run.h5")
+        Record.load(path)
     for part in (
         "no dataset 'description'",
         "'a' has 2 samples",

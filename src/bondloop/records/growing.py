@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.records.columns import describe_columns
 from bondloop.records.hdf5 import FORMAT, SCHEMA
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ ROOM = 65536
 """Bytes for the attributes, which are written again at the end: nothing can be added to the file then."""
 SHORTEST, LONGEST = 128, 4096
 """Rows in a chunk."""
+WIDTH = 32
+"""Columns in a chunk: a write touches one chunk for so many channels, and to read one is to read so many."""
 
 
 class GrowingRun:
@@ -88,9 +91,10 @@ class GrowingRun:
         file.attrs["format"] = FORMAT
         file.attrs["schema"] = SCHEMA
         file.attrs["status"] = _status(given)
+        describe_columns(file, units, meanings or {})
         chunk = int(np.clip(0.5 * rate, SHORTEST, LONGEST))
         self._parts = {
-            name: _Part(file if name == "/" else file.create_group(name), units, meanings or {}, cycle, chunk)
+            name: _Part(file if name == "/" else file.create_group(name), len(units), cycle, chunk)
             for name in ("/", "/retreat")
         }
         file["description"] = json.dumps(dict(description or {}))
@@ -170,30 +174,24 @@ _ABANDONED: list[GrowingRun] = []
 class _Part:
     """Time, channels and cycles of one part of the file."""
 
-    def __init__(
-        self,
-        group: Any,
-        units: Mapping[str, str],
-        meanings: Mapping[str, Meaning],
-        cycle: Mapping[str, str],
-        chunk: int,
-    ) -> None:
-        def column(where: Any, name: str, kind: str) -> Any:
-            fill = np.nan if kind == "<f8" else 0
+    def __init__(self, group: Any, width: int, cycle: Mapping[str, str], chunk: int) -> None:
+        def dataset(where: Any, name: str, kind: str, *columns: int) -> Any:
             return where.create_dataset(
-                name, shape=(0,), maxshape=(None,), chunks=(chunk,), dtype=kind, fillvalue=fill
+                name,
+                shape=(0, *columns),
+                maxshape=(None, *columns),
+                chunks=(chunk, *(min(n, WIDTH) for n in columns)),
+                dtype=kind,
+                fillvalue=np.nan if kind == "<f8" else 0,
             )
 
-        self._time = column(group, "time", "<f8")
+        self._time = dataset(group, "time", "<f8")
         self._time.attrs["unit"] = "s"
-        channels = group.create_group("channels", track_order=True)
-        self._channels: Sequence[Any] = [column(channels, name, "<f8") for name in units]
-        for dataset, unit in zip(self._channels, units.values(), strict=True):
-            dataset.attrs["unit"] = unit
-        for name, meaning in meanings.items():
-            channels[name].attrs["meaning"] = json.dumps(meaning.describe())
+        self._channels = dataset(group, "channels", "<f8", width) if width else None
+        if not width:  # HDF5 has no chunks without columns: this table does not grow
+            group.create_dataset("channels", (0, 0), "<f8")
         loop = group.create_group("loop", track_order=True)
-        self._cycle = {name: column(loop, name, kind) for name, kind in cycle.items()}
+        self._cycle = {name: dataset(loop, name, kind) for name, kind in cycle.items()}
         self._committed = group.create_dataset("committed", data=np.int64(0))
         self.rows = self.rows_committed = 0
 
@@ -212,14 +210,18 @@ class _Part:
         here, there = h5s.create_simple((count,)), h5s.create_simple((end,))
         there.select_hyperslab((begin,), (count,))
 
-        def put(dataset: Any, column: NDArray[Any]) -> None:
+        def put(dataset: Any, rows: NDArray[Any]) -> None:
             dataset.id.set_extent((end,))
-            dataset.id.write(here, there, column)
+            dataset.id.write(here, there, rows)
 
         put(self._time, np.ascontiguousarray(time, dtype="<f8"))
-        columns = np.ascontiguousarray(values.T, dtype="<f8")
-        for dataset, column in zip(self._channels, columns, strict=True):
-            put(dataset, column)
+        if self._channels is not None:
+            width = self._channels.shape[1]
+            self._channels.id.set_extent((end, width))
+            table = h5s.create_simple((end, width))
+            table.select_hyperslab((begin, 0), (count, width))
+            rows = np.ascontiguousarray(values, dtype="<f8")
+            self._channels.id.write(h5s.create_simple((count, width)), table, rows)
         for name, dataset in self._cycle.items():
             put(dataset, np.ascontiguousarray(cycle[name]))
         self.rows = end

@@ -1,10 +1,13 @@
 """The run file: one HDF5 file a run.
 
-Layout, schema 1::
+Layout, schema 2::
 
-    /                       attributes: format = "bondloop run", schema = 1, status
+    /                       attributes: format = "bondloop run", schema = 2, status
     /time                   float64 (n,), unit = "s"
-    /channels/<path name>   float64 (n,), attributes unit, meaning (JSON text: role, kind, interface, ...)
+    /channels               float64 (n, c): a row for each sample, a column for each channel
+    /channel_names          text (c,): path names of the columns
+    /channel_units          text (c,)
+    /channel_meanings       text (c,): JSON (role, kind, interface, ...), empty where nothing is known
     /description            JSON text: the full description of the test
     /attributes             JSON text: status, message, seeds, versions, created, backend, wall_seconds
 
@@ -14,7 +17,13 @@ A run that was recorded while it ran (`bondloop.records.growing`) has more::
     /loop/<word>            integers (n,): what the executive says of each cycle; see realtime/c/segment.h
     /retreat                time, channels, committed, loop of the cycles on the way to the safe state
 
-MATLAB reads it with ``h5read("run.h5", "/channels/m3.v.flow")``.
+MATLAB counts from 1 and turns the table on its side, with a row for each channel::
+
+    names = deblank(string(h5read("run.h5", "/channel_names")));
+    k = find(names == "m3.v.flow");
+    x = h5read("run.h5", "/channels", [k 1], [1 Inf]);
+
+Schema 1, which is still read, had a dataset for each channel (`bondloop.records.old_layout`).
 """
 
 from __future__ import annotations
@@ -29,9 +38,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.containers import dataset_values, own_item, own_items, readable
-from bondloop.errors import InputError, unknown_name
-from bondloop.program.quantity import Meaning
+from bondloop.errors import InputError
+from bondloop.records.columns import options_for, read_columns, write_columns
 from bondloop.records.faults import refuse
+from bondloop.records.old_layout import read_separate, row_of_numbers, text_of
 from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
 
@@ -44,9 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "read_cycles", "read_run", "write_run"]
 
 FORMAT = "bondloop run"
-SCHEMA = 1
-LARGE = 65536
-"""Samples from which a channel is compressed; below, half a megabyte a channel is not worth the time."""
+SCHEMA = 2
 
 
 def write_run(record: Record, path: str | os.PathLike[str]) -> None:
@@ -57,23 +65,12 @@ def write_run(record: Record, path: str | os.PathLike[str]) -> None:
         file.attrs["format"] = FORMAT
         file.attrs["schema"] = SCHEMA
         file.attrs["status"] = str(record.attributes.get("status", ""))
-        _put(file, "time", record.time, "s")
-        group = file.create_group("channels", track_order=True)
-        for name, values in record.channels.items():
-            _put(group, name, values, record.units[name])
-            group[name].attrs["meaning"] = json.dumps(record.meanings[name].describe())
+        file.create_dataset("time", data=record.time, dtype="<f8", **options_for(len(record)))
+        file["time"].attrs["unit"] = "s"
+        write_columns(file, record)
         # Datasets, not attributes: HDF5 attributes end at 64 KiB and a description need not.
         file["description"] = json.dumps(record.description)
         file["attributes"] = json.dumps(record.attributes)
-
-
-def _put(group: Any, name: str, values: NDArray[np.float64], unit: str) -> None:
-    options: dict[str, Any] = {}
-    if values.size >= LARGE:
-        # gzip 1 with shuffle: smaller than lzf and about as fast; and MATLAB can read it, unlike lzf.
-        options = {"chunks": (LARGE,), "shuffle": True, "compression": "gzip", "compression_opts": 1}
-    dataset = group.create_dataset(name, data=values, dtype="<f8", **options)
-    dataset.attrs["unit"] = unit
 
 
 def read_run(path: str | os.PathLike[str], channels: list[str] | None = None, part: str = "/") -> Record:
@@ -141,7 +138,7 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
 
     from bondloop.records.record import Record
 
-    if _text(file.attrs.get("format")) != FORMAT:
+    if text_of(file.attrs.get("format")) != FORMAT:
         raise InputError(f"{path} is an HDF5 file but no run of bondloop (no attribute format = '{FORMAT}')")
     schema = file.attrs.get("schema")
     if not isinstance(schema, int | np.integer) or schema < 1:
@@ -154,73 +151,23 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
     base = own_item(file, part)
     if not isinstance(base, h5py.Group):
         raise InputError(f"{path} has no part '{part}'; only runs in real time have")
-    rows = _committed(base)
     faults: list[str] = []
-    time = _numbers(base, "time", rows, None, faults)
-    size = None if time is None else time.size
+    committed = _committed(base)
+    time = row_of_numbers(base, "time", committed, None, faults)
     description, attributes = _json(file, "description", faults), _json(file, "attributes", faults)
-    group = own_item(base, "channels")
-    arrays: dict[str, NDArray[np.float64]] = {}
-    units: dict[str, str] = {}
-    meanings: dict[str, Meaning] = {}
-    if not isinstance(group, h5py.Group):
-        faults.append("no group 'channels'")
-        group = {}
-    for name in group if wanted is None else wanted:
-        if name not in group:
-            faults.append(unknown_name("channel", name, group))
-            continue
-        values = _numbers(group, name, rows, size, faults)
-        if values is None:
-            continue
-        unit = _text(group[name].attrs.get("unit"))
-        if unit is None:
-            faults.append(f"channel '{name}' has no attribute 'unit'")
-        else:
-            arrays[name], units[name] = values, unit
-            _take_meaning(group[name].attrs.get("meaning"), name, meanings, faults)
+    size = None if time is None else time.size
+    if schema == 1:
+        columns = read_separate(base, committed, size, wanted, faults)
+    else:
+        columns = read_columns(file, base, committed is None, size, wanted, faults)
     refuse(path, faults)
     if time is None:  # pragma: no cover - a missing time is a fault, refused above
         raise InputError(f"{path}: no time")
+    arrays, units, meanings = columns
     try:
         return Record(time, arrays, units, description, attributes, meanings or meanings_from_names(units))
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
-
-
-def _take_meaning(text: Any, name: str, meanings: dict[str, Meaning], faults: list[str]) -> None:
-    """Keep what a channel says of itself; those of older files say nothing."""
-    if text is None:
-        return
-    try:
-        meanings[name] = Meaning.from_description(json.loads(_text(text) or ""))
-    except (ValueError, TypeError, AttributeError, InputError) as error:
-        faults.append(f"channel '{name}' has no readable attribute 'meaning' ({error})")
-
-
-def _numbers(
-    group: Any, name: str, rows: int | None, size: int | None, faults: list[str]
-) -> NDArray[np.float64] | None:
-    import h5py
-
-    dataset = own_item(group, name)
-    if not isinstance(dataset, h5py.Dataset):
-        faults.append(f"no dataset '{name}'")
-        return None
-    if dataset.ndim != 1 or dataset.dtype.kind not in "fiu":
-        faults.append(
-            f"dataset '{name}' is {dataset.dtype} of shape {dataset.shape}; a row of numbers is needed"
-        )
-        return None
-    try:
-        values = np.asarray(dataset_values(dataset, rows), dtype=np.float64)
-    except (OSError, InputError) as error:
-        faults.append(f"dataset '{name}' cannot be read ({error})")
-        return None
-    if size is not None and values.size != size:
-        faults.append(f"dataset '{name}' has {values.size} samples; time has {size}")
-        return None
-    return values
 
 
 def _json(file: Any, name: str, faults: list[str]) -> dict[str, Any]:
@@ -231,17 +178,11 @@ def _json(file: Any, name: str, faults: list[str]) -> dict[str, Any]:
         faults.append(f"no dataset '{name}'")
         return {}
     try:
-        value = json.loads(_text(dataset[()]) or "")
-    except (ValueError, OSError, RecursionError) as error:
+        value = json.loads(text_of(dataset_values(dataset).item()) or "")
+    except (ValueError, OSError, RecursionError, InputError) as error:
         faults.append(f"dataset '{name}' holds no JSON ({error})")
         return {}
     if not isinstance(value, dict):
         faults.append(f"dataset '{name}' holds a JSON {type(value).__name__}; an object was expected")
         return {}
     return value
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return value if isinstance(value, str) else None

@@ -1,0 +1,224 @@
+"""The table of a run file: one dataset with a column for each channel, and what the columns are beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.containers import LARGEST, dataset_checked, dataset_values, own_item
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Meaning
+
+if TYPE_CHECKING:
+    import h5py
+    from numpy.typing import NDArray
+
+    from bondloop.records.record import Record
+
+__all__ = [
+    "LARGE",
+    "Columns",
+    "describe_columns",
+    "options_for",
+    "read_columns",
+    "take_meaning",
+    "write_columns",
+]
+
+Columns = tuple[dict[str, "NDArray[np.float64]"], dict[str, str], dict[str, Meaning]]
+"""Numbers, units and meanings of channels, by name."""
+
+LARGE = 65536
+"""Samples from which the table is compressed; below, half a megabyte a channel is not worth the time."""
+CELLS = 2**20
+"""Numbers that are moved at once: a copy of the whole table is never made."""
+MOST = 100_000
+"""Columns that are read."""
+TEXT = 2**26
+"""Bytes of all names, of all units or of all meanings that are read."""
+
+
+def describe_columns(file: h5py.File, units: Mapping[str, str], meanings: Mapping[str, Meaning]) -> None:
+    """Write names, units and meanings of the columns, in their order, as texts of one length.
+
+    Parameters
+    ----------
+    file
+        Open for writing.
+    units
+        Of all columns by name.
+    meanings
+        Of those of which something is known.
+    """
+    import h5py
+
+    known = [json.dumps(meanings[name].describe()) if name in meanings else "" for name in units]
+    for word, texts in (("names", list(units)), ("units", list(units.values())), ("meanings", known)):
+        raw = [text.encode() for text in texts]
+        # Texts of one length lie in the dataset itself; others lie in a heap, which MATLAB reads slowly.
+        length = max([1, *map(len, raw)])
+        file[f"channel_{word}"] = np.array(raw, dtype=h5py.string_dtype("utf-8", length))
+
+
+def write_columns(file: h5py.File, record: Record) -> None:
+    """Write the table of a finished run.
+
+    Parameters
+    ----------
+    file
+        Open for writing.
+    record
+        The run.
+    """
+    describe_columns(file, record.units, record.meanings)
+    rows, columns = len(record), list(record.channels.values())
+    shape = (rows, len(columns))
+    if rows < LARGE or not columns:
+        table = file.create_dataset("channels", shape, "<f8")
+        for some in _blocks(rows, len(columns)):
+            table[some] = np.column_stack([values[some] for values in columns]) if columns else 0.0
+        return
+    # A chunk is a piece of one column: one channel is read alone, and like numbers compress best.
+    table = file.create_dataset("channels", shape, "<f8", **options_for(rows, 1))
+    for number, values in enumerate(columns):
+        for first in range(0, rows, LARGE):
+            table[first : first + LARGE, number] = values[first : first + LARGE]
+
+
+def options_for(rows: int, *width: int) -> dict[str, Any]:
+    """Return how a dataset of so many rows is kept in the file of a finished run.
+
+    Parameters
+    ----------
+    rows
+        Of the dataset.
+    *width
+        Columns of a chunk, where it has columns.
+    """
+    if rows < LARGE:
+        return {}
+    # gzip 1 with shuffle: smaller than lzf and about as fast; and MATLAB can read it, unlike lzf.
+    return {"chunks": (LARGE, *width), "shuffle": True, "compression": "gzip", "compression_opts": 1}
+
+
+def _blocks(rows: int, width: int, multiple: int = 1) -> Iterator[slice]:
+    step = max(1, CELLS // max(width, 1) // multiple) * multiple
+    yield from (slice(first, min(first + step, rows)) for first in range(0, rows, step))
+
+
+def read_columns(
+    file: h5py.File,
+    base: h5py.Group,
+    closed: bool,
+    size: int | None,
+    wanted: Sequence[str] | None,
+    faults: list[str],
+) -> Columns:
+    """Return numbers, units and meanings of channels; what is wrong with them is added to the faults.
+
+    Parameters
+    ----------
+    file, base
+        An open run file, and the part of it that is read.
+    closed
+        Whether the table has no rows beyond those of time, as it may while it grows.
+    size
+        How many samples time has; None where that is not known.
+    wanted
+        Names; all if not given.
+    faults
+        To which is added.
+    """
+    import h5py
+
+    nothing: Columns = ({}, {}, {})
+    before = len(faults)
+    names, units, known = (_texts(file, f"channel_{w}", faults) for w in ("names", "units", "meanings"))
+    table = own_item(base, "channels")
+    if not isinstance(table, h5py.Dataset) or table.ndim != 2 or table.dtype.kind not in "fiu":
+        what = f"{table.dtype} of shape {table.shape}" if isinstance(table, h5py.Dataset) else "missing"
+        faults.append(f"dataset 'channels' is {what}; a table of numbers is needed")
+    elif size is not None and names and (table.shape[0] < size or (closed and table.shape[0] > size)):
+        faults.append(f"dataset 'channels' has {table.shape[0]} samples; time has {size}")
+    elif not table.shape[1] == len(names) == len(units) == len(known):
+        faults.append(
+            f"dataset 'channels' has {table.shape[1]} columns, but there are {len(names)} names, "
+            f"{len(units)} units and {len(known)} meanings"
+        )
+    place = {name: number for number, name in enumerate(names)}
+    if len(place) < len(names):
+        twice = next(name for number, name in enumerate(names) if place[name] != number)
+        faults.append(f"the name '{twice}' stands twice in 'channel_names'")
+    chosen = list(place) if wanted is None else list(dict.fromkeys(wanted))
+    faults += [unknown_name("channel", name, place) for name in chosen if name not in place]
+    if len(faults) > before or size is None:
+        return nothing
+    meanings: dict[str, Meaning] = {}
+    for name in chosen:
+        take_meaning(known[place[name]], name, meanings, faults)
+    try:
+        numbers = _numbers(table, size, [place[name] for name in chosen])
+    except (OSError, InputError) as error:
+        faults.append(f"dataset 'channels' cannot be read ({error})")
+        return nothing
+    return dict(zip(chosen, numbers, strict=True)), {n: units[place[n]] for n in chosen}, meanings
+
+
+def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[np.float64]:
+    """Return some columns, each as a row of the array; of others as little is read as the chunks allow."""
+    dataset_checked(table, LARGEST * max(table.shape[1], 1))
+    numbers = np.empty((len(places), rows))
+    height, width = table.chunks or (1, table.shape[1])
+    tiles: dict[int, list[int]] = {}
+    for number, place in enumerate(places):
+        tiles.setdefault(place // width, []).append(number)
+    for tile in tiles.values():
+        at = np.array([places[number] for number in tile])
+        first, last = int(at.min()), int(at.max()) + 1
+        for some in _blocks(rows, last - first, height):
+            numbers[tile, some] = table[some, first:last].T[at - first]
+    return numbers
+
+
+def _texts(file: h5py.File, name: str, faults: list[str]) -> list[str]:
+    """Return a row of texts of one length."""
+    import h5py
+
+    dataset = own_item(file, name)
+    if not isinstance(dataset, h5py.Dataset) or dataset.ndim != 1 or dataset.dtype.kind != "S":
+        faults.append(f"no dataset '{name}', a row of texts")
+        return []
+    if dataset.size > MOST or dataset.nbytes > TEXT:
+        faults.append(
+            f"dataset '{name}' claims {dataset.size:,} texts of {dataset.dtype.itemsize:,} bytes; at most "
+            f"{MOST:,}, and {TEXT:,} bytes, are read"
+        )
+        return []
+    try:
+        return [text.decode("utf-8", "replace") for text in dataset_values(dataset).tolist()]
+    except (OSError, InputError) as error:
+        faults.append(f"dataset '{name}' cannot be read ({error})")
+        return []
+
+
+def take_meaning(text: str | None, name: str, meanings: dict[str, Meaning], faults: list[str]) -> None:
+    """Keep what a channel says of itself; those of older files say nothing.
+
+    Parameters
+    ----------
+    text
+        JSON; nothing or empty where nothing is known.
+    name
+        Of the channel.
+    meanings, faults
+        To which is added.
+    """
+    if not text:
+        return
+    try:
+        meanings[name] = Meaning.from_description(json.loads(text))
+    except (ValueError, TypeError, AttributeError, RecursionError, InputError) as error:
+        faults.append(f"channel '{name}' has no readable 'meaning' ({error})")
