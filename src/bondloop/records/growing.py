@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,12 @@ __all__ = ["GrowingRun"]
 
 ROOM = 65536
 """Bytes for the attributes, which are written again at the end: nothing can be added to the file then."""
+CACHE = 0
+"""Bytes of chunks that HDF5 keeps in memory for each dataset. Rows are appended and never seen again; left to
+itself it keeps 1 MB of them (8 MB since 2.0), taken little by little, which looks like a leak for an hour."""
 SHORTEST, LONGEST = 128, 4096
 """Rows in a chunk."""
-WIDTH = 32
+WIDTH = 64
 """Columns in a chunk: a write touches one chunk for so many channels, and to read one is to read so many."""
 
 
@@ -82,7 +85,7 @@ class GrowingRun:
         given = dict(attributes or {})
         try:
             # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
-            self._file = h5py.File(path, "x", libver=("v110", "v110"), track_order=True)
+            self._file = h5py.File(path, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=CACHE)
         except OSError as error:
             exists = os.path.exists(path)  # noqa: PTH110 - a path of any kind
             why = "it exists already, and is not overwritten" if exists else error.strerror or str(error)
@@ -136,9 +139,9 @@ class GrowingRun:
         if len(time):
             self._parts[part].append(time, values, cycle)
 
-    def cycles(self) -> dict[str, NDArray[Any]]:
-        """Return what was kept of each cycle so far."""
-        return self._parts["/"].cycles()
+    def cycles(self) -> Mapping[str, NDArray[Any]]:
+        """Return what was kept of each cycle so far; each is read from the file when it is asked for."""
+        return _Cycles(self._parts["/"])
 
     def commit(self) -> None:
         """Let the file hold all rows so far, whatever becomes of this process."""
@@ -191,7 +194,7 @@ class _Part:
         if not width:  # HDF5 has no chunks without columns: this table does not grow
             group.create_dataset("channels", (0, 0), "<f8")
         loop = group.create_group("loop", track_order=True)
-        self._cycle = {name: dataset(loop, name, kind) for name, kind in cycle.items()}
+        self.cycle = {name: dataset(loop, name, kind) for name, kind in cycle.items()}
         self._committed = group.create_dataset("committed", data=np.int64(0))
         self.rows = self.rows_committed = 0
 
@@ -219,21 +222,36 @@ class _Part:
             width = self._channels.shape[1]
             self._channels.id.set_extent((end, width))
             table = h5s.create_simple((end, width))
-            table.select_hyperslab((begin, 0), (count, width))
-            rows = np.ascontiguousarray(values, dtype="<f8")
-            self._channels.id.write(h5s.create_simple((count, width)), table, rows)
-        for name, dataset in self._cycle.items():
+            for left in range(0, width, WIDTH):  # one chunk's columns at once, so that one write does
+                columns = np.ascontiguousarray(values[:, left : left + WIDTH], dtype="<f8")
+                table.select_hyperslab((begin, left), columns.shape)
+                self._channels.id.write(h5s.create_simple(columns.shape), table, columns)
+        for name, dataset in self.cycle.items():
             put(dataset, np.ascontiguousarray(cycle[name]))
         self.rows = end
-
-    def cycles(self) -> dict[str, NDArray[Any]]:
-        return {name: dataset[: self.rows] for name, dataset in self._cycle.items()}
 
     def commit(self) -> None:
         if self.pending:
             self._committed[()] = self.rows
             self._committed.flush()
             self.rows_committed = self.rows
+
+
+class _Cycles(Mapping[str, "NDArray[Any]"]):
+    """What was kept of each cycle: of a long run all of it at once would be gigabytes."""
+
+    def __init__(self, part: _Part) -> None:
+        self._part = part
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        rows: NDArray[Any] = self._part.cycle[name][: self._part.rows]
+        return rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._part.cycle)
+
+    def __len__(self) -> int:
+        return len(self._part.cycle)
 
 
 def _status(attributes: Mapping[str, Any]) -> Any:
