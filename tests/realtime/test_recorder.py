@@ -26,6 +26,7 @@ from bondloop.realtime.shared import FOLDER, PREFIX
 from bondloop.records import Record
 from bondloop.records.growing import GrowingRun
 from bondloop.records.hdf5 import read_cycles, read_run
+from bondloop.safety.causes import Cause, cause_words
 
 PERIOD = 1e-3
 
@@ -158,6 +159,64 @@ def test_the_file_is_read_while_it_is_written(producer, tmp_path):
         found = Record.load(path)
         assert (len(found), found.attributes["status"]) == (150, "recording")
         recorder.finish()
+
+
+def test_a_recorder_killed_before_the_first_tick_leaves_a_file_that_says_so(producer, tmp_path):
+    path = tmp_path / "run.h5"
+    producer.put(5, "inactive")
+    with process(producer, path) as (child, ready):
+        assert ready == ["ready", str(path)]
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    run = Run.load(path)
+    assert len(run.time) == 0
+    assert list(run.record) == ["c0", "c1", "c2"]
+    assert run.record.attributes["status"] == "recording"
+    assert "no tick was recorded" in run.verdict
+    assert [file.name for file in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_a_recorder_killed_later_says_that(producer, tmp_path):
+    path = tmp_path / "run.h5"
+    producer.put(5)
+    with process(producer, path) as (child, _):
+        awaited(lambda: "still at work" in Run.load(path).verdict, child)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert len(Run.load(path).time) == 5
+    assert "killed before the run ended" in Run.load(path).verdict
+
+
+def test_numbers_of_causes_and_states_are_words_in_the_file(producer, tmp_path):
+    with Ring.attach(producer.name) as ring:
+        Recorder(ring, tmp_path / "run.h5").finish()
+    with h5py.File(tmp_path / "run.h5") as file:
+        for part in ("/", "/retreat/"):
+            causes = json.loads(file[f"{part}loop/cause"].attrs["words"])
+            states = json.loads(file[f"{part}loop/state"].attrs["words"])
+            assert causes == {str(int(c)): cause_words(c) for c in Cause}
+            assert [states[str(n)] for n in range(len(STATES))] == list(STATES)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stops", "status", "message"),
+    [
+        (900, 1, "stopped", "the operator stopped it after 70 of 900 ticks"),
+        (900, 0, "stopped", "it was ended after 70 of 900 ticks"),
+        (70, 0, "completed", ""),
+        (0, 1, "completed", ""),  # no length was asked for: until stopped
+    ],
+)
+def test_who_ended_it_is_in_the_file(producer, tmp_path, wanted, stops, status, message):
+    with Ring.attach(producer.name) as ring:
+        recorder = Recorder(ring, tmp_path / "run.h5", {"steps": wanted})
+        producer.put(70)
+        producer.header["counts"]["stops"][0] = stops
+        producer.state("finalized")
+        assert recorder.run(threading.Event()) == 0
+    attributes = Record.load(tmp_path / "run.h5").attributes
+    assert (attributes["status"], attributes["message"]) == (status, message)
+    assert attributes["cause_words"] == ("the operator stopped it" if stops else "no trip")
 
 
 def test_what_was_overwritten_is_counted(producer, tmp_path):

@@ -3,10 +3,14 @@
 import subprocess
 import sys
 
+import h5py
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop.errors import InputError
+from bondloop.realtime.recorder import CYCLE
 from bondloop.records import Record
 from bondloop.records.growing import GrowingRun
 from bondloop.records.hdf5 import read_cycles
@@ -39,6 +43,40 @@ def test_memory_stays_flat(tmp_path):
     command = [sys.executable, "-c", CHILD, str(tmp_path / "run.h5")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert int(done.stdout) < 500  # kB
+
+
+@pytest.mark.parametrize("moment", [1, 5, 20])
+def test_a_file_that_is_not_begun_is_not_there(tmp_path, monkeypatch, moment):
+    """Whatever fails while it is made: there is no file that cannot be opened."""
+    plain, count = h5py.Group.create_dataset, []
+
+    def create(*args, **options):
+        count.append(1)
+        if len(count) == moment:
+            raise KeyboardInterrupt
+        return plain(*args, **options)
+
+    monkeypatch.setattr(h5py.Group, "create_dataset", create)
+    with pytest.raises(KeyboardInterrupt):
+        GrowingRun(tmp_path / "run.h5", {"x": "m"}, CYCLE, rate=1000.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_file_of_that_name_is_kept(tmp_path, monkeypatch):
+    """Also one that comes while the new one is being made."""
+    path = tmp_path / "run.h5"
+    plain = GrowingRun._begin
+
+    def begin(*args):
+        plain(*args)
+        path.write_text("somebody's")
+
+    monkeypatch.setattr(GrowingRun, "_begin", begin)
+    for _ in range(2):
+        with pytest.raises(InputError, match="it exists already, and is not overwritten"):
+            GrowingRun(path, {"x": "m"}, CYCLE, rate=1000.0)
+        assert path.read_text() == "somebody's"
+        assert list(tmp_path.iterdir()) == [path]
 
 
 @settings(max_examples=25, deadline=None)

@@ -253,6 +253,7 @@ def _finish(
         "backend_message": runner.message,
         "wall_seconds": result.wall_seconds,
         "steps": result.steps,
+        **_first_cause(result),
         "versions": {
             "bondloop": bondloop.__version__,
             "numpy": np.__version__,
@@ -264,6 +265,14 @@ def _finish(
     units = {c.name: c.unit for c in tick.channels}
     own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
     return Run(Record(result.time, result.channels, units, description, attributes, own))
+
+
+def _first_cause(result: Result) -> dict[str, Any]:
+    """Return the attribute that tells in words why the interlock tripped first, if there is one."""
+    if CAUSE not in result.channels:
+        return {}
+    causes = result.channels[CAUSE]
+    return {"cause_words": cause_words(causes[np.argmax(causes != 0)] if len(causes) else 0)}
 
 
 def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:

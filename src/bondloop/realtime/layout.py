@@ -36,7 +36,7 @@ _COUNTS = np.dtype(
         (name, "<u8")
         for name in (
             *("cycles", "steps", "overruns", "missed", "held", "refused", "stale", "mails", "mails_refused"),
-            *("fifo", "locked", "pinned", "spare0", "spare1", "spare2", "spare3"),
+            *("fifo", "locked", "pinned", "stops", "spare1", "spare2", "spare3"),
         )
     ]
 )

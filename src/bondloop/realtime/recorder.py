@@ -28,6 +28,7 @@ from bondloop.realtime.layout import STATES
 from bondloop.realtime.ring import Ring
 from bondloop.realtime.summary import outcome, timing
 from bondloop.records.growing import GrowingRun
+from bondloop.safety.causes import Cause, cause_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +40,13 @@ CYCLE = {
     "age": "<i4", "state": "<i4", "cause": "<i4", "flags": "<u4", "status": "<u4",
 }  # fmt: skip
 """What is kept of each cycle beside the channels."""
+
+WORDS = {"cause": {cause.value: cause_words(cause) for cause in Cause}, "state": dict(enumerate(STATES))}
+"""What numbers among these mean; they stand in the file beside them."""
+
+NOTHING_YET = "no tick was recorded: the loop has not begun, or the recorder was killed before it did"
+AT_WORK = "the recorder is still at work, or was killed before the run ended"
+"""What the file says while it is written, and for ever if that is interrupted."""
 
 INTERVAL = 0.25
 """Seconds between writes: what is lost at most, twice over, when everything is killed."""
@@ -83,7 +91,7 @@ class Recorder:
         self.trouble = ""
         self._origin: int | None = None
         self._first: int | None = None
-        message = "the recorder is still at work, or was killed before the run ended"
+        self._begun = False
         self.file = GrowingRun(
             path,
             dict(zip(ring.names, ring.units, strict=True)),
@@ -91,7 +99,8 @@ class Recorder:
             meanings=dict(zip(ring.names, ring.meanings, strict=True)),
             rate=1.0 / self.period,
             description=about.get("description", {}),
-            attributes={**self.about, "status": "recording", "message": message},
+            attributes={**self.about, "status": "recording", "message": NOTHING_YET},
+            words=WORDS,
         )
         self._row_bytes = 8 * len(ring.names) + sum(np.dtype(t).itemsize for t in CYCLE.values()) + 8
 
@@ -106,6 +115,9 @@ class Recorder:
                 self._write(block)
             count += len(block)
         self.file.commit()
+        if self.file.committed and not self._begun:
+            self._begun = True
+            self.file.revise({**self.about, "status": "recording", "message": AT_WORK})
         return count
 
     def _need_room(self, rows: int) -> None:

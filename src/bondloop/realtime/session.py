@@ -224,7 +224,7 @@ class Prepared:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
         assert loop.attendant is not None
-        with interrupts(bell=loop.attendant.bell) as asked:
+        with interrupts(bell=loop.attendant.bell):
             if not self.options.start:
                 loop.mailbox.start()
             while loop.running:
@@ -236,8 +236,6 @@ class Prepared:
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
-        if asked and not known["cause"] and known["status"] != "completed":
-            known["message"] = f"the operator stopped it after {known['steps']} of {self.steps} ticks"
         merged, cycles = merged_files(recorders.paths)
         attributes = {
             **merged.attributes,

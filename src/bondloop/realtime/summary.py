@@ -21,6 +21,9 @@ __all__ = ["PERCENTS", "duration", "outcome", "summary_lines", "timing"]
 PERCENTS = (50.0, 99.0, 99.9, 100.0)
 """Percentiles that are told; the last is the most."""
 
+STOPPED = "the operator stopped it"
+"""An operator's stop is no trip and has no number among the causes."""
+
 _CLOCKED = {"wake": "wake-up latency", "busy": "cycle time", "exchange": "of which in the link"}
 
 
@@ -52,7 +55,8 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
     elif status.state != "finalized":
         state, message = "recording", "the run was still going on when this was written"
     elif wanted and steps < wanted:
-        state, message = "stopped", f"it was ended after {steps} of {wanted} ticks"
+        who = STOPPED if status.counts["stops"] else "it was ended"
+        state, message = "stopped", f"{who} after {steps} of {wanted} ticks"
     else:
         state, message = "completed", ""
     return {
@@ -60,7 +64,7 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
         "message": message,
         "steps": steps,
         "cause": status.cause,
-        "cause_words": cause_words(status.cause),
+        "cause_words": STOPPED if status.counts["stops"] and not status.cause else cause_words(status.cause),
         "cause_step": status.cause_step,
         "cause_detail": status.cause_detail,
         "cause_value": status.cause_value if math.isfinite(status.cause_value) else str(status.cause_value),

@@ -17,6 +17,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.records.columns import describe_columns
 from bondloop.records.hdf5 import FORMAT, SCHEMA
+from bondloop.records.replacing import appearing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class GrowingRun:
         Samples a second, for the size of the chunks.
     description, attributes, meanings
         As in `Record`; the attributes can be replaced later.
+    words
+        What the numbers of a cycle mean, by name: ``{"cause": {9: "the operator asked for it"}}``.
 
     Examples
     --------
@@ -78,30 +81,52 @@ class GrowingRun:
         description: Mapping[str, Any] | None = None,
         attributes: Mapping[str, Any] | None = None,
         meanings: Mapping[str, Meaning] | None = None,
+        words: Mapping[str, Mapping[int, str]] | None = None,
     ) -> None:
         import h5py
 
         self.path = os.fspath(path)
         given = dict(attributes or {})
-        try:
-            # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
-            self._file = h5py.File(path, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=CACHE)
-        except OSError as error:
-            exists = os.path.exists(path)  # noqa: PTH110 - a path of any kind
-            why = "it exists already, and is not overwritten" if exists else error.strerror or str(error)
-            raise InputError(f"cannot write {path}: {why}") from error
+        with appearing(path) as temporary:
+            try:
+                # 1.10 brought this mode; what later versions added to the format MATLAB may not read.
+                self._file = file = h5py.File(
+                    temporary, "x", libver=("v110", "v110"), track_order=True, rdcc_nbytes=CACHE
+                )
+            except OSError as error:
+                raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+            try:
+                self._begin(units, cycle, rate, description or {}, given, meanings or {}, words or {})
+            except BaseException:
+                file.close()
+                raise
+
+    def _begin(
+        self,
+        units: Mapping[str, str],
+        cycle: Mapping[str, str],
+        rate: float,
+        description: Mapping[str, Any],
+        given: Mapping[str, Any],
+        meanings: Mapping[str, Meaning],
+        words: Mapping[str, Mapping[int, str]],
+    ) -> None:
+        """Make all that the file will ever have: nothing can be added while others read it."""
         file = self._file
         file.attrs["format"] = FORMAT
         file.attrs["schema"] = SCHEMA
         file.attrs["status"] = _status(given)
-        describe_columns(file, units, meanings or {})
+        describe_columns(file, units, meanings)
         chunk = int(np.clip(0.5 * rate, SHORTEST, LONGEST))
         self._parts = {
             name: _Part(file if name == "/" else file.create_group(name), len(units), cycle, chunk)
             for name in ("/", "/retreat")
         }
-        file["description"] = json.dumps(dict(description or {}))
-        text = json.dumps(given).encode()
+        for name, meant in words.items():
+            for part in self._parts.values():
+                part.cycle[name].attrs["words"] = json.dumps({str(n): word for n, word in meant.items()})
+        file["description"] = json.dumps(dict(description))
+        text = json.dumps(dict(given)).encode()
         self._room = max(ROOM, 2 * len(text))
         self._attributes = file.create_dataset("attributes", data=np.array(text, dtype=f"S{self._room}"))
         file.swmr_mode = True
@@ -153,13 +178,17 @@ class GrowingRun:
     def close(self, attributes: Mapping[str, Any]) -> None:
         """Commit, replace the attributes, and close the file."""
         self.commit()
+        self.revise(attributes)
+        self._file.close()
+
+    def revise(self, attributes: Mapping[str, Any]) -> None:
+        """Replace the attributes, for all who read the file from now on."""
         text = json.dumps(dict(attributes)).encode()
         if len(text) > self._room:
             text = json.dumps({"status": attributes.get("status", ""), "message": "too long"}).encode()
         self._attributes[()] = np.array(text, dtype=f"S{self._room}")
         self._attributes.flush()
         self._file.attrs.modify("status", _status(attributes))
-        self._file.close()
 
     def abandon(self) -> None:
         """Leave the file as it is on the disk, after a write has failed: what was committed can be read.

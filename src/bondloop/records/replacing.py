@@ -1,4 +1,4 @@
-"""Write a file so that a reader finds the old one or the new one, never half of one."""
+"""Write a file so that a reader finds the old one or the new one, or none, never half of one."""
 
 from __future__ import annotations
 
@@ -44,5 +44,38 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def appearing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give the path of a temporary file that gets the name `path` when the block ends well; it may stay open.
+
+    Nothing is overwritten: if there is a file of that name already, that is an InputError. If the block
+    raises, or the process is killed in it, there is no file of that name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with appearing(folder / "run.h5") as temporary, temporary.open("w") as file:
+    ...     before = [file.suffix for file in folder.iterdir()]
+    >>> before, [file.name for file in folder.iterdir()]
+    (['.part'], ['run.h5'])
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.part")
+    exists = f"cannot write {path}: it exists already, and is not overwritten"
+    if target.exists():
+        raise InputError(exists)
+    try:
+        yield temporary
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            raise InputError(exists) from None
+        except OSError:  # a file system without second names
+            temporary.rename(target)
     finally:
         temporary.unlink(missing_ok=True)

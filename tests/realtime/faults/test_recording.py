@@ -66,6 +66,7 @@ def test_recorder_killed(bench, scheme, tmp_path):
         ring, rows = stopped(loop)
         assert second.wait(60) == 0, second.stderr.read()
     assert Record.load(path).attributes["status"] == "recording"
+    assert Record.load(tmp_path / "run-2.h5").attributes["cause_words"] == "the operator stopped it"
     merged, cycles = merged_files([path, tmp_path / "run-2.h5"])
     np.testing.assert_array_equal(cycles["step"], rows["step"])
     np.testing.assert_array_equal(cycles["time_ns"], rows["time_ns"])

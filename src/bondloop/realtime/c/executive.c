@@ -87,6 +87,7 @@ static void listen(bl_run *run, int64_t now)
     const uint64_t stops = __atomic_load_n(&s->stops, __ATOMIC_RELAXED) + (uint64_t)bl_asked_to_stop;
     if (stops != run->stops) { /* after the mailbox: a START that waits there does not undo it */
         run->stops = stops;
+        s->counts.stops += 1;
         stop(run);
     }
     if (bl_asked_to_end) {

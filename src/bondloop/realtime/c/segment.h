@@ -95,7 +95,8 @@ typedef struct {
     uint64_t stale;         /* cycles without a new measurement */
     uint64_t mails, mails_refused;
     uint64_t fifo, locked, pinned; /* 1 where SCHED_FIFO, locked memory, the processor were granted */
-    uint64_t spare[4];
+    uint64_t stops;         /* stops of the operator's that were heard: no trip, so no cause tells of them */
+    uint64_t spare[3];
 } bl_counts;
 
 typedef struct {
