@@ -85,11 +85,14 @@ def test_every_fault_trips_and_the_rig_comes_to_rest(fault, backend):
     assert np.abs(run["actual.displacement"][-50:]).max() < 2e-3
     assert run.trip is not None
     assert "interlock tripped" in run.verdict
+    assert run.record.attributes["cause_words"] == run.trip[1]
 
 
 def test_without_a_fault_nothing_trips_and_nothing_changes():
     with_it, without = a_test().run(1.0), a_test(interlock=None).run(1.0)
     assert with_it.trip is None
+    assert with_it.record.attributes["cause_words"] == "no trip"
+    assert "cause_words" not in without.record.attributes
     np.testing.assert_allclose(with_it["command"], without["command"], rtol=1e-12, atol=1e-15)
 
 

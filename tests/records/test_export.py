@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from bondloop.errors import InputError
-from bondloop.records import Record, xarray_view
+from bondloop.records import Record, csv_text, xarray_view
 from bondloop.records.mat import matlab_names
 
 RECORD = Record(
@@ -31,6 +31,40 @@ def test_csv_keeps_every_digit_and_unit(tmp_path):
     assert back.units == RECORD.units
     for name in RECORD:
         np.testing.assert_array_equal(back[name].view(np.uint64), RECORD[name].view(np.uint64))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), rows=st.integers(1, 40), width=st.integers(0, 4))
+def test_any_number_comes_back_from_csv_bit_for_bit(tmp_path_factory, data, rows, width):
+    """Drawn from all bit patterns, so that subnormals and neighbours of powers of two are among them."""
+    patterns = st.lists(st.integers(0, 2**64 - 1), min_size=rows, max_size=rows)
+    special = st.lists(
+        st.sampled_from([0.0, -0.0, 5e-324, 2.2250738585072009e-308, np.inf, -np.inf, np.nan, 1e16, 1e22]),
+        min_size=rows,
+        max_size=rows,
+    ).map(lambda values: np.array(values).view(np.uint64).tolist())
+    drawn = [np.array(data.draw(patterns | special), np.uint64).view(float) for _ in range(width)]
+    columns = [np.where(np.isnan(values), np.nan, values) for values in drawn]  # text has one NaN only
+    record = Record(np.arange(rows) * 0.1, {f"c{i}": values for i, values in enumerate(columns)})
+    path = tmp_path_factory.mktemp("bits") / "run.csv"
+    record.to_csv(path)
+    back = Record.from_csv(path)
+    for name in record:
+        assert back[name].view(np.uint64).tolist() == record[name].view(np.uint64).tolist()
+    assert back.time.view(np.uint64).tolist() == record.time.view(np.uint64).tolist()
+
+
+def test_csv_is_written_in_blocks(tmp_path, monkeypatch):
+    record = Record(np.arange(10) / 7, {"x": np.arange(10) / 3, "y": np.arange(10.0) ** 9})
+    record.to_csv(tmp_path / "one.csv")
+    monkeypatch.setattr(csv_text, "CELLS", 9)  # three rows, three, three, one
+    record.to_csv(tmp_path / "many.csv")
+    assert (tmp_path / "many.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    rows = [
+        f"{t!r},{x!r},{y!r}"
+        for t, x, y in zip(*(c.tolist() for c in (record.time, record["x"], record["y"])), strict=True)
+    ]
+    assert (tmp_path / "one.csv").read_text().splitlines()[1:] == rows
 
 
 def test_csv_of_no_samples(tmp_path):

@@ -1,5 +1,7 @@
 """The record in memory: what it refuses, and how it is cut."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,13 @@ def test_a_record_cannot_be_changed_and_its_source_stays_writable():
     with pytest.raises(ValueError, match="read-only"):
         record["x"][0] = 1.0
     source[0] = 1.0  # the loop's own buffer is not frozen by recording it
+
+
+def test_columns_of_a_table_are_not_copied():
+    table = np.random.default_rng(0).normal(size=(50, 3))
+    record = Record(np.arange(50.0), dict(zip("abc", table.T, strict=True)))
+    parts = [record, record.between(3.0, 9.0), replace(record, attributes={"status": "completed"})]
+    assert all(np.shares_memory(part[name], table) for part in parts for name in "abc")
 
 
 def test_between_takes_both_ends():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
+from bondloop.records import text_table
 from bondloop.records.text_table import read_table
 
 NUMBERS = [[0.0, 0.5, 1.0], [1.0, 3.0, 2.0]]
@@ -123,6 +124,33 @@ def test_what_is_written_comes_back(tmp_path_factory, rows, separator, names):
     lines = [separator.join(map(repr, row)) for row in rows]
     path.write_text("\n".join([separator.join("abc"), *lines] if names else lines))
     np.testing.assert_array_equal(read_table(path, names=names).numbers, np.array(rows).T)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    text=st.lists(
+        st.sampled_from(
+            ["a,b\n", "0,1\n", "0;1", "\n", "\r\n", "\r", "1.5", ",", " ", "\t", ";", "#", '"', "nan", "\f"]
+        ),
+        max_size=12,
+    ).map("".join)
+)
+def test_the_fast_way_reads_what_the_other_reads(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("ways") / "table.txt"
+    path.write_text(text, newline="")
+    answers = []
+    for fast in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not fast:
+                patch.setattr(text_table, "_plain_table", lambda *_: None)
+            try:
+                table = read_table(path, names=True)
+                answers.append(
+                    (table.names, table.numbers.shape, repr(table.numbers.tolist()), table.remarks)
+                )
+            except InputError as error:
+                answers.append(str(error))
+    assert answers[0] == answers[1]
 
 
 @settings(max_examples=150, deadline=None)

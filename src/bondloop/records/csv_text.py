@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bondloop.errors import InputError
 from bondloop.records.faults import refuse
 from bondloop.records.old_names import meanings_from_names
@@ -16,12 +18,14 @@ from bondloop.records.text_table import is_number, read_table
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.records.record import Record
 
 __all__ = ["named_columns", "read_csv", "write_csv"]
+
+CELLS = 2**16
+"""Numbers that are written at once."""
 
 _UNIT = re.compile(r" \[([^\[\]]*)\]$")
 
@@ -29,11 +33,15 @@ _UNIT = re.compile(r" \[([^\[\]]*)\]$")
 def write_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a record as CSV; numbers are the shortest that read back to the same float64."""
     header = ["time [s]", *(_heading(name, record.units[name]) for name in record.channels)]
-    columns = [record.time.tolist(), *(values.tolist() for values in record.channels.values())]
+    columns = [record.time, *record.channels.values()]
+    step = max(1, CELLS // len(columns))
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(zip(*columns, strict=True))
+        csv.writer(file, lineterminator="\n").writerow(header)
+        for first in range(0, len(record), step):
+            rows = np.column_stack([values[first : first + step] for values in columns]).tolist()
+            # A list of lists writes itself, [[0.0, 1.5], [0.1, 2.0]], in one go: csv.writer would look at
+            # each number for what it might have to quote. What is left is the way from a float to its digits.
+            file.write(str(rows)[2:-2].replace("], [", "\n").replace(", ", ",") + "\n")
 
 
 def read_csv(path: str | os.PathLike[str]) -> Record:

@@ -74,8 +74,8 @@ class Record:
         if time is not None:
             if not np.isfinite(time).all():
                 faults.append("time has values that are not finite")
-            elif (np.diff(time) <= 0).any():
-                at = int(np.argmax(np.diff(time) <= 0)) + 1
+            elif (back := time[1:] <= time[:-1]).any():
+                at = int(np.argmax(back)) + 1
                 faults.append(
                     f"time does not increase at sample {at} ({time[at - 1]:g} s, then {time[at]:g} s)"
                 )
@@ -224,7 +224,7 @@ def _samples(what: str, values: Any, size: int | None, faults: list[str]) -> NDA
         if given.dtype.kind not in "fiub":
             faults.append(f"{what} holds {given.dtype} values; real numbers are needed")
             return None
-        array = np.ascontiguousarray(given, dtype=np.float64).view()
+        array = np.asarray(given, dtype=np.float64).view()  # a column of a table stays one: no copy
     except (TypeError, ValueError) as error:
         faults.append(f"{what} is no array of numbers ({error})")
         return None

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TextTable", "is_number", "read_table", "read_text"]
 
+_UNUSUAL = '#%"\v\f\x1c\x1d\x1e\x85\u2028\u2029'
+"""Signs of remarks and quoted cells, and ends of lines that only Python takes for such."""
+
 Lines = list[tuple[int, str]]
 """Lines with their numbers from 1."""
 
@@ -95,7 +98,11 @@ def read_table(path: str | os.PathLike[str], *, names: bool, width: int | None =
     """
     lines: Lines = []
     remarks: Lines = []
-    for number, line in enumerate(read_text(path, strict=names).splitlines(), 1):
+    text = read_text(path, strict=names)
+    plain = _plain_table(path, text) if names and width is None else None
+    if plain is not None:
+        return plain
+    for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip()[:1] in ("#", "%"):
             remarks.append((number, line))
         elif line.strip():
@@ -115,6 +122,28 @@ def read_table(path: str | os.PathLike[str], *, names: bool, width: int | None =
     if width is None:
         width = len(header) if names or not rows else len(_trimmed(_cells(rows[0][1], separator)))
     return TextTable(tuple(header), _numbers(rows, separator, width, names, str(path)), said)
+
+
+def _plain_table(path: str | os.PathLike[str], text: str) -> TextTable | None:
+    """Read a table as programs write it: a header, then nothing but numbers; None for any other.
+
+    Lines are not kept, let alone looked at one by one: a long record is read at the speed of NumPy's parser.
+    """
+    first, body = text.find("\n"), text.find("\n") + 1
+    second = text.find("\n", body)
+    head, row = text[: max(first, 0)].rstrip("\r"), text[body : second if second >= 0 else None].rstrip("\r")
+    if not (head.strip() and row.strip()) or any(text.find(sign, body) >= 0 for sign in _UNUSUAL):
+        return None
+    if head.lstrip()[0] in "#%" or len(head.splitlines()) > 1:
+        return None
+    names, separator = _header([(1, head), (2, row)], str(path))
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            next(file)
+            table = np.loadtxt(file, delimiter=separator, ndmin=2, comments=None)
+    except (ValueError, OSError):
+        return None
+    return TextTable(tuple(names), table.T.copy(), ()) if table.shape[1] == len(names) else None
 
 
 def _separator(line: str) -> str | None:
