@@ -145,7 +145,7 @@ class Finding:
     Attributes
     ----------
     measure
-        Its name: a key of `SCALES`, or what happened (``"stop"``, ``"trip"``).
+        Its name: a key of `SCALES`, or what happened (``"stop"``, ``"trip"``, ``"record"``).
     value
         The number; NaN where there is none.
     grade
@@ -221,14 +221,15 @@ class Judgement:
     @property
     def verdict(self) -> str:
         """What a person needs to know, the worst first."""
+        holes = [f.sentence for f in self.findings if f.measure == "record"]
         stops = [f.sentence for f in self.findings if f.measure == "stop"]
         if stops:
-            return " ".join(stops)
+            return " ".join([*stops, *holes])
         trips = [f.sentence for f in self.findings if f.measure == "trip"]
-        words = Judgement(tuple(f for f in self.findings if f.measure != "trip"))._compared()
+        words = Judgement(tuple(f for f in self.findings if f.measure not in ("trip", "record")))._compared()
         if trips and words:
             words[0] = f"Until then {_uncapitalised(words[0])}"
-        return " ".join([*trips, *words]) or "The run was completed."
+        return " ".join([*trips, *words, *holes]) or "The run was completed."
 
     def _compared(self) -> list[str]:
         level = self.level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -135,7 +136,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     path.parent.mkdir(parents=True, exist_ok=True)
     show = _live_line(as_json)
     run = made.run(record=path, live=show)
-    if show is not None:
+    if sys.stderr.isatty() and not as_json:
         print(file=sys.stderr)
     files = [Path(f) for f in run.record.attributes["files"]]
     files += _figures(run, files) if figures and len(run.time) > 3 else []
@@ -144,15 +145,28 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         raise typer.Exit(1)
 
 
-def _live_line(quiet: bool) -> Callable[[Live], None] | None:
-    """Return a function that rewrites a line on stderr; None where nobody looks."""
+def _live_line(quiet: bool) -> Callable[[Live], None]:
+    """Return a function that rewrites a line on stderr; without a terminal it tells of trouble alone."""
     if quiet or not sys.stderr.isatty():
-        return None
+        return _tell_trouble()
 
     def show(live: Live) -> None:
         print(f"\r\x1b[K{live}", end="", file=sys.stderr, flush=True)
 
     return show
+
+
+def _tell_trouble() -> Callable[[Live], None]:
+    """Return a function that says what is wrong with the recording, a line for each kind of trouble."""
+    told: set[str] = set()
+
+    def tell(live: Live) -> None:
+        kind = re.sub(r"[\d,]+", "", live.recording)  # numbers grow: one line, not one for each number
+        if kind not in told and live.recording:
+            print(f"recording: {live.recording} (t = {live.time:.2f} s)", file=sys.stderr, flush=True)
+        told.add(kind)
+
+    return tell
 
 
 def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> None:
@@ -200,8 +214,7 @@ def _figures(run: Run, files: list[Path]) -> list[Path]:
     if not run.record.attributes["lock_step"]:
         _, cycles = merged_files(files)
         drawn.append(base.with_name(f"{base.stem}-latency.png"))
-        period = run.record.sample_period
-        latencies(1e-9 * cycles["wake_ns"], 1e-9 * cycles["busy_ns"], period, path=drawn[-1])
+        latencies(1e-9 * cycles["wake_ns"], 1e-9 * cycles["busy_ns"], _period(run), path=drawn[-1])
     return drawn
 
 

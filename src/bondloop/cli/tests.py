@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RunSource", "Setting", "TestSource", "find_test"]
 
+IN_REAL_TIME = ("gap", "record_loss")
+"""What `--set` reaches of every hybrid test, whether or not its function takes it."""
+
 TestSource = Annotated[
     str,
     typer.Argument(
@@ -71,10 +74,10 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
             f"{source}: `test` is of type {type(made).__name__}; a bondloop.HybridTest was expected"
         )
     test: HybridTest = made
-    if "gap" in values:
-        if not hasattr(test, "gap"):
-            raise InputError(f"{source} is a test without a loop in real time; it has no gap to set")
-        test = test.replaced(gap=values.pop("gap"))
+    for name in [n for n in IN_REAL_TIME if n in values]:
+        if not hasattr(test, name):
+            raise InputError(f"{source} is a test without a loop in real time; it has no {name} to set")
+        test = test.replaced(**{name: values.pop(name)})
     return test.with_values(values) if values else test, module
 
 
@@ -122,7 +125,7 @@ def _sorted(made: Any, settings: list[str]) -> tuple[dict[str, Any], dict[str, s
         key, given = _split(text)
         if key in arguments:
             options[key] = _converted(key, given, arguments[key].default)
-        elif "." in key or key == "gap":  # that of a hybrid test, which no function need take
+        elif "." in key or key in IN_REAL_TIME:  # that of a hybrid test, which no function need take
             values[key] = given  # as text: the parameter knows which units suit it
         else:
             raise InputError(

@@ -117,7 +117,7 @@ class Run:
         """Every measure of the run with its grade; the worst counts."""
         if not self.completed:
             why = f"The run was stopped: {self.record.attributes.get('message', '')}."
-            return Judgement((Finding("stop", float("nan"), Grade.NOT_AT_ALL, why),))
+            return Judgement((Finding("stop", float("nan"), Grade.NOT_AT_ALL, why), *self._holes))
         findings: list[Finding] = []
         if self.trip is not None:
             what = (
@@ -125,7 +125,22 @@ class Run:
                 "its safe position."
             )
             findings.append(Finding("trip", self.trip[0], Grade.NOT_AT_ALL, what))
+        findings += self._holes
         return Judgement((*findings, *run_findings(self.coupled, self.pairs, self.record)))
+
+    @property
+    def _holes(self) -> list[Finding]:
+        """What is to be said of ticks that were executed and not recorded."""
+        missing = self.record.attributes.get("samples_missing") or 0
+        if missing <= 0:
+            return []
+        steps = self.record.attributes.get("steps", len(self.time) + missing)
+        what = (
+            f"{missing:,} of {steps:,} ticks are not in the record; what is said here is said of the others."
+        )
+        return [
+            Finding("record", missing / max(steps, 1), None if len(self.time) else Grade.NOT_AT_ALL, what)
+        ]
 
     @property
     def verdict(self) -> str:

@@ -82,6 +82,10 @@ class HybridTest(Checkable):
     gap
         In real time: a loop that stood still for longer than so many seconds, or text (``"20 ms"``), does not
         go on but brings the rig to its safe position.
+    record_loss
+        In real time, when ticks cannot be recorded (the disk is full, the recorder has died or lags by more
+        than its buffer): ``"report"`` tells the operator and goes on, ``"retreat"`` brings the rig to its
+        safe position, for a test that is worth nothing without its record.
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``.
     feedback
@@ -108,6 +112,7 @@ class HybridTest(Checkable):
         switches: Switches | None = None,
         interlock: Interlock | None = None,
         gap: float | str = GAP,
+        record_loss: str = "report",
         record: Iterable[str] = (),
         feedback: bool = True,
         values: Mapping[str, float | str] | None = None,
@@ -115,6 +120,9 @@ class HybridTest(Checkable):
     ) -> None:
         rate = POSITIVE.check(rate, "rate", "Hz")
         self.gap = POSITIVE.check(gap, "gap", "s")
+        if record_loss not in ("report", "retreat"):
+            raise InputError(f"record_loss must be 'report' or 'retreat'; found {record_loss!r}")
+        self.record_loss = record_loss
         if coupling not in ("sampled", "continuous"):
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
@@ -238,7 +246,8 @@ class HybridTest(Checkable):
             "numerical": self.numerical, "rig": self.rig, "controller": self.controller,
             "excitation": self.excitation, "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
-            "switches": self.switches, "interlock": self.interlock, "gap": self.gap, "record": self.record,
+            "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
+            "record_loss": self.record_loss, "record": self.record,
             "feedback": self.feedback, "values": self.overrides, "name": self.name,
         }  # fmt: skip
 

@@ -41,6 +41,8 @@ class Live:
         times difference of actual and desired velocity.
     cause
         Number of the cause of a trip; 0: none.
+    recording
+        What is wrong with the recording, in words; nothing while all is well.
 
     Examples
     --------
@@ -55,13 +57,16 @@ class Live:
     tracking_error: float
     power: float
     cause: int
+    recording: str = ""
 
     def __str__(self) -> str:
         line = (
             f"{self.time:7.2f} s  {self.state:9}  misses {self.misses}  jitter {duration(self.jitter)}  "
             f"tracking {_shown(self.tracking_error, 'm')}  power {_shown(self.power, 'W')}"
         )
-        return f"{line}  {cause_words(self.cause)}" if self.cause else line
+        told = [cause_words(self.cause)] if self.cause else []
+        told += [self.recording] if self.recording else []
+        return "  ".join([line, *told])
 
 
 class Watcher:

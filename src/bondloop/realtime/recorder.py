@@ -75,10 +75,15 @@ class Recorder:
         Of a file that does not exist yet.
     about
         ``description`` and ``attributes`` for the record, and ``steps``: how many ticks are wanted.
+    tells
+        Whether to say on standard output, after every write, how far it has come; see `News`.
     """
 
-    def __init__(self, ring: Ring, path: Path, about: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, ring: Ring, path: Path, about: Mapping[str, Any] | None = None, *, tells: bool = False
+    ) -> None:
         about = about or {}
+        self.tells = tells
         self.ring, self.path = ring, path
         self.period = float(ring.metadata.get("period", ring.period))
         self.wanted = int(about.get("steps", 0))
@@ -118,6 +123,10 @@ class Recorder:
         if self.file.committed and not self._begun:
             self._begun = True
             self.file.revise({**self.about, "status": "recording", "message": AT_WORK})
+        if self.tells and count:
+            lost = max(0, self.ring.lost - self.before)
+            with contextlib.suppress(OSError):  # nobody listens, or not fast enough: that is not waited for
+                os.write(sys.stdout.fileno(), f"at {self.ring.cursor} {lost} {self.before}\n".encode())
         return count
 
     def _need_room(self, rows: int) -> None:
@@ -236,6 +245,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="run file to write; FILE-2 if it exists")
     parser.add_argument("--about", help="JSON file with description and attributes; - for standard input")
     parser.add_argument("--not-on", type=int, help="processor to keep off: that of the loop")
+    parser.add_argument("--tell", action="store_true", help="say after every write how far it has come")
     given = parser.parse_args(words)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -250,9 +260,11 @@ def main(words: list[str] | None = None) -> int:
             text = sys.stdin.read() if given.about == "-" else Path(given.about).read_text(encoding="utf-8")
             about = json.loads(text)
         with Ring.attach(given.segment) as ring:
-            recorder = Recorder(ring, free_path(given.file), about)
+            recorder = Recorder(ring, free_path(given.file), about, tells=given.tell)
             sys.stdout.write(f"ready {recorder.path}\n")
             sys.stdout.flush()
+            if given.tell:
+                os.set_blocking(sys.stdout.fileno(), False)
             return recorder.run(stop)
     except BondloopError as error:
         sys.stderr.write(f"recorder: {error}\n")

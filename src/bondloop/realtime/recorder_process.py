@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.realtime.recorder_health import Health, News
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_cycles
 
@@ -54,10 +55,13 @@ class Recorders:
             str(path),
             "--about",
             "-",
+            "--tell",
         ]
         self._command += [] if cpu is None else ["--not-on", str(cpu)]
         self._process: subprocess.Popen[str] | None = None
         self._refused = ""
+        self._news = News()
+        self._told: subprocess.Popen[str] | None = None
         self._starting = self._start()
         try:
             self._starting.join()
@@ -110,6 +114,7 @@ class Recorders:
             said = process.stdout.readline().split(maxsplit=1)
             if said and said[0] == "ready":
                 self.paths.append(Path(said[1].strip()))
+                self._news = News(process.stdout, self._news)
                 return
             process.wait()
             why = process.stderr.read().strip().splitlines()
@@ -126,9 +131,41 @@ class Recorders:
             return
         code = self._process.poll()
         if code is None or code >= 0 or len(self.troubles) >= SUCCESSORS:
+            self._note_end(code)
             return
         self.troubles.append(f"recorder {len(self.troubles) + 1} died of signal {-code}")
         self._starting = self._start()
+
+    def _note_end(self, code: int | None) -> None:
+        """Note in words why the last recorder has ended, as soon as it has."""
+        process = self._process
+        if not code or process is None or process is self._told:
+            return
+        self._told = process
+        said = process.stderr.read().strip().splitlines() if process.stderr is not None else []
+        word = f"ended with {code}" if code > 0 else f"died of signal {-code}, after {SUCCESSORS} others"
+        self.troubles.append(self._refused or (said[-1] if said else f"the recorder {word}"))
+
+    def health(self, written: int, slots: int, *, paced: bool, active: bool) -> Health:
+        """Return how the recording is doing.
+
+        Parameters
+        ----------
+        written, slots, paced
+            As in `News.health`.
+        active
+            Whether the loop goes on: a recorder ends by itself after it has.
+        """
+        news = self._news.health(written, slots, paced=paced)
+        if self._starting.is_alive():
+            last = self.troubles[-1] if self.troubles else "there is no recorder yet"
+            lost = f"; {news.lost:,} ticks are lost" if news.lost else ""
+            return replace(news, words=f"{last}; another is being started{lost}")
+        if self._process is None or self._process.poll() is None or not active:
+            return news
+        last = self.troubles[-1] if self.troubles else "the recorder was ended"
+        unread = written - (self._news.at or 0)
+        return Health(f"{last}; nothing more is recorded", self._news.lost + unread, over=True)
 
     def finish(self) -> None:
         """Let it write what is left, and wait for that."""
@@ -147,9 +184,7 @@ class Recorders:
             if not self._refused:  # else what the ring has is left: the last one did not get ready either
                 self.look_after()
             if self._starting is before:
-                if code > 0 and self._process.stderr is not None and not self._process.stderr.closed:
-                    said = self._process.stderr.read().strip().splitlines()
-                    self.troubles.append(said[-1] if said else f"the recorder ended with {code}")
+                self._note_end(code)
                 break
         self._buried(self._process)
 

@@ -25,11 +25,13 @@ from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigP
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
 from bondloop.realtime.recorder_process import Recorders, merged_files
 from bondloop.realtime.summary import outcome, timing
+from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
+    from bondloop.realtime.recorder_health import Health
 
 __all__ = ["Prepared", "prepare", "run_realtime"]
 
@@ -223,6 +225,7 @@ class Prepared:
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
+        retreats = False
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell):
             if not self.options.start:
@@ -231,8 +234,12 @@ class Prepared:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     loop.wait(LOOK)
                 recorders.look_after()
+                health = self._health(loop, recorders)
+                if health.loss and self.test.record_loss == "retreat" and not retreats:
+                    retreats = True
+                    _retreat_for_record(loop)
                 if live is not None:
-                    live(watcher.look())
+                    live(replace(watcher.look(), recording=health.words))
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
@@ -248,6 +255,11 @@ class Prepared:
             "files": [str(p) for p in recorders.paths] if keep else [],
         }
         return Run(replace(merged, attributes=attributes))
+
+    def _health(self, loop: LoopProcess, recorders: Recorders) -> Health:
+        ring = loop.ring
+        active = loop.running and ring.state != "finalized"
+        return recorders.health(ring.written, ring.slots, paced=not self.options.lock_step, active=active)
 
     def _about(self, link: str) -> dict[str, Any]:
         """Return what the recorder writes into the file beside the samples."""
@@ -270,6 +282,7 @@ class Prepared:
                     "overrun": options.overrun,
                     "catch_up": options.catch_up,
                     "gap": options.gap,
+                    "record_loss": self.test.record_loss,
                 },
             },
             "attributes": {
@@ -287,6 +300,14 @@ class Prepared:
                 "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             },
         }
+
+
+def _retreat_for_record(loop: LoopProcess) -> None:
+    """Bring the rig to its safe state because the record has a hole."""
+    try:
+        loop.mailbox.trip(Cause.RECORD_LOST)
+    except InputError:  # somebody holds the mailbox: a stop, which needs none, ends in the same state
+        loop.stop()
 
 
 def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:

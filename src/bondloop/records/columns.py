@@ -164,13 +164,17 @@ def read_columns(
     except (OSError, InputError) as error:
         faults.append(f"dataset 'channels' cannot be read ({error})")
         return nothing
-    return dict(zip(chosen, numbers, strict=True)), {n: units[place[n]] for n in chosen}, meanings
+    return dict(zip(chosen, numbers.T, strict=True)), {n: units[place[n]] for n in chosen}, meanings
 
 
 def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[np.float64]:
-    """Return some columns, each as a row of the array; of others as little is read as the chunks allow."""
+    """Return some columns of a table; of others as little is read as the chunks allow.
+
+    They lie in memory as those of a rehearsal do, side by side: sums of numbers that lie otherwise can differ
+    in the last digit, and what is said of a run should not depend on whether it has been in a file.
+    """
     dataset_checked(table, LARGEST * max(table.shape[1], 1))
-    numbers = np.empty((len(places), rows))
+    numbers = np.empty((rows, len(places)))
     height, width = table.chunks or (1, table.shape[1])
     tiles: dict[int, list[int]] = {}
     for number, place in enumerate(places):
@@ -179,7 +183,7 @@ def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[n
         at = np.array([places[number] for number in tile])
         first, last = int(at.min()), int(at.max()) + 1
         for some in _blocks(rows, last - first, height):
-            numbers[tile, some] = table[some, first:last].T[at - first]
+            numbers[some, tile] = table[some, first:last][:, at - first]
     return numbers
 
 

@@ -27,6 +27,7 @@ class Cause(IntEnum):
     RIG_FAULT = 13
     EMERGENCY_STOP = 14
     STOOD_STILL = 15
+    RECORD_LOST = 16
 
 
 _WORDS = {
@@ -46,6 +47,7 @@ _WORDS = {
     Cause.RIG_FAULT: "the rig reported a fault of its own",
     Cause.EMERGENCY_STOP: "the emergency stop was pressed",
     Cause.STOOD_STILL: "the loop stood still for longer than the test allows",
+    Cause.RECORD_LOST: "the record could not be kept, which the test demands",
 }
 
 

@@ -1,0 +1,181 @@
+"""A record that cannot be kept: the operator hears of it at once, a test can demand it, ticks are counted."""
+
+import os
+import re
+import resource
+import signal
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from bondloop.cli.main import app
+from bondloop.cli.realtime import _tell_trouble
+from bondloop.cli.tests import find_test
+from bondloop.description import load_text
+from bondloop.errors import InputError
+from bondloop.papers import gawthrop_two_actuators
+from bondloop.realtime import session
+from bondloop.realtime.live_line import Live
+from bondloop.realtime.recorder_process import Recorders
+from bondloop.realtime.session import prepare
+from bondloop.safety.causes import Cause
+
+TEST = "gawthrop-two-actuators"
+
+
+@pytest.fixture
+def recorders(monkeypatch):
+    """The recorders of the session that is started next."""
+    started = []
+
+    class Kept(Recorders):
+        def __init__(self, *args):
+            started.append(self)
+            super().__init__(*args)
+
+    monkeypatch.setattr(session, "Recorders", Kept)
+    return started
+
+
+def ready(record_loss="report", seconds=1.5, slots=None):
+    test = gawthrop_two_actuators.test().replaced(gap=60.0, record_loss=record_loss)
+    made = prepare(test, seconds, options={"retreat": 0.05})
+    return made if slots is None else replace(made, options=replace(made.options, slots=slots))
+
+
+def full_disk(recorders, path):
+    """Let the file grow no further, as on a full disk; once some of it is there."""
+    if path.exists() and recorders and (recorders[0]._news.at or 0) > 100:
+        size = path.stat().st_size + 1000
+        resource.prlimit(recorders[0].pid, resource.RLIMIT_FSIZE, (size, size))
+        return True
+    return False
+
+
+def run_with(made, path, sabotage):
+    """Run, sabotage until that has worked, and return the run with all that the operator was told."""
+    told, state = [], {"done": False}
+
+    def live(now):
+        state["done"] = state["done"] or sabotage()
+        if now.recording:
+            told.append(now)
+
+    return made.run(record=path, live=live), told
+
+
+def test_a_full_disk_is_told_while_the_test_goes_on(recorders, tmp_path):
+    path = tmp_path / "run.h5"
+    run, told = run_with(ready(), path, lambda: full_disk(recorders, path))
+    attributes = run.record.attributes
+    assert "file too large" in told[0].recording
+    assert told[0].recording.endswith("nothing more is recorded")
+    assert told[0].time < 1.4
+    assert told[0].recording in str(told[0])  # the live line
+    assert run.completed
+    assert attributes["steps"] == 1501
+    assert attributes["samples_missing"] == 1501 - len(run.time) > 0
+    assert f"{attributes['samples_missing']:,} of 1,501 ticks are not in the record" in run.verdict
+
+
+def test_a_test_that_demands_its_record_retreats(recorders, tmp_path):
+    path = tmp_path / "run.h5"
+    run, told = run_with(ready("retreat", seconds=20), path, lambda: full_disk(recorders, path))
+    attributes = run.record.attributes
+    assert told
+    assert attributes["cause"] == Cause.RECORD_LOST
+    assert not run.completed
+    assert "the record could not be kept, which the test demands" in run.verdict
+    assert attributes["steps"] < 15_000
+
+
+@pytest.mark.parametrize("record_loss", ["report", "retreat"])
+def test_a_recorder_that_lags_is_told_and_what_it_loses_is_counted(recorders, tmp_path, record_loss):
+    """A recorder that stands still lags by more than half a ring of 0.4 s, loses ticks, and comes back."""
+    stood = []
+
+    def sabotage():
+        recorder = recorders[0] if recorders else None
+        if recorder is not None and not stood and (recorder._news.at or 0) > 100:
+            stood.append(recorder._news.at)
+            os.kill(recorder.pid, signal.SIGSTOP)
+        return False
+
+    def lost_enough(now):
+        if stood and re.search(r"are lost", now.recording):
+            os.kill(recorders[0].pid, signal.SIGCONT)
+
+    told = []
+
+    def live(now):
+        sabotage()
+        told.append(now.recording)
+        lost_enough(now)
+
+    run = ready(record_loss, seconds=3, slots=400).run(record=tmp_path / "run.h5", live=live)
+    words = [w for w in told if w]
+    assert any(re.fullmatch(r"the recorder lags by [0-9,]+ ticks; [0-9,]+ are lost", w) for w in words)
+    attributes = run.record.attributes
+    assert attributes["samples_missing"] == attributes["steps"] - len(run.time) > 0
+    if record_loss == "retreat":
+        assert attributes["cause"] == Cause.RECORD_LOST
+    else:
+        assert run.completed
+        assert "ticks are not in the record" in run.verdict
+        assert words[-1].endswith("ticks are not in the record")
+
+
+def test_a_successor_that_lost_nothing_is_no_loss(recorders, tmp_path):
+    killed = []
+
+    def sabotage():
+        if recorders and (recorders[0]._news.at or 0) > 100 and not killed:
+            killed.append(recorders[0].pid)
+            os.kill(recorders[0].pid, signal.SIGKILL)
+        return bool(killed)
+
+    run, told = run_with(ready("retreat", seconds=2), tmp_path / "run.h5", sabotage)
+    assert killed
+    assert told[0].recording == "recorder 1 died of signal 9; another is being started"
+    assert run.completed
+    assert run.record.attributes["samples_missing"] == 0
+
+
+# ---------------------------------------------------------------------- the setting
+
+
+def test_there_and_back():
+    test = gawthrop_two_actuators.test()
+    assert test.record_loss == "report"
+    other = test.replaced(record_loss="retreat")
+    assert other != test
+    assert load_text(other.to_toml()).test.record_loss == "retreat"
+    assert load_text(test.to_toml().replace('record_loss = "report"\n', "")).test == test
+    with pytest.raises(InputError, match="record_loss must be 'report' or 'retreat'; found 'shrug'"):
+        test.replaced(record_loss="shrug")
+
+
+def test_by_set(tmp_path):
+    assert find_test(TEST, ["record_loss=retreat"])[0].record_loss == "retreat"
+    path = tmp_path / "test.toml"
+    path.write_text(gawthrop_two_actuators.test().to_toml())
+    assert find_test(str(path), ["record_loss=retreat"])[0].record_loss == "retreat"
+    refused = CliRunner().invoke(app, ["realtime", TEST, "--dry", "--set", "record_loss=shrug"])
+    assert refused.exit_code == 1
+
+
+def test_without_a_terminal_each_trouble_is_one_line(capsys):
+    tell = _tell_trouble()
+    quiet = Live(1.0, "active", 0, 0.0, 0.0, 0.0, 0)
+    for words in (
+        "",
+        "the recorder lags by 700 ticks",
+        "the recorder lags by 1,700 ticks",
+        "the disk is full",
+    ):
+        tell(replace(quiet, recording=words))
+    assert capsys.readouterr().err.splitlines() == [
+        "recording: the recorder lags by 700 ticks (t = 1.00 s)",
+        "recording: the disk is full (t = 1.00 s)",
+    ]
