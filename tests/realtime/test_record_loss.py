@@ -123,6 +123,7 @@ def test_a_recorder_that_lags_is_told_and_what_it_loses_is_counted(recorders, tm
     else:
         assert run.completed
         assert "ticks are not in the record" in run.verdict
+        assert len(run.metrics) == 2
         assert words[-1].endswith("ticks are not in the record")
 
 

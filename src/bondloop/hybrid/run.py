@@ -135,12 +135,10 @@ class Run:
         if missing <= 0:
             return []
         steps = self.record.attributes.get("steps", len(self.time) + missing)
-        what = (
-            f"{missing:,} of {steps:,} ticks are not in the record; what is said here is said of the others."
-        )
-        return [
-            Finding("record", missing / max(steps, 1), None if len(self.time) else Grade.NOT_AT_ALL, what)
-        ]
+        if not len(self.time):
+            return [Finding("record", 1.0, Grade.NOT_AT_ALL, f"None of {steps:,} ticks is in the record.")]
+        what = f"{missing:,} of {steps:,} ticks are not in the record"
+        return [Finding("record", missing / steps, None, f"{what}; what is said here is said of the others.")]
 
     @property
     def verdict(self) -> str:
