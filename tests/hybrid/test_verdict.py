@@ -207,7 +207,9 @@ def test_rest_noise_and_what_is_no_number():
     for count in range(6):
         assert a_run(t[:count], x[:count], y[:count], f[:count]).verdict
     gaps = np.delete(np.arange(t.size), slice(100, 130))  # a real-time record that lost samples
-    assert "very well" in a_run(t[gaps], x[gaps], y[gaps], f[gaps]).verdict
+    holed = a_run(t[gaps], x[gaps], y[gaps], f[gaps])
+    assert "very well" in holed.verdict
+    assert holed.metrics == a_run(t[130:], x[130:], y[130:], f[130:]).metrics  # the longest part without one
     assert a_run(t, x, y, f, attributes={"status": "stopped", "message": "it burnt"}).verdict == (
         "The run was stopped: it burnt."
     )

@@ -6,12 +6,14 @@ import datetime as dt
 import platform
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
+from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
 from bondloop.hybrid.repeating import repetition_of
@@ -101,15 +103,14 @@ class Run:
 
     @cached_property
     def metrics(self) -> list[Metrics]:
-        """How well each transfer system followed, while it was to follow."""
+        """How well each transfer system followed, while it was to follow (and no tick is missing)."""
         result: list[Metrics] = []
-        if len(self.coupled.time) < 2:
+        part = _unbroken(self.coupled)
+        if len(part) < FEWEST:
             return result
         for desired, actual in self.pairs:
             force = self.record.at_interface(actual, Role.ACTUAL, "effort")
-            result.append(
-                metrics(self.coupled, desired=desired, actual=actual, force=force, motion="displacement")
-            )
+            result.append(metrics(part, desired=desired, actual=actual, force=force, motion="displacement"))
         return result
 
     @cached_property
@@ -228,6 +229,16 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
         {"repeats": str(path), "seed": old.attributes.get("seed")},
         None if known else old.meanings,  # a tick of an older file says nothing of its channels
     )
+
+
+def _unbroken(record: Record) -> Record:
+    """Return the longest part of a record in which no tick is missing: spectra need even samples."""
+    steps = np.diff(record.time)
+    if not steps.size or steps.max() <= 1.5 * np.median(steps):
+        return record
+    edges = [0, *(np.flatnonzero(steps > 1.5 * np.median(steps)) + 1).tolist(), len(record)]
+    first, last = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
+    return record.between(record.time[first], record.time[last - 1])
 
 
 def _steps(seconds: float, period: float) -> int:

@@ -180,11 +180,19 @@ def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[n
     for number, place in enumerate(places):
         tiles.setdefault(place // width, []).append(number)
     for tile in tiles.values():
-        at = np.array([places[number] for number in tile])
-        first, last = int(at.min()), int(at.max()) + 1
+        at = [places[number] for number in tile]
+        first, last = min(at), max(at) + 1
+        into, out_of = _slice(tile), _slice([place - first for place in at])
         for some in _blocks(rows, last - first, height):
-            numbers[some, tile] = table[some, first:last][:, at - first]
+            numbers[some, into] = table[some, first:last][:, out_of]
     return numbers
+
+
+def _slice(numbers: list[int]) -> slice | list[int]:
+    """Return numbers as a slice where they follow one another, which NumPy copies ten times faster."""
+    first = numbers[0]
+    whole = numbers == list(range(first, first + len(numbers)))
+    return slice(first, first + len(numbers)) if whole else numbers
 
 
 def _texts(file: h5py.File, name: str, faults: list[str]) -> list[str]:
