@@ -9,7 +9,6 @@ Both take turns in the same process, so that their ratio stands where the times 
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -56,13 +55,16 @@ def growing(folder: Path, channels: int, turns: int) -> None:
     files: dict[str, Any] = {}
     rows = {"old": 0, "new": 0}
 
-    def begin(which: str) -> None:
-        path = folder / f"{which}.h5"
-        if which in files:
-            files.pop(which).close(*[{}] * (which == "new"))
-            path.unlink()
+    def begin(which: str) -> Any:
         kind: Any = {"old": GrowingSchemaOne, "new": GrowingRun}[which]
-        files[which] = kind(path, units, CYCLE, rate=1e3, attributes={})
+        return kind(folder / f"{which}.h5", units, CYCLE, rate=1e3, attributes={})
+
+    def end(which: str, file: Any) -> None:
+        file.close(*[{}] * (which == "new"))
+
+    def try_out(which: str) -> None:
+        end(which, begin(which))
+        (folder / f"{which}.h5").unlink()
 
     def write(which: str) -> None:
         file = files[which]
@@ -70,10 +72,11 @@ def growing(folder: Path, channels: int, turns: int) -> None:
         file.commit()
         rows[which] += 250
 
-    row(f"beginning a file, {channels:,} channels", *measured(lambda: begin("old"), lambda: begin("new"), 3))
+    row(f"an empty file, {channels:,} channels", *measured(lambda: try_out("old"), lambda: try_out("new"), 5))
+    files |= {which: begin(which) for which in rows}
     row(f"a write, {channels:,} channels", *measured(lambda: write("old"), lambda: write("new"), turns))
-    files["old"].close()
-    files["new"].close({})
+    for which, file in files.items():
+        end(which, file)
     one = ["channel.7"]
     for what, wanted in (("opening, one channel of", one), ("reading all of", None)):
 
@@ -129,14 +132,20 @@ def _held(ticks: int) -> None:
 
     test = papers.find("gawthrop-three-mass").load().test()
     test.run(100 * test.period)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = _peak()
     run = test.run((ticks - 1) * test.period)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
+    peak = _peak() - before
     needed = 8 * len(run.time) * (len(run.record.channels) + 1)
     print(
         f"A rehearsal of {ticks:,} ticks and {len(run.record.channels)} channels: {needed / 1e6:.4g} MB of "
         f"numbers, {peak / 1e6:.4g} MB at the peak, {peak / needed:.3g} times"
     )
+
+
+def _peak() -> int:
+    """Return the most memory that this process has had, in bytes."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def main() -> None:

@@ -70,8 +70,9 @@ class News:
     """
 
     def __init__(self, lines: Iterable[str] = (), after: News | None = None) -> None:
-        self.at = None if after is None else after.at
-        self.lost = self._inherited = 0 if after is None else after.lost
+        self.at: int | None = None if after is None else after.at
+        self.lost: int = 0 if after is None else after.lost
+        self._inherited = self.lost
         self._joined = self.at
         self._thread = threading.Thread(target=self._listen, args=(lines,), name="recorder", daemon=True)
         self._thread.start()
