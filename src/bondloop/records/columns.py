@@ -22,6 +22,7 @@ __all__ = [
     "LARGE",
     "Columns",
     "describe_columns",
+    "fixed_texts",
     "options_for",
     "read_columns",
     "take_meaning",
@@ -53,14 +54,24 @@ def describe_columns(file: h5py.File, units: Mapping[str, str], meanings: Mappin
     meanings
         Of those of which something is known.
     """
-    import h5py
-
     known = [json.dumps(meanings[name].describe()) if name in meanings else "" for name in units]
     for word, texts in (("names", list(units)), ("units", list(units.values())), ("meanings", known)):
-        raw = [text.encode() for text in texts]
-        # Texts of one length lie in the dataset itself; others lie in a heap, which MATLAB reads slowly.
-        length = max([1, *map(len, raw)])
-        file[f"channel_{word}"] = np.array(raw, dtype=h5py.string_dtype("utf-8", length))
+        file[f"channel_{word}"] = fixed_texts(texts)
+
+
+def fixed_texts(texts: Sequence[str]) -> NDArray[np.bytes_]:
+    """Return texts for a dataset, all of the length of the longest.
+
+    They lie in the dataset itself. Texts of any length lie in a heap beside it, through which the library
+    searches for seconds where it is damaged.
+
+    >>> fixed_texts(["m/s", "N"]).dtype.itemsize
+    3
+    """
+    import h5py
+
+    raw = [text.encode() for text in texts]
+    return np.array(raw, dtype=h5py.string_dtype("utf-8", max([1, *map(len, raw)])))
 
 
 def write_columns(file: h5py.File, record: Record) -> None:

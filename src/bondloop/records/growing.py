@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.records.columns import describe_columns
+from bondloop.records.columns import describe_columns, fixed_texts
 from bondloop.records.hdf5 import FORMAT, SCHEMA
 from bondloop.records.replacing import appearing
 
@@ -125,7 +125,7 @@ class GrowingRun:
         for name, meant in words.items():
             for part in self._parts.values():
                 part.cycle[name].attrs["words"] = json.dumps({str(n): word for n, word in meant.items()})
-        file["description"] = json.dumps(dict(description))
+        file["description"] = fixed_texts([json.dumps(dict(description))])[0]
         text = json.dumps(dict(given)).encode()
         self._room = max(ROOM, 2 * len(text))
         self._attributes = file.create_dataset("attributes", data=np.array(text, dtype=f"S{self._room}"))

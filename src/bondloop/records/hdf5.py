@@ -39,7 +39,7 @@ import numpy as np
 
 from bondloop.containers import dataset_values, own_item, own_items, readable
 from bondloop.errors import InputError
-from bondloop.records.columns import options_for, read_columns, write_columns
+from bondloop.records.columns import fixed_texts, options_for, read_columns, write_columns
 from bondloop.records.faults import refuse
 from bondloop.records.old_layout import read_separate, row_of_numbers, text_of
 from bondloop.records.old_names import meanings_from_names
@@ -69,8 +69,8 @@ def write_run(record: Record, path: str | os.PathLike[str]) -> None:
         file["time"].attrs["unit"] = "s"
         write_columns(file, record)
         # Datasets, not attributes: HDF5 attributes end at 64 KiB and a description need not.
-        file["description"] = json.dumps(record.description)
-        file["attributes"] = json.dumps(record.attributes)
+        file["description"] = fixed_texts([json.dumps(record.description)])[0]
+        file["attributes"] = fixed_texts([json.dumps(record.attributes)])[0]
 
 
 def read_run(path: str | os.PathLike[str], channels: list[str] | None = None, part: str = "/") -> Record:
