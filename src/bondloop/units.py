@@ -61,8 +61,8 @@ _PREFIXED = {
 _WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
 LONGEST = 200
 """Characters of a unit, brackets included."""
-HIGHEST = 12
-"""Power of one unit in a quantity: a sixth moment of area has 6."""
+HIGHEST = 99
+"""Power of one unit in a quantity; the tenth derivative of an input has seconds to the -12."""
 _ANGLES = frozenset({"rad", "deg", "rpm"})
 _FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _TEXT = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
@@ -201,7 +201,9 @@ def _factors(units: str, text: str) -> list[tuple[float, str, int]]:
         raise InputError(f"{text!r}: a bracket is closed that was not opened")
     for _, name, power in factors:
         if abs(power) > HIGHEST:
-            raise InputError(f"{text!r}: '{name}' is raised to {power}; none has powers over {HIGHEST}")
+            raise InputError(
+                f"expected a finite number; {text!r} is too large or small ('{name}' to the {power})"
+            )
     return factors
 
 

@@ -333,3 +333,25 @@ def test_ports_of_an_inertia_field_that_move_together():
         model.M[i] >> model.v
     space = model.compile(outputs=["v.flow"]).numeric()
     assert space.frequency_response([1.0])[0, 0, 0] == pytest.approx(1 / 4j, rel=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("full", [False, True], ids=["diagonal", "full"])
+def test_equations_have_the_rate_of_every_state(size, full):
+    """Against the matrices: each line of a small field, written out, gives a row of A and B."""
+    rng = np.random.default_rng(size)
+    diagonal = np.diag(rng.uniform(1, 3, size))
+    system = structure(diagonal + (0.2 if full else 0.0), diagonal, diagonal + 0.1).compile()
+    lines = {left: right for left, right in system.equations().sides if isinstance(left, str)}
+    rates = [f"d/dt {name}" for name in system.states]
+    if size > 4:  # products of matrices stay products
+        assert "M.mass*d/dt M[:].flow.state" in str(system.equations())
+        return
+    assert set(rates) <= set(lines)
+    symbols = {s.name: s for right in lines.values() for s in right.free_symbols}
+    values = {symbols[k]: v for k, v in system.parameters.items() if k in symbols}
+    columns = [symbols.get(n) for n in (*system.states, *system.inputs)]
+    rows = [[0.0 if c is None else float(lines[r].subs(values).diff(c)) for c in columns] for r in rates]
+    space = system.linearise()
+    expected = np.hstack([space.A.toarray(), space.B.toarray()])
+    np.testing.assert_allclose(rows, expected, rtol=1e-12, atol=1e-14)

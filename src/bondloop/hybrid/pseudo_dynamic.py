@@ -71,6 +71,7 @@ class PseudoDynamicTest(Checkable):
 
     Examples
     --------
+    >>> from bondloop.integrate import SubStep
     >>> from bondloop.rigs import ShakingTable, Specimen
     >>> from bondloop.program.signals import HalfSine
     >>> main = Matrices([[20.0]], [[30.0]], [[8e4]], ("floor",))

@@ -151,7 +151,10 @@ def _expanded(system: System, expansion: Expansion, goals: list[Expr]) -> list[A
 
     if not system.is_linear:
         return [readable(expansion.expand(e)) for e in goals]
-    columns = [*system.state_vars, *system.input_vars, *system.input_rates.values(), *system.dots.values()]
+    columns = [*system.state_vars, *system.input_vars, *system.input_rates.values()]
+    # A rate that has a statement of its own, as that of a field's port has, is written out.
+    own = {v for statement in expansion.statements for v in statement.writes}
+    columns += [rate for rate in system.dots.values() if rate not in own]
     columns += [t for t in expansion.unknowns if t not in columns]
     return [
         sp.Add(
