@@ -10,7 +10,7 @@ from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.bondgraph.inverse import inverse_of, rises
 from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Expr, Op, Var
-from bondloop.program.ranges import FINITE, Range
+from bondloop.program.ranges import FINITE, Range, is_truth
 from bondloop.program.sympy_bridge import from_sympy
 from bondloop.units import quantity
 
@@ -47,11 +47,11 @@ def _plain_number(value: Any, what: str, units: Sequence[str]) -> Any:
             return value
         value = float(value)
     try:
-        return float(value)
+        if not is_truth(value):
+            return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(
-            f"{what}: expected a number, a text with unit or a SymPy expression; found {value!r}"
-        ) from None
+        pass
+    raise InputError(f"{what}: expected a number, a text with unit or a SymPy expression; found {value!r}")
 
 
 def check_plain(value: Any, what: str, *, units: Sequence[str] = ()) -> float:

@@ -26,6 +26,7 @@ __all__ = [
     "Range",
     "checked_value",
     "checked_values",
+    "is_truth",
     "number",
 ]
 
@@ -56,13 +57,26 @@ def number(value: Any, what: str, *units: str) -> float:
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
     else:
-        try:
-            result = float(value)
+        try:  # True is no quantity, though Python takes it for 1
+            result = math.nan if is_truth(value) else float(value)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{what}: expected a number or a text with unit; found {value!r}") from None
+            result = math.nan
+        if math.isnan(result) and not isinstance(value, float):
+            raise InputError(f"{what}: expected a number or a text with unit; found {value!r}")
     if not math.isfinite(result):
         raise InputError(f"{what}: expected a finite number; found {result}")
     return result
+
+
+def is_truth(value: Any) -> bool:
+    """Whether a value is True or False, NumPy's too: no quantity, though Python takes it for 1 or 0.
+
+    Parameters
+    ----------
+    value
+        Anything.
+    """
+    return isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b"
 
 
 @dataclass(frozen=True)
