@@ -3,6 +3,7 @@
 import pytest
 
 import bondloop as bl
+from bondloop import papers
 from bondloop.bondgraph import C, I, Model, One, Se, Zero
 from bondloop.cli.tests import _converted
 from bondloop.control import MCS, Direct, LeadCompensation, PolynomialPrediction
@@ -114,3 +115,45 @@ def test_texts_are_taken(read, number):
 def test_units_of_another_kind_are_refused_by_name(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+SINES = {
+    "plain": lambda: bl.signals.Sine(0.005, 1.0),
+    "right": lambda: bl.signals.Sine("5 mm/s", 1.0),
+    "scaled": lambda: bl.signals.Scaled(bl.signals.Sine("5 m/s^2", 1.0), "2 ms"),
+    "twice": lambda: 2 * bl.signals.Sine("5 mm/s", 1.0),
+    "later": lambda: bl.signals.Sine("5 mm/s", 1.0).shifted("1 s"),
+    "rate": lambda: bl.signals.Sine("5 mm", 1.0).derivative(),
+    "sum": lambda: bl.signals.Sine("5 mm/s", 1.0) + bl.signals.Constant(0.1),
+}
+WRONG = {
+    "length": lambda: bl.signals.Sine("5 mm", 1.0),
+    "step": lambda: bl.signals.Step("5 kg"),
+    "earthquake": lambda: bl.signals.Earthquake("1 m/s^2", "5 s", seed=1),
+    "scaled": lambda: bl.signals.Scaled(bl.signals.Sine("5 mm/s", 1.0), "-2 m"),
+    "sum": lambda: bl.signals.Constant(0.1) + bl.signals.Sine("5 N", 1.0),
+    "later": lambda: bl.signals.Sine("5 N", 1.0).shifted("1 s"),
+}
+
+
+@pytest.mark.parametrize("name", SINES)
+def test_a_signal_in_the_unit_of_its_input(name):
+    """The three-mass chain is moved by a velocity."""
+    test = papers.find("gawthrop-three-mass").load().test().replaced(excitation={"r": SINES[name]()})
+    assert test.run(0.01).record.attributes["status"] == "completed"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_signal_in_another_unit_is_refused(name):
+    test = papers.find("gawthrop-three-mass").load().test()
+    with pytest.raises(InputError, match=r"the excitation of 'r' is in .*; expected a signal in m/s"):
+        test.replaced(excitation={"r": WRONG[name]()})
+
+
+def test_a_signal_of_two_units_is_refused():
+    with pytest.raises(
+        InputError, match=r"Sine\(offset\): expected a quantity like one in mm.*found one in N"
+    ):
+        _ = bl.signals.Sine("5 mm", 1.0, offset="3 N").unit
+    with pytest.raises(InputError, match="a sum of signals in mm and in N"):
+        _ = (bl.signals.Constant("5 mm") + bl.signals.Constant("3 N")).unit

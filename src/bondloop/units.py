@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["dimension", "is_of_kind", "multiplied", "quantity"]
+__all__ = ["dimension", "is_of_kind", "multiplied", "quantity", "unit_in"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -127,6 +127,23 @@ def is_of_kind(text: str, unit: str) -> bool:
     if ("Hz" in counting and turning & _ANGLES) or ("Hz" in turning and counting & _ANGLES):
         return False
     return _dimension(match[2], text) == _dimension(unit, unit)
+
+
+def unit_in(text: str) -> str:
+    """Return the unit of a number with a unit; an empty text for a number without.
+
+    Parameters
+    ----------
+    text
+        A number with or without a unit.
+
+    Examples
+    --------
+    >>> unit_in("5 mm"), unit_in("5")
+    ('mm', '')
+    """
+    match = _TEXT.fullmatch(text)
+    return match[2] if match else ""
 
 
 def multiplied(unit: str, other: str, power: int = 1) -> str:

@@ -24,6 +24,7 @@ from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.safety import Limits
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.control.base import Design
@@ -156,6 +157,13 @@ class HybridTest(Checkable):
             text = excitation.get(self.input_name(u))
             if isinstance(text, str) and u.quantity is not None:
                 as_signal(self.input_name(u), text, u.quantity.unit)
+            signal = self.excitation.get(self.input_name(u))
+            unit = "" if signal is None else signal.unit
+            if unit and u.quantity is not None and not is_of_kind(f"1 {unit}", u.quantity.unit):
+                raise InputError(
+                    f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
+                    f"{u.quantity.unit}, or in another unit of its kind"
+                )
         self._check_overrides()
 
     # ---------------------------------------------------------------- parts

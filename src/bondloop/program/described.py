@@ -16,8 +16,14 @@ from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
 from bondloop.program.restoring import restore
+from bondloop.units import unit_in
 
-__all__ = ["Described", "Parameter", "Whole", "number", "ranges_of"]
+__all__ = ["STATED", "Described", "Parameter", "Whole", "number", "ranges_of"]
+
+
+STATED = "_units_stated"
+"""Where an object keeps, by name, the units in which those of its parameters were given that may measure
+anything."""
 
 
 class Parameter:
@@ -58,6 +64,8 @@ class Parameter:
 
     def __set__(self, instance: object, value: float | str) -> None:
         instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
+        if isinstance(value, str) and not self.range.units:  # for who knows what it should measure
+            instance.__dict__.setdefault(STATED, {})[self.name] = unit_in(value)
 
     def accept(self, value: float | str, what: str) -> float:
         """Return a value as a float within the range."""

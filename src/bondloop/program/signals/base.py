@@ -10,9 +10,10 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Described, number
+from bondloop.program.described import STATED, Described, number
 from bondloop.program.expr import Expr, Var
 from bondloop.program.signals.arrays import evaluate_array
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,6 +32,19 @@ class Signal(Described, family="signal"):
     def duration(self) -> float:
         """Seconds until it has said what it has to say; infinite where it goes on for ever."""
         return math.inf
+
+    @property
+    def unit(self) -> str:
+        """The unit in which its values were given; empty where they came as plain numbers, in SI."""
+        stated = {name: unit for name, unit in vars(self).get(STATED, {}).items() if unit}
+        first = next(iter(stated.values()), "")
+        for name, unit in stated.items():
+            if not is_of_kind(f"1 {unit}", first):
+                raise InputError(
+                    f"{type(self).__name__}({name}): expected a quantity like one in {first}, "
+                    f"as the rest of the signal is; found one in {unit}"
+                )
+        return first
 
     @property
     def last_event(self) -> float:

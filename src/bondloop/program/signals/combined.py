@@ -10,9 +10,10 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Parameter, Whole
+from bondloop.program.described import STATED, Parameter, Whole
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.signals.base import Signal
+from bondloop.units import is_of_kind, multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +50,15 @@ class Sum(Signal):
             raise InputError("Sum: expected at least one signal")
         for term in self.terms:
             _check(term, "Sum(terms)")
+
+    @property
+    def unit(self) -> str:
+        """That of the first term that has one."""
+        units = [term.unit for term in self.terms if term.unit]
+        for unit in units[1:]:
+            if not is_of_kind(f"1 {unit}", units[0]):
+                raise InputError(f"a sum of signals in {units[0]} and in {unit}, two different things")
+        return units[0] if units else ""
 
     @property
     def duration(self) -> float:
@@ -121,6 +131,12 @@ class Scaled(Signal):
         _check(self.of, "Scaled(of)")
 
     @property
+    def unit(self) -> str:
+        """That of the signal, times the factor's."""
+        factor = vars(self).get(STATED, {}).get("factor", "")
+        return multiplied(self.of.unit, factor) if self.of.unit and factor else self.of.unit
+
+    @property
     def duration(self) -> float:
         """That of the signal."""
         return self.of.duration
@@ -184,6 +200,11 @@ class Shifted(Signal):
 
     def __post_init__(self) -> None:
         _check(self.of, "Shifted(of)")
+
+    @property
+    def unit(self) -> str:
+        """That of the signal."""
+        return self.of.unit
 
     @property
     def duration(self) -> float:
@@ -256,6 +277,11 @@ class Derivative(Signal):
                 "cannot be evaluated; use a smoother signal (a Ramp for a Step, a HalfSine for a Pulse, "
                 "a cubic Table)"
             )
+
+    @property
+    def unit(self) -> str:
+        """That of the signal, a second."""
+        return multiplied(self.of.unit, "s", -1) if self.of.unit else ""
 
     @property
     def duration(self) -> float:

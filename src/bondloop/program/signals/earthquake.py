@@ -77,6 +77,11 @@ class Earthquake(Signal):
     filter_damping: Parameter = Parameter(0.6, above=0, unit="1")
     envelope: Envelope | None = None
 
+    @property
+    def unit(self) -> str:
+        """Of an acceleration."""
+        return "m/s^2"
+
     def __post_init__(self) -> None:
         if self.envelope is None:
             object.__setattr__(self, "envelope", Jennings.over(self.duration))
