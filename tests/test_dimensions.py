@@ -157,3 +157,10 @@ def test_a_signal_of_two_units_is_refused():
         _ = bl.signals.Sine("5 mm", 1.0, offset="3 N").unit
     with pytest.raises(InputError, match="a sum of signals in mm and in N"):
         _ = (bl.signals.Constant("5 mm") + bl.signals.Constant("3 N")).unit
+
+
+@pytest.mark.parametrize("k", ["400 kg", "400 N s/m", True])
+@pytest.mark.parametrize("drive", ["force", "position"])
+def test_the_spring_of_an_actuator(drive, k):
+    with pytest.raises(InputError, match="expected a"):
+        MassSpringDamper(1.0, 20.0, k, drive=drive)

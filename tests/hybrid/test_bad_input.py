@@ -117,3 +117,12 @@ def test_a_run_without_a_length_is_as_long_as_the_excitation():
     endless = STEPPED.replaced(excitation={"m1": bl.signals.Sine(1.0, 2.0)})
     assert endless.length == 10.0
     assert endless.run().time[-1] == pytest.approx(10.0)
+
+
+def test_a_run_that_no_memory_can_hold_is_refused():
+    test = gawthrop_two_actuators.test()
+    with pytest.raises(InputError, match=r"need .* GB, and this machine has .* GB.*every="):
+        test.run(1e9)
+    for silly in (True, float("inf"), "5 mm", -1):
+        with pytest.raises(InputError, match="seconds|length"):
+            test.run(silly)

@@ -145,7 +145,7 @@ class Rehearsable(ABC):
         """
         from bondloop.hybrid.run import rehearse
 
-        if isinstance(seconds, str):
+        if seconds is not None:
             seconds = number(seconds, "seconds", "s")
         return rehearse(
             self, self.length if seconds is None else seconds, backend=backend, every=every, progress=progress

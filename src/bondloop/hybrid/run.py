@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import platform
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -190,6 +191,7 @@ def rehearse(
     """Run a test's tick for a given time."""
     steps = _steps(seconds, test.period)
     signals = test.tables
+    _check_memory(steps, len(signals), len(test.tick.channels), every)
     described = {name: s.describe() for name, s in signals.items()}
     result, runner = _execute(test.tick, steps, signals, backend, every, progress)
     description = {
@@ -245,6 +247,17 @@ def _steps(seconds: float, period: float) -> int:
     if not 0 < seconds < np.inf:
         raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
     return round(seconds / period) + 1
+
+
+def _check_memory(steps: int, signals: int, channels: int, every: int) -> None:
+    """Refuse a run whose record cannot be held."""
+    needed = 8 * (2 * signals * steps + (channels + 1) * (steps // max(every, 1) + 1))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**36
+    if needed > memory:
+        raise InputError(
+            f"{steps:,} samples of {channels} channels need {needed / 1e9:,.3g} GB, and this machine has "
+            f"{memory / 1e9:,.3g} GB: make the run shorter, or record only every so many samples (every=...)"
+        )
 
 
 def _execute(

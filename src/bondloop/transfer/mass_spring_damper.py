@@ -7,7 +7,7 @@ from typing import Any
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
 from bondloop.errors import InputError
 from bondloop.program.kinds import describable
-from bondloop.program.ranges import number
+from bondloop.program.ranges import Range, number
 
 __all__ = ["MassSpringDamper"]
 
@@ -54,7 +54,12 @@ class MassSpringDamper(Model):
             self.command >> self.v
         elif drive == "position":
             self.command = Input("x_d", unit="m")
-            self.spring = MC(lambda q, x_d, stiffness: stiffness * (q - x_d), stiffness=k)
+            stiffness = number(k, "MassSpringDamper(k)", "N/m") if isinstance(k, str) else k
+            self.spring = MC(
+                lambda q, x_d, stiffness: stiffness * (q - x_d),
+                ranges={"stiffness": Range(units=("N/m",))},
+                stiffness=stiffness,
+            )
             self.command >> self.spring
         else:
             raise InputError(f"drive must be 'force' or 'position'; found {drive!r}")
