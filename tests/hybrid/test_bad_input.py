@@ -124,5 +124,5 @@ def test_a_run_that_no_memory_can_hold_is_refused():
     with pytest.raises(InputError, match=r"need .* GB, and this machine has .* GB.*every="):
         test.run(1e9)
     for silly in (True, float("inf"), "5 mm", -1):
-        with pytest.raises(InputError, match="seconds|length"):
+        with pytest.raises(InputError, match=r"seconds|length"):
             test.run(silly)
