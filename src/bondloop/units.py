@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["dimension", "is_of_kind", "multiplied", "quantity", "unit_in"]
+__all__ = ["dimension", "is_of_kind", "known_unit", "multiplied", "quantity", "unit_in"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -169,6 +169,33 @@ def multiplied(unit: str, other: str, power: int = 1) -> str:
     above = " ".join(_raised(symbol, n) for symbol, n in powers.items() if n > 0)
     below = "".join(f"/{_raised(symbol, -n)}" for symbol, n in powers.items() if n < 0)
     return f"{above or '1'}{below}" if below else above
+
+
+def known_unit(unit: str, what: str) -> str:
+    """Return a unit if it is one.
+
+    Parameters
+    ----------
+    unit
+        As text; empty or ``"1"`` for what has none.
+    what
+        What is measured in it, for the message.
+
+    Examples
+    --------
+    >>> known_unit("N s/m", "damping")
+    'N s/m'
+    >>> known_unit("metre", "record['sum']")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: record['sum']: 'metre': unknown unit 'metre'; ...
+    """
+    if not isinstance(unit, str):
+        raise InputError(f"{what}: expected a unit as text, such as 'mm'; found {unit!r:.60}")
+    try:
+        _factors(unit, unit)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from None
+    return unit
 
 
 def _raised(symbol: str, power: int) -> str:

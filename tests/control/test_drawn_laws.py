@@ -46,7 +46,7 @@ def compare(a, b, command, gain, backend):
     """A law of drawn formulas, in plain numbers and in a tick."""
     source = (
         f"def step(self, desired, measured):\n    x, y = desired.displacement, measured.displacement\n"
-        f"    self.a = math.tanh({a})\n    self.b = math.clip({b}, -2, 2)\n    return {command}\n"
+        f"    self.a = math.tanh({a})\n    self.b = math.clip({b}, -2, 2)\n    return 1.0 * ({command})\n"
     )
     scope = {"math": bl.math}
     exec(source, scope)
@@ -68,3 +68,7 @@ def test_drawn_laws_compute_the_same_in_plain_numbers_and_in_the_tick(a, b, comm
 @given(a=FORMULAS, b=FORMULAS, command=FORMULAS, gain=NUMBERS)
 def test_drawn_laws_compute_the_same_in_c(a, b, command, gain):
     compare(a, b, command, gain, "c")
+
+
+def test_the_sign_of_zero_is_c_s():
+    compare("0.0", "0.0", "math.atan2(0.0, math.ceil(x))", 0.0, "numpy")

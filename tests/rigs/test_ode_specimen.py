@@ -261,7 +261,7 @@ def test_refusals():
         made(force=force, rates=lambda self, m: {"z": 0.0, "y": 1.0})  # noqa: ARG005
     with pytest.raises(ModelError, match="where"):
         made(force=lambda self, m: 1.0 if m.velocity > 0 else -1.0, rates=lambda self, m: {"z": 0.0})  # noqa: ARG005
-    with pytest.raises(ModelError, match="expected 1 forces"):
+    with pytest.raises(ModelError, match="expected one number; found 2"):
         made(force=lambda self, m: [0.0, 0.0], rates=lambda self, m: {"z": 0.0})  # noqa: ARG005
 
     def endless(self, motion):  # noqa: ARG001

@@ -11,6 +11,7 @@ from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
 from bondloop.bondgraph.parts import Element, Terminal
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
 from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.units import known_unit
 
 if TYPE_CHECKING:
     from bondloop.program.ranges import Range
@@ -129,6 +130,8 @@ class Multiport(Element):
         for name in cls.domains:
             if name not in cls.ports:
                 raise ModelError(unknown_name("port", name, cls.ports, where=f"{kind}.domains"))
+        for name, unit in cls.units.items():
+            known_unit(unit, f"{kind}.units['{name}']")
         for name in cls.fixed:
             if name not in cls.ports:
                 raise ModelError(unknown_name("port", name, cls.ports, where=f"{kind}.fixed"))

@@ -12,6 +12,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
+from bondloop.program.written import Readings
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
@@ -23,7 +24,7 @@ __all__ = ["Controller", "Design", "Measured", "displacement_state"]
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Readings):
     """What the sensors of one transfer system read at a sample.
 
     Expressions where a tick is made; in a `ControlLaw` what it computes with: numbers, or arrays with an

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
@@ -20,6 +19,7 @@ from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 from bondloop.program.traced import Traced, Value, array_of, named_parts
+from bondloop.program.written import Readings, called, one_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ __all__ = ["ControlLaw", "Desired"]
 
 
 @dataclass(frozen=True)
-class Desired:
+class Desired(Readings):
     """What a transfer system should do at this sample; arrays, one entry each, for several.
 
     Attributes
@@ -109,14 +109,12 @@ class ControlLaw(Law, Compensator):
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)
-        for word in ("adapted", "record"):
-            names = cls.__dict__.get(word, ())
-            if isinstance(names, str) or not all(isinstance(n, str) for n in names):
-                raise ModelError(f"{cls.__name__}.{word}: expected names of states; found {names!r:.60}")
+        names = cls.__dict__.get("adapted", ())
+        if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+            raise ModelError(f"{cls.__name__}.adapted: expected names of states; found {names!r:.60}")
         cls.adapts = bool(cls.adapted)
 
-    @abstractmethod
-    def step(self, desired: Desired, measured: Measured) -> Value:
+    def step(self, desired: Desired, measured: Measured) -> Value:  # noqa: ARG002 - what every law has to say
         """Return the command of one sample, and assign the states that change.
 
         Parameters
@@ -126,6 +124,7 @@ class ControlLaw(Law, Compensator):
         measured
             What the sensors read: ``displacement``, ``velocity``, ``force``.
         """
+        raise ModelError(f"{type(self).__name__}: write its method step(self, desired, measured)")
 
     def started(self, period: float | str, time: float | str = 0.0, **states: Any) -> Self:
         """Return a copy that runs: its ``step`` takes numbers, and its states are attributes.
@@ -161,7 +160,8 @@ class ControlLaw(Law, Compensator):
             law.__dict__["time"] = k * law.period
             x = [t[k] if t.ndim else t for t in tables]
             row = x if self.coupled else [float(v) for v in x]
-            commands.append(law.step(Desired(*row[:2]), Measured(*row[2:])))
+            command = law.step(Desired(*row[:2]), Measured(*row[2:]))
+            commands.append(command if self.coupled else one_number(command, f"{type(self).__name__}.step"))
         return np.array(commands, dtype=float)
 
     # ---------------------------------------------------------------- as a part of a test
@@ -226,15 +226,15 @@ class ControlLaw(Law, Compensator):
         demand = _Position(position) if velocities is None else Desired(position, self._vector(velocities))
         words = ("displacement", "velocity", "force")
         reading = Measured(**{w: self._vector([getattr(m, w) for m in measured]) for w in words})
-        result = law.step(demand, reading)  # type: ignore[arg-type]
+        result = called(law.step, f"{kind}.step", demand, reading)
         if self.coupled:
             result = array_of(result)
             if result.shape != (len(desired),):
                 raise ModelError(
                     f"{kind}.step: expected {len(desired)} commands; found the shape {result.shape}"
                 )
-        elif result is None:
-            raise ModelError(f"{kind}.step returns nothing; end it with 'return command'")
+        else:
+            result = one_number(result, f"{kind}.step")
         commands = formulas(result, f"{kind}.step")
         pairs = [
             (variable, new)

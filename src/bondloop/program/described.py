@@ -16,7 +16,7 @@ from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
 from bondloop.program.restoring import restore
-from bondloop.units import unit_in
+from bondloop.units import known_unit, unit_in
 
 __all__ = ["STATED", "Described", "Parameter", "Whole", "number", "ranges_of"]
 
@@ -50,6 +50,8 @@ class Parameter:
     ) -> None:
         self.default = default
         units = () if unit is None else (unit,) if isinstance(unit, str) else unit
+        for text in units:
+            known_unit(text, "Parameter(unit)")
         self.range = Range(least, most, above, units=units)
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 import numpy as np
 
 from bondloop.calls import clear_call
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.errors import AbsentError, InputError, ModelError, unknown_name
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Var
 from bondloop.program.kinds import FAMILIES
 from bondloop.program.ranges import number
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
+from bondloop.program.written import check_arguments, check_units
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
@@ -27,8 +28,8 @@ __all__ = ["Law", "entries", "formulas"]
 CLASS_WIDE = ("states", "units", "adapted", "record", "coupled", "interfaces")
 """What a class of laws says of all of them."""
 
-FORMULAS = ("step", "rates", "force")
-"""Methods that users write."""
+FORMULAS = {"step": ("desired", "measured"), "rates": ("motion",), "force": ("motion",)}
+"""Methods that users write, and what they take."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -50,12 +51,19 @@ class Law:
     reserved: ClassVar[tuple[str, ...]] = ()
     """Names of what else a law can read while it runs."""
 
+    _assigns: ClassVar[bool] = True
+    """Whether a law that runs assigns its states; where not, it returns their rates."""
+
     def __init_subclass__(cls, **rest: Any) -> None:
         kind = FAMILIES.get(getattr(cls, "_family", ""), {}).get(cls.__name__)
         if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
             raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
         super().__init_subclass__(**rest)
         _declare(cls)
+        check_arguments(cls, FORMULAS)
+        for word in ("units", "record"):
+            if word in vars(cls):
+                check_units(vars(cls)[word], f"{cls.__name__}.{word}")
         dataclass(frozen=True)(cls)
         setattr(cls, "__init__", clear_call(cls.__init__))  # noqa: B010 - mypy takes methods for fixed
         # A law that runs assigns its states, so this class says what may be assigned.
@@ -73,6 +81,11 @@ class Law:
             raise ModelError(
                 f"{type(self).__name__}: {unknown_name('state', name, kept)}; what is kept from one "
                 "sample to the next is named in the class, states = {...}"
+            )
+        if not self._assigns:
+            raise ModelError(
+                f"{type(self).__name__}: states cannot be assigned in rates or force, found '{name}'; rates "
+                f'returns how they change: {{"{name}": rate}}'
             )
         shape = kept[name]
         if shape:
@@ -96,7 +109,7 @@ class Law:
         if name in self.reserved or name in kept:
             raise AttributeError(f"{kind}: '{name}' is known only while it runs; start it first")
         known = [*(f.name for f in fields(self)), *kept]  # type: ignore[arg-type]
-        raise AttributeError(f"{kind}: {unknown_name('parameter or state', name, known)}")
+        raise AbsentError(f"{kind}: {unknown_name('parameter or state', name, known)}")
 
     # ---------------------------------------------------------------- parameters and states
 
@@ -149,6 +162,10 @@ class Law:
         """
         copy = object.__new__(type(self))
         copy.__dict__.update({**self.__dict__, **values, **states, **known})
+        if not self._assigns:
+            for x in states.values():
+                if isinstance(x, np.ndarray):
+                    x.flags.writeable = False
         copy.__dict__["_kept"] = {
             name: np.shape(x) if isinstance(x, np.ndarray) else () for name, x in states.items()
         }

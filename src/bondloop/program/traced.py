@@ -50,7 +50,6 @@ class Traced:
 
     __slots__ = ("expr",)
     __hash__ = None  # type: ignore[assignment]  # two of them are never known to be equal
-    __array_ufunc__ = None  # numbers and arrays of NumPy leave the operation to this class
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -95,6 +94,29 @@ class Traced:
 
     def __iter__(self) -> NoReturn:
         raise TypeError(f"'{self._short()}' is one number, not several")
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *values: Value, **options: Any) -> Value:
+        """Let numbers and arrays of NumPy leave their operators to this class; refuse all else."""
+        operate = _OPERATORS.get(function.__name__)
+        if operate is None or method != "__call__" or options:
+            self._refuse(function.__name__)
+        if any(isinstance(v, np.ndarray) and v.ndim for v in values):
+            return elementwise(operate, *values)
+        return operate(*(v if isinstance(v, Traced) else np.asarray(v).item() for v in values))
+
+    def _refuse(self, function: str) -> NoReturn:
+        raise ModelError(
+            f"the value of '{self._short()}' is known only when the test runs, so NumPy's {function} cannot "
+            "take it; use the functions of bondloop.math in place of NumPy's"
+        )
+
+    def _remainder(self, _other: Value) -> NoReturn:
+        raise ModelError(
+            "'%', '//' and divmod() are no operations of a law; use bondloop.math.floor: "
+            "x - n * floor(x / n) is what x % n would be"
+        )
+
+    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _remainder
 
     def __invert__(self) -> NoReturn:
         raise ModelError("'~' turns Python's True into -2; use bondloop.math.logical_not(condition)")
@@ -210,6 +232,14 @@ for _word, _combine in {
     setattr(Traced, f"__r{_word}__", _binary(_word, _combine, swapped=True))
 for _word in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Traced, f"__{_word}__", _binary(_word, _operation(_word), swapped=False))
+
+_OPERATORS: dict[str, Callable[..., Value]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "power": operator.pow, "negative": operator.neg, "positive": operator.pos, "absolute": operator.abs,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+}  # fmt: skip
+"""What operators of NumPy's numbers and arrays call, and what is meant."""
 
 
 def named_parts(values: Sequence[Expr], prefix: str) -> tuple[list[Assign], list[Expr]]:

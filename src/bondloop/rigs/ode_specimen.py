@@ -17,6 +17,7 @@ from bondloop.program.kinds import describable
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.sympy_bridge import to_sympy
 from bondloop.program.traced import Traced, Value, array_of, operations_of
+from bondloop.program.written import Readings, called, one_number
 
 __all__ = ["Imposed", "OdeSpecimen"]
 
@@ -25,7 +26,7 @@ LONGEST = 5000
 
 
 @dataclass(frozen=True)
-class Imposed:
+class Imposed(Readings):
     """How a specimen is moved; arrays, one entry for each interface, for several.
 
     Attributes
@@ -83,6 +84,7 @@ class OdeSpecimen(Law, Described, family="ode"):
 
     units: ClassVar[Mapping[str, str]] = {}
     interfaces: ClassVar[int] = 1
+    _assigns: ClassVar[bool] = False
 
     def force(self, motion: Imposed) -> Value:  # noqa: ARG002 - what every specimen has to say
         """Return the force that moves it: a spring that is pulled out by x needs +k x.
@@ -165,7 +167,8 @@ class _OdeElement(Multiport):
             symbols.update({v: getattr(p, which) for v, p in zip(moved, ports, strict=True)})
             motions.append(array_of([Traced(v) for v in moved]) if several else Traced(moved[0]))
         copy, motion = law.running(parameters, traced), Imposed(*motions)
-        forces = formulas(copy.force(motion), f"{kind}.force")
+        force = called(copy.force, f"{kind}.force", motion)
+        forces = formulas(force if several else one_number(force, f"{kind}.force"), f"{kind}.force")
         if len(forces) != len(ports):
             raise ModelError(
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
@@ -186,7 +189,7 @@ class _OdeElement(Multiport):
 def _rates(
     law: OdeSpecimen, motion: Imposed, variables: Mapping[str, Sequence[Any]], kind: str
 ) -> list[tuple[str, list[Expr]]]:
-    rates = law.rates(motion)
+    rates = called(law.rates, f"{kind}.rates", motion)
     if not isinstance(rates, Mapping):
         raise ModelError(f'{kind}.rates: expected {{"state": rate, ...}}; found {rates!r:.60}')
     for name in rates:

@@ -1,0 +1,177 @@
+"""Laws of one's own that are wrong: each gets a sentence, when the class, the part or the test is made."""
+
+# ruff: noqa: ARG005, E501 - laws take what they must; states are read, never changed; a row a fault
+
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondloop.bondgraph import Multiport
+from bondloop.control import ControlLaw, Desired, Measured, Parameter
+from bondloop.errors import BondloopError, InputError, ModelError
+from bondloop.math import exp, where
+from bondloop.rigs import Imposed, OdeSpecimen, mounted
+
+sys.path.insert(0, str(Path(__file__).parent))  # for laws.py
+
+from laws import alone, floor
+
+
+def law(step, **entries):
+    return type("Mine", (ControlLaw,), {"__doc__": "A law.", "step": step, **entries})
+
+
+def specimen(**entries):
+    return type("Mine", (OdeSpecimen,), {"__doc__": "A specimen.", **entries})
+
+
+FAULTS = {
+    "two values": (lambda s, d, m: (d.displacement, 1), r"Mine\.step: expected one number; found 2"),
+    "an array": (lambda s, d, m: np.ones(3) * d.displacement, r"Mine\.step: expected one number; found 3"),
+    "nothing": (lambda s, d, m: None, r"Mine\.step returns nothing"),
+    "a comparison": (lambda s, d, m: d.displacement > 0, r"Mine\.step: .* found the comparison .*where\("),
+    "a truth": (lambda s, d, m: True, r"Mine\.step: expected a number; found the comparison 'True'"),
+    "both": (lambda s, d, m: (d.velocity > 0) & (m.force > 0), r"found the comparison"),
+    "np.sin": (lambda s, d, m: np.sin(d.displacement), r"NumPy's sin cannot take it; use .* bondloop\.math"),
+    "np.hypot": (lambda s, d, m: np.hypot(d.displacement, 1.0), r"NumPy's hypot cannot take it; use .*math"),
+    "np.add.reduce": (lambda s, d, m: np.add.reduce(d.displacement), r"NumPy's add cannot take it"),
+    "np.sin of an array": (lambda s, d, m: np.sin(np.ones(2) * d.displacement)[0], r"line \d+ of .*bondloop\.math"),
+    "math.sin": (lambda s, d, m: math.sin(d.displacement), r"known only when the test runs; use .*bondloop\.math"),
+    "%": (lambda s, d, m: d.displacement % 2, r"'%'.*floor"),
+    "2 %": (lambda s, d, m: 2 % d.displacement, r"'%'.*floor"),
+    "//": (lambda s, d, m: d.displacement // 2, r"'//'.*floor"),
+    "acceleration": (lambda s, d, m: d.acceleration, r"unknown entry 'acceleration' of Desired; known: displacement, velocity"),
+    "position": (lambda s, d, m: m.position, r"unknown entry 'position' of Measured; known: displacement, force, velocity"),
+    "self.foo": (lambda s, d, m: s.foo * d.displacement, r"Mine: unknown parameter or state 'foo'"),
+    "an index": (lambda s, d, m: [1.0][len("four")] * d.displacement, r"Mine\.step, line \d+ of test_law_faults\.py: IndexError"),
+    "a text": (lambda s, d, m: d.displacement + "1", r"Mine\.step, line \d+ of test_law_faults\.py: TypeError"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_a_step_that_is_wrong_gets_a_sentence_which_the_check_prints(what):
+    step, message = FAULTS[what]
+    test = floor(law(step)())
+    with pytest.raises(ModelError, match=message):
+        _ = test.tick
+    if what in ("np.sin", "acceleration", "%", "two values"):
+        assert re.search(f"PROBLEM: the test cannot be built: .*{message}", str(test.check()))
+        assert "Error:" not in str(test.check())
+
+
+def test_a_class_without_a_step_is_told_so():
+    class Empty(ControlLaw):
+        """Nothing."""
+
+    assert "PROBLEM: the test cannot be built: Empty: write its method step(self, desired, measured)" in str(
+        floor(Empty()).check()
+    )
+
+
+def test_numbers_are_held_to_the_same():
+    two = law(lambda s, d, m: (d.displacement, 1.0))()
+    with pytest.raises(ModelError, match=r"Mine\.step: expected one number; found 2"):
+        two.respond(Desired(np.ones(3)), Measured(), 1e-3)
+    with pytest.raises(ModelError, match="unknown entry 'acceleration' of Desired"):
+        law(lambda s, d, m: d.acceleration)().respond(Desired(np.ones(3)), Measured(), 1e-3)
+
+
+@pytest.mark.parametrize("number", [np.float64(0.3), np.array(0.3), np.int64(2), np.float32(0.5)])
+def test_numbers_of_numpy_go_with_what_is_traced_on_either_side(number):
+    def step(_self, desired, _measured):
+        x = desired.displacement
+        least = where(number < x, number, x)
+        return (
+            number * x - x / number + (number - x) ** np.float64(2) + least + where(x <= number, abs(x), -x)
+        )
+
+    mine, x = law(step)(), np.linspace(-1, 3, 9)
+    expected = mine.respond(Desired(x), Measured(), 1e-3)
+    n = float(number)
+    by_hand = n * x - x / n + (n - x) ** 2 + np.minimum(n, x) + np.where(x <= n, abs(x), -x)
+    np.testing.assert_allclose(expected, by_hand, rtol=1e-12)
+    np.testing.assert_allclose(alone(mine, x, 0 * x, 1e-3, "numpy"), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("record", [{"sum": "metre"}, {"sum": 3}, ("sum",), "sum"])
+def test_units_of_what_is_recorded_are_known(record):
+    with pytest.raises(BondloopError, match=r"Mine\.record(: expected units|\['sum'\]: )"):
+        law(lambda s, d, m: d.displacement, states={"sum": 0.0}, record=record)
+
+
+def test_units_of_parameters_are_known():
+    with pytest.raises(InputError, match=r"Parameter\(unit\): 'secs': unknown unit 'secs'"):
+        Parameter(0.006, least=0, unit="secs")
+    Parameter(0.006, unit=("1", "N s/m", ""))
+
+
+def test_arguments_of_methods_are_looked_at_when_the_class_is_made():
+    with pytest.raises(
+        ModelError, match=r"Mine\.step: expected step\(self, desired, measured\); found step\(s, d\)"
+    ):
+        law(lambda s, d: d.displacement)
+    with pytest.raises(ModelError, match=r"Mine\.force: expected force\(self, motion\)"):
+        specimen(force=lambda s: 0.0)
+    law(lambda s, *rest: rest[0].displacement)  # it takes them all the same
+    law(lambda s, d, m: s.force() * d.displacement, force=lambda s: 2.0)  # no method of a controller's
+
+
+def element(kind):
+    return mounted(kind()).compile()
+
+
+def test_states_are_not_assigned_in_rates_or_force():
+    def assign(self, motion):
+        self.z = 0.5
+        return {"z": motion.velocity - self.z}
+
+    def assign_entry(self, motion):
+        self.past[0] = 1.0
+        return {"past": [motion.velocity, 0.0]}
+
+    with pytest.raises(ModelError, match=r"states cannot be assigned in rates or force, found 'z'"):
+        element(specimen(states={"z": 0.0}, rates=assign, force=lambda s, m: s.z))
+    with pytest.raises(ModelError, match=r"Mine\.rates, line \d+ of .*read-only"):
+        element(specimen(states={"past": [0.0, 0.0]}, rates=assign_entry, force=lambda s, m: s.past[0]))
+    at = specimen(states={"z": 0.0}, rates=assign, force=lambda s, m: s.z)().at_states(z=0.1)
+    with pytest.raises(ModelError, match="states cannot be assigned"):
+        at.rates(Imposed())
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ({"units": {"z": "mmm"}}, r"Mine\.units\['z'\]: 'mmm': unknown unit"),
+        ({"units": ["z"]}, r"Mine\.units: expected units by names"),
+        ({"force": lambda s, m: m.acceleration}, "unknown entry 'acceleration' of Imposed; known: displacement, velocity"),
+        ({"force": lambda s, m: (s.z, 1)}, r"Mine\.force: expected one number; found 2"),
+        ({"force": lambda s, m: s.z > 0}, r"Mine\.force: expected a number; found the comparison"),
+        ({"force": lambda s, m: None}, r"Mine\.force returns nothing"),
+        ({"force": lambda s, m: np.tanh(m.velocity)}, r"NumPy's tanh cannot take it"),
+        ({"rates": lambda s, m: {"z": m.velocity % 1}}, "'%'"),
+    ],
+)  # fmt: skip
+def test_a_specimen_that_is_wrong_gets_a_sentence(entries, message):
+    right = {
+        "states": {"z": 0.0},
+        "rates": lambda s, m: {"z": m.velocity * exp(-s.z)},
+        "force": lambda s, m: s.z,
+    }
+    element(specimen(**right))
+    with pytest.raises(BondloopError, match=message):
+        element(specimen(**{**right, **entries}))
+
+
+def test_units_of_elements_are_known():
+    class Mine(Multiport):
+        ports, states, units = ("end",), ("z",), {"z": "mmm"}
+
+        def equations(self, end, z):
+            return {end.effort: z.value, z.rate: end.flow}
+
+    with pytest.raises(InputError, match=r"Mine\.units\['z'\]: 'mmm': unknown unit"):
+        Mine()
