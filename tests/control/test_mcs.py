@@ -112,6 +112,16 @@ def test_the_law_is_the_one_that_a_plain_integration_finds(mcs, reference):
         assert np.abs(run[f"controller.K[{j}]"] - gain).max() < 1e-7 * max(1, np.abs(gain).max())
 
 
+@pytest.mark.parametrize(
+    ("options", "unit"),
+    [({}, "m/s"), ({"order": 1}, "m"), ({"error_filter": "lyapunov"}, "")],
+)
+def test_the_filtered_error_is_measured_as_its_formula_says(options, unit):
+    """(4/t_s) x + v is a velocity."""
+    channels = {c.name: c for c in one_interface(MCS(1e4, 1e3, "0.1 s", **options)).tick.channels}
+    assert channels["controller.error"].unit == unit
+
+
 def two_interfaces(mcs):
     structure = two.model()
     numerical, physical = structure.cut(*two.CUTS)

@@ -149,7 +149,7 @@ def test_noise_is_seeded_and_the_same_on_both_backends():
     assert np.array_equal(first, second)
     assert np.abs(first - python).max() < 1e-12
     with pytest.raises(
-        InputError, match="sensors are 'force', 'displacement' and 'velocity'; found 'strain'"
+        InputError, match="expected sensors of 'force', 'displacement' and 'velocity'; found 'strain'"
     ):
         a_test(sensors={"strain": Sensor(())})
 

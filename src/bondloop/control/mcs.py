@@ -92,6 +92,13 @@ class MCS(Controller):
         P = solve_continuous_lyapunov(A.T, -np.eye(2))
         return (float(P[1, 0]), float(P[1, 1]))
 
+    def _error(self, kinds: Sequence[Quantity]) -> Quantity | None:
+        """Return what y_e measures: (4/t_s) x + v is a velocity, and x alone a displacement.
+
+        Lyapunov's weights follow from a matrix Q = 1 of no unit, so nothing is concluded from them.
+        """
+        return Quantity("filtered error", kinds[-1].unit) if self.error_filter == "settling" else None
+
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - needs no model
         """Join the adaptive laws to the numerical half, whose interface motion is the reference model's."""
         names = [f"[{i}]" for i in range(len(half.flows))] if len(half.flows) > 1 else [""]
@@ -117,7 +124,7 @@ class MCS(Controller):
             if self.coupled:
                 seen = [v for motion in measured for v in motion]
             references = [shared] if signals else desired if self.coupled else [desired[i]]
-            commands.append(law.command(index, model, measured[i], seen, references))
+            commands.append(law.command(index, model, measured[i], seen, references, self._error(kinds[i])))
         displacements = tuple(m[0] for m in measured)
         velocities = tuple(m[1] for m in measured) if self.order == 2 else ()
         system = half.system.replaced(
@@ -167,6 +174,7 @@ class _Law:
         measured: Sequence[Expr],
         seen: Sequence[Expr],
         references: Sequence[Expr],
+        measures: Quantity | None,
     ) -> Expr:
         """Add one command, ``u = K x + K_r r``; return it."""
         error: Expr = Const(0.0)
@@ -174,7 +182,7 @@ class _Law:
             error = error + w * (z - x)
         y_e = Var(f"controller.error{index}")
         self.definitions[y_e] = error
-        self.channels.append(Channel.of(y_e.name, y_e, None, Role.ERROR))
+        self.channels.append(Channel.of(y_e.name, y_e, measures, Role.ERROR))
         gains = [(f"K{index}[{j}]", x) for j, x in enumerate(seen)]
         several = len(references) > 1
         gains += [(f"K_r{index}[{j}]" if several else f"K_r{index}", r) for j, r in enumerate(references)]

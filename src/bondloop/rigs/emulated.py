@@ -17,7 +17,7 @@ from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Var
 from bondloop.program.quantity import quantity_of
-from bondloop.rigs.imperfections.base import checked
+from bondloop.rigs.imperfections.base import Imperfection, checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.half import orientation
 from bondloop.transfer.base import OUT, TransferSystem, transfer_system
@@ -102,8 +102,8 @@ class Emulated(Described, member_of="rig"):
 
     physical: Model
     actuators: TransferSystem | Sequence[TransferSystem]
-    sensors: Mapping[str, Any] = field(default_factory=dict)
-    drive: tuple[Any, ...] = ()
+    sensors: Mapping[str, Imperfection] = field(default_factory=dict)
+    drive: tuple[Imperfection, ...] = ()
     latency: Parameter = Parameter(0.0, least=0, most=60, unit="s")
     substeps: Whole = Whole(4, least=1, most=100_000)
     integrator: Integrator = field(default_factory=RK4)
@@ -112,13 +112,16 @@ class Emulated(Described, member_of="rig"):
     def __post_init__(self) -> None:
         if not isinstance(self.sensors, Mapping):
             raise InputError(
-                "sensors: expected sensors by what they measure, such as {'force': "
+                "Emulated(sensors): expected sensors by what they measure, such as {'force': "
                 f"bondloop.rigs.LoadCell()}}; found {self.sensors!r:.60}"
             )
         for name, sensor in self.sensors.items():
             if name not in ("force", "displacement", "velocity"):
-                raise InputError(f"sensors are 'force', 'displacement' and 'velocity'; found {name!r}")
-            checked_sensor(sensor, f"sensors[{name!r}]")
+                raise InputError(
+                    "Emulated(sensors): expected sensors of 'force', 'displacement' and 'velocity'; found "
+                    f"{name!r}"
+                )
+            checked_sensor(sensor, f"Emulated(sensors): {name}")
         object.__setattr__(self, "drive", checked(self.drive, "Emulated(drive)"))
 
     def actuator_list(self) -> list[Any]:

@@ -1,0 +1,69 @@
+"""Slips in test files that newcomers make: each is told by its line, in words that help."""
+
+import pytest
+
+from bondloop import description
+from bondloop.errors import InputError
+from bondloop.rigs import LoadCell
+
+DAMPER = """
+name = "damper"
+rate = "1 kHz"
+seconds = 5
+cut = "m2.right >> m3.left"
+
+[structure]
+model = "gawthrop-three-mass"
+spring = "hardening"
+
+[rig]
+rig = "Emulated"
+actuators = {transfer = "MassSpringDamper", m = "1 kg", c = 20, k = "400 N/m", drive = "position"}
+latency = "2 ms"
+sensors.force = {imperfection = "LoadCell", range = "100 N"}
+
+[controller]
+controller = "LeadCompensation"
+delay = "52 ms"
+
+[excitation]
+r = {signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}
+"""
+
+
+def changed(*pairs):
+    text = DAMPER
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return text
+
+
+def fault(*pairs, **options):
+    with pytest.raises(InputError) as caught:
+        description.load_text(changed(*pairs), name="damper.toml", **options)
+    return str(caught.value)
+
+
+SENSOR = '{imperfection = "LoadCell", range = "100 N"}'
+
+
+def test_where_all_defaults_do_the_name_is_enough():
+    test = description.load_text(changed((SENSOR, '"LoadCell"'))).test
+    assert test.rig.sensors["force"] == LoadCell()
+
+
+def test_a_sensor_that_is_none_is_told_by_its_line():
+    assert fault((SENSOR, '"LoadCel"')).startswith(
+        "damper.toml: line 15, rig.sensors.force.imperfection: unknown imperfection 'LoadCel'; did you mean 'LoadCell'"
+    )
+    assert fault(("sensors.force", "sensors.forces")).startswith(
+        "damper.toml: line 15, rig.sensors: expected sensors of 'force', 'displacement' and 'velocity'; found"
+    )
+    assert fault((SENSOR, '{imperfection = "Noise", rms = "1 N"}')).startswith(
+        "damper.toml: line 15, rig.sensors: force: put imperfections into a sensor"
+    )
+    assert fault((SENSOR, '{range = "100 N"}')).startswith(
+        "damper.toml: line 15, rig.sensors.force: which imperfection is it?"
+    )
+    assert fault((SENSOR, "3")).startswith("damper.toml: line 15, rig.sensors.force: expected an imperfection")
