@@ -22,6 +22,7 @@ __all__ = [
     "ModelError",
     "SolveError",
     "StabilityWarning",
+    "UnknownNameError",
     "nearest",
     "unknown_name",
 ]
@@ -144,6 +145,33 @@ class CompileError(BondloopError):
 
 class InputError(BondloopError):
     """A value, a name or a file given by the user cannot be used."""
+
+
+class UnknownNameError(InputError):
+    """There is no variable of this name; the text suggests near ones.
+
+    Attributes
+    ----------
+    kind, name, known, where
+        As for `unknown_name`.
+
+    Examples
+    --------
+    >>> print(UnknownNameError("variable", "m3.flwo", ["m3.flow"], "rig").within("rig."))
+    unknown variable 'rig.m3.flwo' of rig; did you mean 'rig.m3.flow'? known: rig.m3.flow
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        self.kind, self.name, self.known, self.where = kind, name, tuple(known), where
+        super().__init__(kind, name, self.known, where)  # these make it again in another process
+
+    def __str__(self) -> str:
+        return unknown_name(self.kind, self.name, self.known, self.where)
+
+    def within(self, prefix: str) -> UnknownNameError:
+        """Return it as it is in something larger, whose names begin with a prefix."""
+        known = [f"{prefix}{name}" for name in self.known]
+        return UnknownNameError(self.kind, f"{prefix}{self.name}", known, self.where)
 
 
 class FaultsError(InputError):

@@ -10,7 +10,7 @@ from bondloop.bondgraph.fields import momentum_of
 from bondloop.bondgraph.flatten import GY, ONE, SE, TF, ZERO
 from bondloop.bondgraph.modulation import signal_value
 from bondloop.bondgraph.parts import Reading
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.program.expr import Const, Expr
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def variable_at(d: Derivation, path: str) -> Expr:
     storage = None if node is None or word != "momentum" else d.flat.part[node]
     if node is not None and isinstance(storage, el.IField) and storage.relations is None:
         return momentum_of(d, node)
-    raise InputError(unknown_name("variable", path, _known(d), where=d.model._name or "the model"))
+    raise UnknownNameError("variable", path, _known(d), d.model._name or "the model")
 
 
 def wanted(d: Derivation, outputs: Outputs) -> dict[str, Expr]:
@@ -115,6 +115,8 @@ def _known(d: Derivation) -> list[str]:
     for node, path in enumerate(d.flat.path):
         if d.flat.kind[node] >= SE:
             names |= {f"{path}.effort", f"{path}.flow"}
+        elif d.flat.kind[node] in (ZERO, ONE):
+            names.add(f"{path}.{'effort' if d.flat.kind[node] == ZERO else 'flow'}")
     return sorted(names)
 
 

@@ -21,6 +21,7 @@ from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
+from bondloop.hybrid.wiring import recorded
 from bondloop.program.kinds import Kind, origin_of, plain, register
 from bondloop.program.ranges import number
 from bondloop.program.restoring import FAILED, Place, Reader
@@ -29,6 +30,11 @@ from bondloop.substructure.half import numerical_half
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.program.kinds import Origin
+
+CHANNELS = frozenset(
+    {"desired", "actual", "measured", "force", "command", "synchronisation", "excitation", "controller"}
+)
+"""First words of channels that are recorded anyway, or that the tick alone knows."""
 
 __all__ = ["describe_test", "parameters_of_file", "read_test", "structure_of"]
 
@@ -105,6 +111,8 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
     test = reader.make(kind, entries, ())
     if test is FAILED and kind.name == "HybridTest":
         _check_inputs(reader, entries)
+    if isinstance(test, HybridTest):
+        _check_record(reader, test)
     for i, fault in enumerate(reader.faults[before:], start=before):
         if not fault.place:
             reader.faults[i] = type(fault)(_found(data, fault.message), fault.message)
@@ -195,6 +203,17 @@ def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
         if name not in known and f"unknown input '{name}'" not in said:
             message = unknown_name("input", name, known, where="the numerical half")
             reader.fault(("excitation", name), message)
+
+
+def _check_record(reader: Reader, test: HybridTest) -> None:
+    """Look for what is to be recorded and is not there; a test that cannot be built is the check's affair."""
+    try:
+        _ = test.record and (test.design, test.rig_system, test.reference_system)
+    except Exception:  # noqa: BLE001 - a part of the user's may raise anything
+        return
+    for i, path in enumerate(test.record):
+        if path.partition(".")[0] not in CHANNELS:
+            reader.attempt(("record", i), partial(recorded, test, path))
 
 
 def _found(data: Mapping[str, Any], message: str) -> Place:

@@ -215,9 +215,9 @@ class Wiring:
                 for i, n, e in interface_velocities(test)
             ]
             taken = {w.name for w in wanted}
-            wanted += [self._find(path) for path in pairs.values() if path not in taken]
+            wanted += [recorded(test, path) for path in pairs.values() if path not in taken]
         taken = {w.name for w in wanted}
-        return wanted + [self._find(path) for path in test.record if path not in taken]
+        return wanted + [recorded(test, path) for path in test.record if path not in taken]
 
     def _of_controller(self, c: Channel, commands: Sequence[Quantity | None]) -> Wanted:
         """Return what a controller wants recorded; a gain's unit is the command's over what it multiplies."""
@@ -226,27 +226,6 @@ class Wiring:
         if m.role is Role.GAIN and unit and commands[0] is not None and len({*commands}) == 1:
             unit = multiplied(commands[0].unit, unit)
         return Wanted(c.name, c.value, Quantity(m.quantity, unit, m.kind), "computer", m.role, m.interface)
-
-    def _find(self, path: str) -> Wanted:
-        head = path.partition(".")[0]
-        owners: dict[str, Part] = {
-            "numerical": "computer",
-            "simulated": "computer",
-            "controller": "computer",
-            "rig": "rig",
-            "reference": "reference",
-        }
-        systems = {
-            "computer": self.design.system,
-            "rig": self.rig.system,
-            "reference": self.test.reference_system,
-        }
-        system = systems[owners[head]] if head in owners else None
-        if system is None:
-            known = [k for k, owner in owners.items() if systems[owner] is not None]
-            raise InputError(f"cannot record '{path}': {unknown_name('part of the test', head, known)}")
-        value = system.expression(path)
-        return Wanted(path, value, system.quantity(path), owners[head], role_of(system, value))
 
     def _channels(self, *, alone: bool = False) -> list[Channel]:
         """Return what is recorded; with the computer alone the rig is known by its sensors only."""
@@ -295,6 +274,38 @@ class Wiring:
                         name = f"measured.{word}{suffix}"
                         channels.append(Channel.of(name, value, quantity, Role.MEASURED, i))
         return channels
+
+
+def recorded(test: HybridTest, path: str) -> Wanted:
+    """Return what is recorded by a path that begins with a part of the test, ``"rig.specimen.m3.v.flow"``."""
+    head = path.partition(".")[0]
+    owners: dict[str, Part] = {
+        "numerical": "computer",
+        "simulated": "computer",
+        "controller": "computer",
+        "rig": "rig",
+        "reference": "reference",
+    }
+    systems = {
+        "computer": test.design.system,
+        "rig": test.rig_system.system,
+        "reference": test.reference_system,
+    }
+    system = systems[owners[head]] if head in owners else None
+    if system is None:
+        known = [k for k, owner in owners.items() if systems[owner] is not None]
+        whole = [f"{k}.{path}" for k in known if _knows(systems[owners[k]], f"{k}.{path}")]
+        hint = f"write '{whole[0]}'" if whole else unknown_name("part of the test", head, known)
+        raise InputError(f"cannot record '{path}': {hint}")
+    value = system.expression(path)
+    return Wanted(path, value, system.quantity(path), owners[head], role_of(system, value))
+
+
+def _knows(system: System | None, path: str) -> bool:
+    try:
+        return system is not None and system.expression(path) is not None
+    except InputError:
+        return False
 
 
 def role_of(system: System, value: Expr) -> Role:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, UnknownNameError
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.ranges import checked_values
 from bondloop.program.system import System
@@ -41,7 +41,10 @@ def prefixed(system: System, prefix: str) -> System:
     def lookup(path: str) -> Expr:
         if not path.startswith(prefix):
             raise InputError(f"unknown variable '{path}'; the names of this part begin with '{prefix}'")
-        return put(system.expression(path[len(prefix) :]))
+        try:
+            return put(system.expression(path[len(prefix) :]))
+        except UnknownNameError as error:
+            raise error.within(prefix) from None
 
     switching = [part.mapped(put, new, prefix) for part in system.switching]
     return System(

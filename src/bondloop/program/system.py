@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.calls import clear_calls
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.quantity import Quantity, quantity_of
@@ -192,7 +192,7 @@ class System:
             return var
         if self._lookup is not None:
             return self._lookup(path)
-        raise InputError(unknown_name("variable", path, self._by_name, where=self.name))
+        raise UnknownNameError("variable", path, self._by_name, self.name)
 
     def quantity(self, path: str) -> Quantity | None:
         """Return what a variable measures, by its path; None where that is not known.
