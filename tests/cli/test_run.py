@@ -1,6 +1,7 @@
 """`bondloop run`: what it prints, writes and returns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,29 @@ def test_the_numpy_backend_gives_the_same(bondloop, mine, tmp_path):
     assert "unknown backend 'fortran'" in result.stderr
 
 
+def test_repetitions_have_folders_of_their_own_and_say_whether_they_are_equal(
+    bondloop, mine, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        assert bondloop("run", mine, "-o", f"out/{name}", "--no-figures").exit_code == 0
+        result = bondloop("run", f"out/{name}/run.h5", "--no-figures")
+        assert result.exit_code == 0
+        assert f"equal to out/{name}/run.h5, to the last bit" in result.stdout
+        assert f"wrote out/{name}-again/run.h5" in result.stdout
+        assert Path(f"out/{name}-again/run.h5").exists()
+    first = Run.load("out/one/run.h5").record
+    other = {n: first[n].copy() for n in first}
+    other["command"][7] += 1e-9
+    Run(replace(first, channels=other)).save("out/other.h5")
+    result = bondloop("run", "out/other.h5", "--no-figures")
+    at = first.time[7]
+    assert (
+        f"NOT equal to out/other.h5: 'command' differs from t = {at:.6g} s on, by up to 1e-09"
+        in result.stdout
+    )
+
+
 def test_a_saved_run_is_repeated_exactly_beside_the_first(bondloop, mine, tmp_path):
     assert bondloop("run", mine, "-o", tmp_path, "--no-figures", "--every", 2).exit_code == 0
     saved = tmp_path / "run.h5"
@@ -162,6 +186,7 @@ def test_a_saved_run_is_repeated_exactly_beside_the_first(bondloop, mine, tmp_pa
     assert saved.read_bytes() == before
     first, second = Run.load(saved), Run.load(tmp_path / "repeated" / "run.h5")
     assert all(np.array_equal(first[n], second[n]) for n in first.record)
+    assert answer(result)["difference"] == ""
     refused = bondloop("run", saved, "--seconds", 3, "-o", tmp_path)
     assert refused.exit_code == 1
     assert "repeated exactly as it was" in refused.stderr

@@ -32,7 +32,11 @@ def run(
     ] = "auto",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for figures and the run file; out/NAME if left out."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for figures and the run file; out/NAME if left out, out/NAME-again for a saved run.",
+        ),
     ] = None,
     every: Annotated[int, typer.Option("--every", help="Record every so many samples.")] = 1,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
@@ -42,7 +46,7 @@ def run(
 
     Exits with 1 when the run had to be stopped; its record up to then is saved all the same.
     """
-    folder = out or Path("out") / short_name(source)
+    folder = out or Path("out") / _name(source)
     found: dict[str, float] = {}
     said: list[str] = []
     own_figures: Callable[[Run, Path], list[Path]] | None = None
@@ -75,6 +79,18 @@ def run(
         raise typer.Exit(1)
 
 
+def _name(source: str) -> str:
+    """Return what a run is called: of a saved one, its folder's name or its own, and that it is a repetition.
+
+    >>> _name("out/shear/run.h5"), _name("first.h5"), _name("tests/mine.toml")
+    ('shear-again', 'first-again', 'mine')
+    """
+    if not source.endswith((".h5", ".hdf5")):
+        return short_name(source)
+    path = Path(source)
+    return f"{path.resolve().parent.name if path.stem == 'run' else path.stem}-again"
+
+
 def _answer(
     source: str, made: Run, found: dict[str, float], said: list[str], files: list[Path], as_json: bool
 ) -> None:
@@ -82,12 +98,13 @@ def _answer(
     if as_json:
         print_json(
             {
-                "test": short_name(source),
+                "test": _name(source),
                 "completed": made.completed,
                 "message": attributes["message"],
                 "verdict": made.verdict,
                 "findings": found,
                 **({"words": said} if said else {}),
+                **({"difference": attributes["difference"]} if "difference" in attributes else {}),
                 "metrics": [m.to_dict() for m in made.metrics] if len(made.time) > 3 else [],
                 "backend": attributes["backend"],
                 "wall_seconds": attributes["wall_seconds"],
@@ -110,6 +127,13 @@ def _answer(
     for sentence in said:
         print(f"- {sentence}")
     print(made.verdict)
+    if "difference" in attributes:
+        found_difference = attributes["difference"]
+        print(
+            f"NOT equal to {source}: {found_difference}"
+            if found_difference
+            else f"equal to {source}, to the last bit"
+        )
     for f in files:
         print(f"wrote {f}")
 

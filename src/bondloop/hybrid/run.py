@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
 from bondloop.errors import InputError
+from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.wiring import DIVERGED, limit_word
@@ -209,6 +211,9 @@ def rehearse(
 def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
     """Repeat a saved run exactly, from its file alone.
 
+    The attribute ``difference`` of its record says how it differs from the file; it is empty where the two
+    are equal to the last bit.
+
     Parameters
     ----------
     path
@@ -223,7 +228,7 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
     tick = again.tick
     known = any(c.meaning != Meaning() for c in tick.channels)
     result, runner = _execute(tick, again.steps, again.signals, backend, again.every, None)
-    return _finish(
+    run = _finish(
         tick,
         result,
         runner,
@@ -231,6 +236,8 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
         {"repeats": str(path), "seed": old.attributes.get("seed")},
         None if known else old.meanings,  # a tick of an older file says nothing of its channels
     )
+    attributes = {**run.record.attributes, "difference": difference(old, run.record)}
+    return Run(replace(run.record, attributes=attributes))
 
 
 def _unbroken(record: Record) -> Record:
