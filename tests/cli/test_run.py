@@ -169,11 +169,8 @@ def test_repetitions_have_folders_of_their_own_and_say_whether_they_are_equal(
     other["command"][7] += 1e-9
     Run(replace(first, channels=other)).save("out/other.h5")
     result = bondloop("run", "out/other.h5", "--no-figures")
-    at = first.time[7]
-    assert (
-        f"NOT equal to out/other.h5: 'command' differs from t = {at:.6g} s on, by up to 1e-09"
-        in result.stdout
-    )
+    words = f"'command' differs from t = {first.time[7]:.6g} s on, by up to 1e-09"
+    assert f"NOT equal to out/other.h5: {words}" in result.stdout
 
 
 def test_a_saved_run_is_repeated_exactly_beside_the_first(bondloop, mine, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from bondloop import description
 from bondloop.errors import InputError
+from bondloop.hybrid import HybridTest
 from bondloop.rigs import LoadCell
 
 DAMPER = """
@@ -88,3 +89,25 @@ def test_what_cannot_be_recorded_is_told_by_its_line_with_a_name_that_can(path, 
     assert suggestion.partition("'")[0] == right
     test = description.load_text(changed(record).replace(f'"{path}"', f'"{right}"')).test
     assert right in test.run(0.01).record
+
+
+def test_the_length_of_a_run_is_kept(tmp_path):
+    (tmp_path / "a.toml").write_text(DAMPER)
+    test = HybridTest.from_toml(tmp_path / "a.toml")
+    assert test.length == 5
+    assert test.with_values({"rig.transfer.damper.damping": 21}).run().time[-1] == 5
+    test.to_toml(tmp_path / "b.toml")
+    assert description.read(tmp_path / "b.toml").seconds == 5
+    assert "seconds = 7" in description.to_toml(test, seconds=7)
+    lasting = description.load_text(changed(("seconds = 5\n", ""))).test
+    assert lasting.seconds is None
+    assert "seconds" not in lasting.to_toml()
+    assert lasting == test  # how long it runs is no part of what it is
+
+
+def test_a_file_that_cannot_be_written_gets_a_sentence(tmp_path):
+    test = description.load_text(DAMPER).test
+    with pytest.raises(InputError, match=r"nowhere.*x\.toml cannot be written: No such file or directory"):
+        test.to_toml(tmp_path / "nowhere" / "x.toml")
+    with pytest.raises(InputError, match="cannot be written: Is a directory"):
+        test.to_toml(tmp_path)

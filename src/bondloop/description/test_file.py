@@ -124,6 +124,7 @@ def load_text(
     if reader.faults:
         faults = _with_lines(reader.faults, lines_of(text))
         raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
+    test.seconds = seconds
     return TestFile(test, seconds)
 
 
@@ -199,7 +200,7 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
     path
         Where to write it; Python files are named relative to its folder, or to the working folder.
     seconds
-        How long it is to run, for ``bondloop run``.
+        How long it is to run; by default what the file said that the test was read from, if it was.
 
     Raises
     ------
@@ -217,6 +218,7 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
         )
         words = [f"{test.arguments['name']} cannot be written to a file:", *faults, remedy]
         raise InputError("\n  ".join(words))
+    seconds = test.seconds if seconds is None else seconds
     if seconds is not None:
         document = {
             "test": document.pop("test"),
@@ -226,7 +228,10 @@ def to_toml(test: Rehearsable, path: str | Path | None = None, *, seconds: float
         }
     text = toml_text(document)
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
     return text
 
 

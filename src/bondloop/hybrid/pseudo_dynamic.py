@@ -210,7 +210,9 @@ class PseudoDynamicTest(Checkable):
             if name not in parts:
                 raise InputError(unknown_name("argument", name, parts, where="the test"))
         parts.update(changes)
-        return PseudoDynamicTest(**parts)
+        test = PseudoDynamicTest(**parts)
+        test.seconds = self.seconds
+        return test
 
     def unlimited(self) -> PseudoDynamicTest:
         """Return the same test without limits, the rig's own included."""

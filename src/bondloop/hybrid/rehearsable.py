@@ -29,6 +29,9 @@ class Rehearsable(ABC):
     period: float
     """Seconds between ticks."""
 
+    seconds: float | None = None
+    """Length of a run that the test's file gives; None where it gives none."""
+
     @property
     def seed(self) -> int | None:
         """Seed of all noise; None where there is none."""
@@ -105,11 +108,13 @@ class Rehearsable(ABC):
 
     @property
     def length(self) -> float:
-        """Seconds of a run whose length is not said: as long as the excitation.
+        """Seconds of a run whose length is not said: what the test's file says, or as long as the excitation.
 
         Where that has no end, or something else happens later (a switch that closes, a fault of a sensor),
         10 s more than until all only goes on as it is; two of its slowest cycles, if these are longer.
         """
+        if self.seconds is not None:
+            return self.seconds
         signals = self.signals
         longest = max((s.duration for s in signals), default=math.inf)
         last = self.last_event
@@ -135,7 +140,8 @@ class Rehearsable(ABC):
         Parameters
         ----------
         seconds
-            Length of the run, or text, ``"2 min"``; the excitation's, or 10 s, where none is given.
+            Length of the run, or text, ``"2 min"``; where none is given that of the test's file, of the
+            excitation, or 10 s.
         backend
             ``"c"``, ``"numpy"``, or ``"auto"``: C where a compiler is found.
         every

@@ -76,7 +76,9 @@ class Simulation(Rehearsable):
 
     def with_values(self, values: Mapping[str, float | str]) -> Simulation:
         """Return the same simulation with some parameters changed, by path."""
-        return Simulation(**{**self.arguments, "values": {**self.values, **values}})
+        simulation = Simulation(**{**self.arguments, "values": {**self.values, **values}})
+        simulation.seconds = self.seconds
+        return simulation
 
     @cached_property
     def _built(self) -> tuple[Tick, Signals]:

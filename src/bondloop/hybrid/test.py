@@ -296,6 +296,7 @@ class HybridTest(Checkable):
         test = HybridTest.__new__(HybridTest)
         test.__dict__.update(self._still_good(changes))  # before the constructor, which derives
         test.__init__(**arguments)  # type: ignore[misc]
+        test.seconds = self.seconds
         return test
 
     def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
