@@ -92,7 +92,10 @@ def quantity(text: str, *units: str) -> float:
         if wanted == ["1"]:
             raise InputError(f"expected a number without a unit, or in %; found {text!r}")
         names, kind = (" or ".join(wanted), "its kind" if len(wanted) == 1 else "these kinds")
-        raise InputError(f"expected a quantity in {names}, or another unit of {kind}; found {text!r}")
+        accelerated = any(_dimension(unit, unit) == _DIMENSIONS["gn"] for unit in wanted)
+        gram = accelerated and any(name == "g" for _, name, _ in _factors(match[2], text))
+        hint = "; g is the gram, standard gravity is gn" if gram else ""
+        raise InputError(f"expected a quantity in {names}, or another unit of {kind}; found {text!r}{hint}")
     try:
         value = _in_si(match, text)
     except (OverflowError, ZeroDivisionError):

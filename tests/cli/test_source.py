@@ -76,3 +76,13 @@ def test_an_unknown_name_is_one_sentence_with_a_suggestion(bondloop):
     assert answer.stdout == ""
     assert answer.stderr.count("\n") == 1
     assert answer.stderr.startswith("bondloop: unknown model 'gawthrop-three-mas'; did you mean")
+
+
+@pytest.mark.parametrize("verb", ["check", "run", "draw"])
+def test_a_file_that_is_not_there_is_no_unknown_model(bondloop, tmp_path, verb):
+    (tmp_path / "pi.toml").write_text("rate = 1000\n")
+    (tmp_path / "pi.csv").write_text("1,2\n")
+    result = bondloop(verb, tmp_path / "pi.tml")
+    assert result.exit_code == 1
+    assert f"pi.tml: there is no such file; did you mean {tmp_path / 'pi.toml'}?" in result.stderr
+    assert "expected a file that ends in .toml or .py" in bondloop(verb, tmp_path / "pi.csv").stderr

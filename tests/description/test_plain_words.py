@@ -1,11 +1,15 @@
 """Slips in test files that newcomers make: each is told by its line, in words that help."""
 
+import tomllib
+
 import pytest
 
 from bondloop import description
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
+from bondloop.program.restoring import restore
 from bondloop.rigs import LoadCell
+from bondloop.units import quantity
 
 DAMPER = """
 name = "damper"
@@ -111,3 +115,85 @@ def test_a_file_that_cannot_be_written_gets_a_sentence(tmp_path):
         test.to_toml(tmp_path / "nowhere" / "x.toml")
     with pytest.raises(InputError, match="cannot be written: Is a directory"):
         test.to_toml(tmp_path)
+
+
+FRAME = """
+model = "field_form"
+[matrices]
+matrices = "from_structure"
+[matrices.structure]
+structure = "ShearBuilding"
+masses = ["2 t", "1500 kg"]
+stiffnesses = ["800 kN/m", "600 kN/m"]
+rayleigh = RAYLEIGH
+"""
+BEAM = """
+model = "field_form"
+[matrices]
+matrices = "from_structure"
+[matrices.structure]
+structure = "Structure"
+nodes = {foot = [0, 0], top = [0, 2]}
+supports = {foot = []}
+rayleigh = RAYLEIGH
+elements = {low = {element = "Frame2D", a = "foot", b = "top", E = "210 GPa", A = 1e-3, I = 1e-7, rho = 7850}}
+"""
+
+
+@pytest.mark.parametrize("structure", [FRAME, BEAM])
+def test_coefficients_of_rayleigh_have_units(structure):
+    def damping(values):
+        return restore(tomllib.loads(structure.replace("RAYLEIGH", values))).compile().numeric().A.toarray()
+
+    assert (damping('["0.2 1/s", "0.3 ms"]') == damping("[0.2, 3e-4]")).all()
+    for values, words in {
+        '["a", 3e-4]': "rayleigh: alpha: expected a number with a unit, such as '150 1/s'; found 'a'",
+        '["0.2 s", 3e-4]': "rayleigh: alpha: expected a quantity in 1/s, or another unit of its kind",
+        '[0.2, "3 mm"]': "rayleigh: beta: expected a quantity in s, or another unit of its kind",
+        "[0.2]": "rayleigh: expected two numbers, alpha in 1/s and beta in s; found",
+        "[0.2, 1, 2]": "rayleigh: expected two numbers, alpha in 1/s and beta in s; found",
+        "[0.2, -1]": "rayleigh: alpha = 0.2 and beta = -1 must not be negative",
+    }.items():
+        with pytest.raises(InputError) as caught:
+            damping(values)
+        assert words in str(caught.value)
+
+
+def test_g_is_the_gram():
+    quake = '{signal = "Earthquake", peak = "0.1 g", duration = 10}'
+    message = fault(('{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}', quake))
+    assert message == (
+        "damper.toml: line 22, excitation.r.peak: expected a quantity in m/s^2, or another unit of its kind; "
+        "found '0.1 g'; g is the gram, standard gravity is gn"
+    )
+    with pytest.raises(InputError, match=r"found '3 kg'; g is the gram, standard gravity is gn$"):
+        quantity("3 kg", "m/s^2")
+    with pytest.raises(InputError, match=r"found '0.1 g'$"):
+        quantity("0.1 g", "m")
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        (('name = "damper"', 'name = "damper'), "line 2, name: the text is not closed: a quote is missing"),
+        (('rig = "Emulated"', 'rig = "Emulated'), "line 12, rig.rig: the text is not closed"),
+        (
+            ('latency = "2 ms"', 'latency = "2 ms"\nlatency = 3'),
+            "line 15, rig.latency: this entry stands there twice, in line 14 too; leave one out",
+        ),
+        (("[controller]", "[rig]"), "line 17, rig: this table stands there twice, in line 11 too"),
+        (("m = ", "c = "), "line 13, rig.actuators: the entry 'c' stands there twice"),
+        (('rate = "1 kHz"', "rate = fast"), "line 3, rate: expected a number, a text in quotes, a list or"),
+        (('rate = "1 kHz"', "rate: 1000"), "line 3: expected an entry, key = value"),
+        (('rate = "1 kHz"', "rate = 1 kHz"), "line 3, rate: expected nothing more in this line"),
+        (('rate = "1 kHz"', "rate = 0"), "line 3, rate: expected a number above 0; found 0"),
+        (('rate = "1 kHz"', 'rate = "1 ms"'), "line 3, rate: expected a quantity in Hz, or another unit of"),
+    ],
+)
+def test_slips_of_the_pen_are_told_in_plain_words(pair, words):
+    assert fault(pair).startswith(f"damper.toml: {words}")
+
+
+def test_an_entry_twice_at_the_very_end_has_its_line_too():
+    with pytest.raises(InputError, match=r"line 3, a: this entry stands there twice, in line 1 too"):
+        description.load_text("a = 1\n\na = 2")

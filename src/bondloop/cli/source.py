@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop import papers
-from bondloop.errors import InputError
+from bondloop.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Source", "find_model", "short_name"]
+__all__ = ["Source", "find_model", "refuse_other_files", "short_name"]
 
 Source = Annotated[
     str,
@@ -51,13 +51,27 @@ def find_model(source: str) -> Model:
     """
     if source.endswith(".toml"):
         return _from_test_file(Path(source))
-    if _is_file(source):
+    if source.endswith(".py"):
         return _from_file(Path(source))
+    refuse_other_files(source)
     try:
         entry = papers.find(source)
     except InputError as error:
         raise InputError(f"{error}; or give a Python file that defines `model`") from None
     return entry.model()
+
+
+def refuse_other_files(source: str) -> None:
+    """Refuse what is meant as a file and is none that can be read; names of ready-made ones have no dots."""
+    path = Path(source)
+    if not (path.suffix or "/" in source or "\\" in source):
+        return
+    if path.exists():
+        raise InputError(f"{source}: expected a file that ends in .toml or .py")
+    siblings = [str(path.parent / f.name) for f in path.parent.glob("*.*")] if path.parent.is_dir() else []
+    near = nearest(source, [f for f in siblings if f.endswith((".toml", ".py"))], count=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise InputError(f"{source}: there is no such file{hint}")
 
 
 def _is_file(source: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop import papers
+from bondloop.cli.source import refuse_other_files
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _module(source: str) -> Any:
         return SimpleNamespace(**names)
     if source.endswith((".h5", ".hdf5")):
         raise InputError(f"{source} is a saved run; check the test that made it")
+    refuse_other_files(source)
     entry = papers.find(source)
     if entry.kind == "model":
         raise InputError(f"'{source}' is a model, not a test; see `bondloop list`")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import python_kind, source_of
+from bondloop.description.toml_faults import syntax_fault
 from bondloop.description.toml_lines import lines_of
 from bondloop.description.toml_text import toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
@@ -111,7 +112,7 @@ def load_text(
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(f"{name}: {syntax_fault(text, error)}") from None
     reader = Reader(folder=Path(folder))
     reader.find = _Finder(reader, Path(folder))
     for key, value in (changes or {}).items():

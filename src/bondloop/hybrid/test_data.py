@@ -24,7 +24,7 @@ from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded
 from bondloop.program.kinds import Kind, origin_of, plain, register
 from bondloop.program.ranges import number
-from bondloop.program.restoring import FAILED, Place, Reader
+from bondloop.program.restoring import FAILED, Place, Reader, path_of
 from bondloop.substructure.half import numerical_half
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
         _check_record(reader, test)
     for i, fault in enumerate(reader.faults[before:], start=before):
         if not fault.place:
-            reader.faults[i] = type(fault)(_found(data, fault.message), fault.message)
+            place = _found(data, fault.message)
+            reader.faults[i] = type(fault)(place, fault.message.removeprefix(f"{path_of(place)}: "))
     return test
 
 

@@ -9,11 +9,33 @@ from typing import Any
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.ranges import number
 
-__all__ = ["modal_damping_matrix", "rayleigh_coefficients"]
+__all__ = ["checked_rayleigh", "modal_damping_matrix", "rayleigh_coefficients"]
 
 DENSE = 5000
 """Most degrees of freedom for which a modal damping matrix, which is full, is made."""
+
+
+def checked_rayleigh(values: Any, what: str) -> tuple[float, float]:
+    """Return α in 1/s and β in s of C = αM + βK, each given as a number or a text with its unit.
+
+    Parameters
+    ----------
+    values
+        The two.
+    what
+        What has them, for the message.
+
+    >>> checked_rayleigh(["0.2 1/s", "0.3 ms"], "rayleigh")
+    (0.2, 0.0003)
+    """
+    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or len(values) != 2:
+        raise InputError(f"{what}: expected two numbers, alpha in 1/s and beta in s; found {values!r:.60}")
+    alpha, beta = number(values[0], f"{what}: alpha", "1/s"), number(values[1], f"{what}: beta", "s")
+    if alpha < 0 or beta < 0:
+        raise InputError(f"{what}: alpha = {alpha:g} and beta = {beta:g} must not be negative")
+    return alpha, beta
 
 
 def rayleigh_coefficients(zeta1: float, f1: float, zeta2: float, f2: float) -> tuple[float, float]:

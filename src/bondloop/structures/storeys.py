@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.program.described import Described
 from bondloop.program.ranges import number
+from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class ShearBuilding(Described, member_of="structure"):
     dampings
         Storey dampings in N s/m; none: undamped.
     rayleigh
-        α and β of C = αM + βK, added to the storey dampings.
+        α in 1/s and β in s of C = αM + βK, added to the storey dampings.
 
     Examples
     --------
@@ -48,9 +49,10 @@ class ShearBuilding(Described, member_of="structure"):
     masses: Sequence[Number]
     stiffnesses: Sequence[Number]
     dampings: Sequence[Number] | None = None
-    rayleigh: tuple[float, float] = (0.0, 0.0)
+    rayleigh: tuple[Number, Number] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rayleigh", checked_rayleigh(self.rayleigh, "ShearBuilding(rayleigh)"))
         found = []
         n = len(self.masses)
         if n == 0:
@@ -69,8 +71,6 @@ class ShearBuilding(Described, member_of="structure"):
                 if not math.isfinite(v) or v < 0 or (v == 0 and name != "dampings"):
                     least = "must not be negative" if name == "dampings" else "must be positive"
                     found.append(f"storey {i}: {name} {v:g} {unit} {least}")
-        if min(self.rayleigh) < 0:
-            found.append(f"Rayleigh coefficients {self.rayleigh} must not be negative")
         if found:
             raise InputError(
                 "\n  ".join(["shear building:", *found]) if len(found) > 1 else f"shear building {found[0]}"
@@ -88,7 +88,7 @@ class ShearBuilding(Described, member_of="structure"):
         M = sparse.diags_array(np.array(self.masses, dtype=float))
         K = _chain(self.stiffnesses)
         C = _chain(self.dampings) if self.dampings is not None else 0 * K
-        alpha, beta = self.rayleigh
+        alpha, beta = (float(x) for x in self.rayleigh)
         from bondloop.structures.structure_tables import remember
 
         return remember(Matrices(M, C + alpha * M + beta * K, K, self.dofs), self)

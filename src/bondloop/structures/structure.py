@@ -11,7 +11,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
-from bondloop.structures.damping import modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, rayleigh_coefficients
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
@@ -167,13 +167,9 @@ class Structure:
         self._cache.clear()
         self.constraints.append(checked_floor(master, nodes, plane))
 
-    def rayleigh(self, alpha: float, beta: float) -> None:
+    def rayleigh(self, alpha: Number, beta: Number) -> None:
         """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring."""
-        if alpha < 0 or beta < 0:
-            raise InputError(
-                f"structure '{self.name}': alpha = {alpha:g} and beta = {beta:g} must not be negative"
-            )
-        self._proportional = (float(alpha), float(beta))
+        self._proportional = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
         """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β."""

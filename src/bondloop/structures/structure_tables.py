@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, Kind, family_word, plain, register, stamp
+from bondloop.structures.damping import checked_rayleigh
 from bondloop.structures.io import read_matrices
 from bondloop.structures.storeys import ShearBuilding
 from bondloop.structures.structure import Structure
@@ -24,7 +25,7 @@ def structure_from_tables(
     elements: Mapping[str, Element],
     supports: Mapping[str, Sequence[str]] | None = None,
     constraints: Sequence[Constraint | RigidFloor] = (),
-    rayleigh: Sequence[float] = (0.0, 0.0),
+    rayleigh: Sequence[Number] = (0.0, 0.0),
     modal_damping: float | Sequence[float] | None = None,
     highest_frequency: Number = 1e6,
     name: str = "structure",
@@ -69,7 +70,7 @@ def structure_from_tables(
     for node, dofs in (supports or {}).items():
         structure.support(node, *dofs)
     structure.constraints += list(constraints)
-    structure.rayleigh(*rayleigh)
+    structure.rayleigh(*checked_rayleigh(rayleigh, "Structure(rayleigh)"))
     if modal_damping is not None:
         structure.modal_damping(modal_damping)
     return structure
