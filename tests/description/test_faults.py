@@ -107,11 +107,15 @@ def test_the_blocks_of_the_page_are_right():
     blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     test = description.load_text(blocks[0]).test
     assert test.check(1.0).passed
+    building = description.load_text(next(block for block in blocks if "ShearBuilding" in block)).test
+    run = building.run(1.0)
+    assert run.completed
+    assert run.record.units["numerical.frame.floor[2].ux.displacement"] == "m"
     parts = [tomllib.loads(block) for block in blocks[1:]]
     graph, frame = (next(p for p in parts if word in str(p)) for word in ("stretch", "field_form"))
     assert restore(graph["structure"]).compile().inputs == ("ground",)
-    building = restore(frame["structure"]["parts"]["frame"])
-    assert building.dofs == ("mid.ux", "mid.uy", "mid.rz", "top.ux", "top.uy", "top.rz")
+    portal = restore(frame["structure"]["parts"]["frame"])
+    assert portal.dofs == ("mid.ux", "mid.uy", "mid.rz", "top.ux", "top.uy", "top.rz")
 
 
 VALUES = [

@@ -42,6 +42,10 @@ def variable_at(d: Derivation, path: str) -> Expr:
     storage = None if node is None or word != "momentum" else d.flat.part[node]
     if node is not None and isinstance(storage, el.IField) and storage.relations is None:
         return momentum_of(d, node)
+    if node is not None and word == "displacement":
+        elongation = _elongation(d, node)
+        if elongation is not None:
+            return elongation
     raise UnknownNameError("variable", path, _known(d), d.model._name or "the model")
 
 
@@ -98,6 +102,19 @@ def _of_bond(d: Derivation, owner: str, word: str) -> Expr | None:
     return d.effort[bond] if word == "effort" else d.flow[bond]
 
 
+def _elongation(d: Derivation, node: int) -> Expr | None:
+    """Return how far a 1-junction has moved: the state of a spring between it and the ground."""
+    flat = d.flat
+    if flat.kind[node] != ONE:
+        return None
+    springs = (
+        d.variables_by_name.get(f"{flat.path[flat.head[bond]]}.displacement")
+        for bond in flat.incident[node]
+        if flat.head[bond] != node and isinstance(flat.part[flat.head[bond]], (el.C, el.CField))
+    )
+    return next((state for state in springs if state is not None), None)
+
+
 def _of_junction(d: Derivation, node: int, word: str) -> Expr:
     if (word == "effort") == (d.flat.kind[node] == ZERO):
         return d._common(node)
@@ -117,6 +134,8 @@ def _known(d: Derivation) -> list[str]:
             names |= {f"{path}.effort", f"{path}.flow"}
         elif d.flat.kind[node] in (ZERO, ONE):
             names.add(f"{path}.{'effort' if d.flat.kind[node] == ZERO else 'flow'}")
+            if _elongation(d, node) is not None:
+                names.add(f"{path}.displacement")
     return sorted(names)
 
 

@@ -6,25 +6,36 @@ room holds that list and its readings.
 
 from __future__ import annotations
 
-from bondloop.program.expr import Const, Expr, Op, Var, evaluate, function, select, variables
+from bondloop.program.block import Applied, Context
+from bondloop.program.expr import Const, Expr, Op, Var, evaluate, function, select, substitute, variables
 from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.inverse_system import InverseSystem
+from bondloop.program.kinds import describable
+from bondloop.program.schedule import Assign
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
+from bondloop.program.tick import Update, instantiate
 from bondloop.program.zero_dynamics import ZeroDynamics
 
 __all__ = [
+    "Applied",
+    "Assign",
     "Const",
+    "Context",
     "Expr",
     "InverseSystem",
     "Op",
     "StateSpace",
     "System",
+    "Update",
     "Var",
     "ZeroDynamics",
+    "describable",
     "evaluate",
     "function",
+    "instantiate",
     "select",
+    "substitute",
     "system_from_matrices",
     "variables",
 ]

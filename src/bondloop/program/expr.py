@@ -358,6 +358,15 @@ def _collect(op: Op, names: dict[Var, None]) -> None:
 def substitute(expr: Expr, replacements: dict[Var, Expr]) -> Expr:
     """Replace variables by expressions.
 
+    Parameters
+    ----------
+    expr
+        Where to replace.
+    replacements
+        What stands for which variable; the others stay.
+
+    Examples
+    --------
     >>> x, y = Var("x"), Var("y")
     >>> print(substitute(x * x, {x: y + 1}))
     (y + 1)*(y + 1)

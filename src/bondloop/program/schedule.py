@@ -29,7 +29,15 @@ else."""
 
 @dataclass(frozen=True, slots=True)
 class Assign(Stated):
-    """One assignment, ``target = expr``."""
+    """One assignment, ``target = expr``.
+
+    Attributes
+    ----------
+    target
+        The variable.
+    expr
+        What it is from there on.
+    """
 
     target: Var
     expr: Expr

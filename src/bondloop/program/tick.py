@@ -40,7 +40,13 @@ ZERO = Const(0.0)
 
 @dataclass(frozen=True)
 class Update(Stated):
-    """Give states their next values, all at once."""
+    """Give states their next values, all at once.
+
+    Attributes
+    ----------
+    pairs
+        Each state with its next value.
+    """
 
     pairs: tuple[tuple[Var, Expr], ...]
 
