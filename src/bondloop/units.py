@@ -190,14 +190,14 @@ def known_unit(unit: str, what: str) -> str:
     'N s/m'
     >>> known_unit("metre", "record['sum']")
     Traceback (most recent call last):
-    bondloop.errors.InputError: record['sum']: 'metre': unknown unit 'metre'; ...
+    bondloop.errors.InputError: record['sum']: unknown unit 'metre'; ...
     """
     if not isinstance(unit, str):
         raise InputError(f"{what}: expected a unit as text, such as 'mm'; found {unit!r:.60}")
     try:
         _factors(unit, unit)
     except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise InputError(f"{what}: {str(error).removeprefix(f'{unit!r}: ')}") from None
     return unit
 
 

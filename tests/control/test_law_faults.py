@@ -104,7 +104,7 @@ def test_units_of_what_is_recorded_are_known(record):
 
 
 def test_units_of_parameters_are_known():
-    with pytest.raises(InputError, match=r"Parameter\(unit\): 'secs': unknown unit 'secs'"):
+    with pytest.raises(InputError, match=r"Parameter\(unit\): unknown unit 'secs'"):
         Parameter(0.006, least=0, unit="secs")
     Parameter(0.006, unit=("1", "N s/m", ""))
 
@@ -145,7 +145,7 @@ def test_states_are_not_assigned_in_rates_or_force():
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"units": {"z": "mmm"}}, r"Mine\.units\['z'\]: 'mmm': unknown unit"),
+        ({"units": {"z": "mmm"}}, r"Mine\.units\['z'\]: unknown unit 'mmm'"),
         ({"units": ["z"]}, r"Mine\.units: expected units by names"),
         ({"force": lambda s, m: m.acceleration}, "unknown entry 'acceleration' of Imposed; known: displacement, velocity"),
         ({"force": lambda s, m: (s.z, 1)}, r"Mine\.force: expected one number; found 2"),
@@ -173,5 +173,5 @@ def test_units_of_elements_are_known():
         def equations(self, end, z):
             return {end.effort: z.value, z.rate: end.flow}
 
-    with pytest.raises(InputError, match=r"Mine\.units\['z'\]: 'mmm': unknown unit"):
+    with pytest.raises(InputError, match=r"Mine\.units\['z'\]: unknown unit 'mmm'"):
         Mine()

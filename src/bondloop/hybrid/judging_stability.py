@@ -203,7 +203,7 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
         return None
     fate = "grows" if free.grew else "goes on by itself"
     text = (
-        f"after the excitation has ended the motion {fate}: {free.last:.2g} of the run's own after "
+        f"after the excitation has ended the motion {fate}: {percent(free.last)} of the run's own after "
         f"{free.seconds:.3g} s"
     )
     if not wanders and free.last < HARMLESS:
@@ -259,8 +259,8 @@ def _restless(free: FreeMotion) -> list[Finding]:
         return []
     text = (
         "after the excitation has ended the motion goes on by itself: gains that adapt hunt where friction "
-        f"holds the rig; {free.last:.2g} of the run's own motion was left after {free.seconds:.3g} s. End "
-        "the test by switching the rig off, not by waiting"
+        f"holds the rig; {percent(free.last)} of the run's own motion was left after {free.seconds:.3g} s. "
+        "End the test by switching the rig off, not by waiting"
     )
     return [Finding("care", text, "it does not come to rest by itself")]
 
@@ -286,8 +286,8 @@ def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
         until = "until the controller has adapted" if test.adapts else "until something bounds it"
         text = (
             f"where it starts the loop is unstable: a mode at {step.frequency:.3g} Hz grows at "
-            f"{step.growth:.3g} 1/s {until}; after the dry run {free.last:.2g} of the run's own motion was "
-            "left"
+            f"{step.growth:.3g} 1/s {until}; after the dry run {percent(free.last)} of the run's own motion "
+            "was left"
         )
         return [Finding("care", text, "unstable where it starts")]
     if not loose:

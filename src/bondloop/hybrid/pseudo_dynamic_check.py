@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import BondloopError
 from bondloop.hybrid.check import Check, check, rehearsed
-from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.judging import judged
 from bondloop.hybrid.judging_stability import COARSE, stability
 from bondloop.hybrid.margins import Margins
@@ -117,7 +117,7 @@ def _left_over(free: FreeMotion) -> list[Finding]:
         return []
     fate = "grows" if free.grew else "goes on by itself"
     text = (
-        f"after the excitation has ended the motion {fate}: {free.last:.2g} of the run's own after "
+        f"after the excitation has ended the motion {fate}: {percent(free.last)} of the run's own after "
         f"{free.seconds:.3g} s"
     )
     level: Level = "stop" if free.grew or free.lasts or free.last > MUCH else "care"
