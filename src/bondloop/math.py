@@ -435,5 +435,5 @@ _ALWAYS: dict[str, Any] = {
 """Functions that have a value for every number."""
 
 # Python's floor makes 0 of -0.0, on which side of it atan2 depends.
-_PYTHON = {**FUNCTIONS, "pow": python.pow, "floor": np.floor}
+_PYTHON: dict[str, Any] = {**FUNCTIONS, "pow": python.pow, "floor": np.floor}
 _NUMPY = {"pow": "power"} | {f"a{w}": f"arc{w}" for w in ("sin", "cos", "tan", "tan2", "sinh", "tanh")}

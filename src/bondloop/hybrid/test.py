@@ -21,6 +21,7 @@ from bondloop.program.expr import Var
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, checked_values, number
 from bondloop.rigs.emulated import Emulated
 from bondloop.rigs.rig_tick import indexed, rig_tick
+from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from bondloop.program.system import System
     from bondloop.program.tick import Tick
     from bondloop.rigs.emulated import RigSystem
-    from bondloop.rigs.sensor import Sensor
     from bondloop.safety import Interlock
     from bondloop.transfer.base import Transfer
 
@@ -88,7 +88,8 @@ class HybridTest(Checkable):
         than its buffer): ``"report"`` tells the operator and goes on, ``"retreat"`` brings the rig to its
         safe position, for a test that is worth nothing without its record.
     record
-        Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``.
+        Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``,
+        ``"numerical.frame.floor[2].ux.displacement"``.
     feedback
         False leaves the measured force out of the numerical half (an open-loop trial of the rig).
     values
@@ -380,8 +381,8 @@ class HybridTest(Checkable):
         """Seconds after which nothing new happens: signals, switches on schedule, faults of sensors."""
         switches = self.switches
         parts = [] if switches is None else [switches.displacement, switches.force]
-        parts += [*self.rig.sensors.values(), *self.rig.drive]
-        return max([super().last_event, *(part.last_event for part in parts)])
+        path = [*self.rig.sensors.values(), *self.rig.drive]
+        return max([super().last_event, *(p.last_event for p in parts), *(p.last_event for p in path)])
 
     @property
     def interfaces(self) -> int:
@@ -391,8 +392,9 @@ class HybridTest(Checkable):
     @property
     def sensors(self) -> dict[str, Sensor]:
         """The emulated sensors, by the channel that holds what they read."""
-        names = {w: indexed(f"measured.{w}", self.interfaces) for w in self.rig.sensors}
-        return {channel: self.rig.sensors[w] for w, channels in names.items() for channel in channels}
+        known = {w: s for w, s in self.rig.sensors.items() if isinstance(s, Sensor)}
+        names = {w: indexed(f"measured.{w}", self.interfaces) for w in known}
+        return {channel: known[w] for w, channels in names.items() for channel in channels}
 
     @property
     def switching(self) -> list[Switching]:

@@ -30,7 +30,7 @@ class Readings:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        known = self.__dataclass_fields__  # type: ignore[attr-defined]
+        known = self.__dataclass_fields__
         raise AbsentError(unknown_name("entry", name, known, where=type(self).__name__))
 
 

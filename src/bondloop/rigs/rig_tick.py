@@ -12,6 +12,7 @@ from bondloop.program.quantity import Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
 from bondloop.rigs.imperfections.base import in_turn
+from bondloop.rigs.sensor import Sensor
 
 if TYPE_CHECKING:
     from bondloop.rigs.emulated import Emulated, RigSystem
@@ -90,7 +91,7 @@ class RigBlock:
             (("force", rig.forces), ("displacement", rig.displacements), ("velocity", rig.velocities))
         ):
             sensor = self.emulated.sensors.get(word)
-            chain = sensor.imperfections if sensor is not None else ()
+            chain = sensor.imperfections if isinstance(sensor, Sensor) else ()
             self.measured[word] = []
             for i, (name, e) in enumerate(zip(indexed(f"measured.{word}", len(exprs)), exprs, strict=True)):
                 steps += self._through(chain, substitute(e, self.table), name, 16 * number + i)
