@@ -34,7 +34,7 @@ EXCEPTIONS = {
     "structures/elements/base.py": OTHER, "structures/io.py": OTHER,
     "bondgraph": MODEL,
     "cli": OTHER, "description": OTHER, "program/restoring.py": OTHER, "program/annotations.py": OTHER,
-    "hybrid/test_data.py": OTHER, "program/law.py": OTHER,
+    "hybrid/test_data.py": OTHER, "program/law.py": OTHER, "program/written.py": OTHER,
     "compile": SHOWN,
     "identify/reading.py": OTHER, "identify/structure.py": OTHER,
     "plots": SHOWN, "papers": SHOWN,

@@ -197,3 +197,19 @@ def test_slips_of_the_pen_are_told_in_plain_words(pair, words):
 def test_an_entry_twice_at_the_very_end_has_its_line_too():
     with pytest.raises(InputError, match=r"line 3, a: this entry stands there twice, in line 1 too"):
         description.load_text("a = 1\n\na = 2")
+
+
+SINE = '{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}'
+
+
+def test_a_factor_with_a_unit_counts_in_a_file_and_one_without_may_be_anything():
+    """The input r is a velocity of the ground."""
+    quake = '{signal = "Earthquake", peak = "0.01 gn", duration = 10}'
+    for factor in ('"2 ms"', "0.002"):
+        test = description.load_text(
+            changed((SINE, f'{{signal = "Scaled", factor = {factor}, of = {quake}}}'))
+        ).test
+        assert test.excitation["r"].factor == 0.002
+        assert description.load_text(test.to_toml()).test == test
+    wrong = fault((SINE, f'{{signal = "Scaled", factor = "2 kg", of = {quake}}}'))
+    assert wrong.startswith("damper.toml: line 22, excitation.r: the excitation of 'r' is in ")

@@ -244,7 +244,9 @@ class Reader:
             return FAILED
         if accept is None:
             return self.value(data, annotation, place)
-        return self.attempt(place, lambda: accept(data, ""))
+        value = self.attempt(place, lambda: accept(data, ""))
+        # A text is handed on as it is: some keep the unit in which they were given.
+        return data if isinstance(data, str) and value is not FAILED else value
 
     def _called(self, kind: Kind, arguments: dict[str, Any], place: Place) -> Any:
         positional: list[Any] = []

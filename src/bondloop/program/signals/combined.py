@@ -132,9 +132,9 @@ class Scaled(Signal):
 
     @property
     def unit(self) -> str:
-        """That of the signal, times the factor's."""
+        """That of the signal, times the factor's; empty where that is a plain number: a mass, say."""
         factor = vars(self).get(STATED, {}).get("factor", "")
-        return multiplied(self.of.unit, factor) if self.of.unit and factor else self.of.unit
+        return multiplied(self.of.unit, factor) if self.of.unit and factor else ""
 
     @property
     def duration(self) -> float:
