@@ -37,7 +37,7 @@ def test_parts_of_a_hybrid_test(changes, words):
 
 @pytest.mark.parametrize("sensor", [Noise("1 N"), [Noise("1 N")], Noise, LoadCell, 3, None])
 def test_sensors(sensor):
-    with pytest.raises(InputError, match=r"Emulated\(sensors\): force: (put imperfections into|expected) a sensor"):
+    with pytest.raises(InputError, match=r"\(sensors\): force: (put imperfections into|expected) a sensor"):
         replace(TEST.rig, sensors={"force": sensor})
     with pytest.raises(InputError, match="by what they measure"):
         replace(TEST.rig, sensors=[sensor])
