@@ -49,6 +49,9 @@ OFTEN, FOLDS = 0.3, 3.0
 """Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
 e-folds in the length of the run that counts as growth."""
 
+LOUDER = 1.5
+"""Ratio of a free motion's last part to its first from which a controller that adapts has not held it."""
+
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
@@ -188,7 +191,11 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
     fading = _bends(check, "quantiser") and free.last < 0.25 * free.first and free.last < 0.25
     learns = _adapts(check, test) and ran.peak > STILL
     fading = fading or (free.fades and learns)  # it has adapted itself out of it
-    unheld = (nowhere and not _chatters(check, free)) or (free.last > HARMLESS and not _adapts(check, test))
+    # What adapts can hold a loop that is unstable where it starts, if the test moves it at all; and has not
+    # held it where more is left at the end than at the beginning.
+    idle, louder = _adapts(check, test) and not learns, free.last > LOUDER * free.first
+    unheld = nowhere and (idle or not _chatters(check, free))
+    unheld = unheld or (free.last > HARMLESS and (louder or not _adapts(check, test)))
     unheld = unheld and step is not None and not step.stable and not check.own and not fading
     loose = [r for r in check.regimes if not r.step.stable]
     mostly = sum(r.share for r in loose) > 0.5
