@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
 
+from drawn_tests import case
 from small_pair import halves
 
 from bondloop import rigs
@@ -314,3 +315,12 @@ def test_an_estimate_may_be_as_large_as_what_it_estimates():
     )
     assert check(test, 2.0, suggest=False).passed
     assert test.run(2.0).record.attributes["message"].startswith("finished")
+
+
+@pytest.mark.parametrize("seed", [803193, 803398, 804043])
+def test_what_adapts_must_be_moved_and_must_hold(seed):
+    """Unstable where they start; in the first two nothing moves them, the third is louder at the end."""
+    drawn = case(seed)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert not answer.passed
+    assert "unstable" in answer.problems[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.errors import InputError
 from bondloop.program.kinds import in_python, same
-from bondloop.program.ranges import number
+from bondloop.program.ranges import is_truth, number
 
 if TYPE_CHECKING:
     from bondloop.hybrid.run import Run
@@ -151,7 +151,7 @@ class Rehearsable(ABC):
         """
         from bondloop.hybrid.run import rehearse
 
-        if seconds is not None:
+        if isinstance(seconds, str) or is_truth(seconds):
             seconds = number(seconds, "seconds", "s")
         return rehearse(
             self, self.length if seconds is None else seconds, backend=backend, every=every, progress=progress
