@@ -324,3 +324,11 @@ def test_what_adapts_must_be_moved_and_must_hold(seed):
     answer = check(drawn.test, drawn.seconds, suggest=False)
     assert not answer.passed
     assert "unstable" in answer.problems[0]
+
+
+def test_gains_that_break_out_when_the_excitation_is_repeated():
+    """In the third repetition the rig leaves its bounds; the next ones, no larger, do not excuse it."""
+    drawn = case(804430)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert not answer.passed
+    assert "does not hold what it has learnt" in answer.problems[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,10 @@ ROUNDS = 5.0
 
 AGAIN = 5.0
 """How much larger than the one before a repetition that leaves its limits must be to count as growth."""
+
+AWAY = 100.0
+"""How much larger than the first one a repetition that leaves its limits must be to count as growth, though
+the next ones are no larger."""
 
 COARSE = 2.0
 """Growth in one sample from which it is the integration that is unstable, not the loop."""
@@ -232,13 +237,15 @@ def _not_held(ran: DryRun) -> Finding | None:
     levels = ran.repetitions
     # A resonance that builds up grows too, but by less and less.
     faster = len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
-    before = levels[-2] if len(levels) > 1 else _fastest(ran)
-    if not (faster or (ran.diverged and levels[-1] > AGAIN * before)):
+    along = levels if len(levels) > 1 else (_fastest(ran), *levels)
+    jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
+    first = along[0]
+    away = bool(ran.given_up) and max(along) > AWAY * first  # whatever it does afterwards
+    if not (faster or away or (ran.diverged and jumped)):
         return None
-    first = levels[0] if len(levels) > 1 else before
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion grows "
-        f"to {levels[-1] / max(first, TINY):.3g} times the first"
+        f"to {max(levels) / max(first, TINY):.3g} times the first"
         + (f" ({ran.given_up})" if ran.given_up else "")
     )
     return Finding("stop", text, "the motion grows from repetition to repetition")
