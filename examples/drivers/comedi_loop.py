@@ -69,16 +69,20 @@ def run(
 
 
 def with_driver(
-    test: HybridTest, seconds: float, link: str, *, stub: bool = False, **options: Any
+    test: HybridTest, seconds: float, link: str, *, stub: bool = False, inactive: bool = False, **options: Any
 ) -> Prepared:
     """Check the test and build it with the driver; start nothing."""
     if not stub:
         return prepare(
-            test, seconds, link=link, drivers=[HERE / "link_comedi.c"], libraries=["comedi"], options=options
-        )
-    made = prepare(test, seconds, link=link, options=options)
-    safe = dict.fromkeys(command_names(test.computer_tick), safe_position(test))
-    return replace(made, loop=build(test.computer_tick, safe))
+            *(test, seconds), link=link, drivers=[HERE / "link_comedi.c"], libraries=["comedi"],
+            inactive=inactive, options=options,
+        )  # fmt: skip
+    made = prepare(test, seconds, link=link, emulated=True, inactive=inactive, options=options)
+    safe = dict.fromkeys(command_names(made.test.computer_tick), safe_position(made.test))
+    # The driver does not know that nothing hangs on its board, so it does not say so.
+    return replace(
+        made, loop=build(made.test.computer_tick, safe), options=replace(made.options, machine=True)
+    )
 
 
 def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[str, float]]:
@@ -86,7 +90,7 @@ def watch(test: HybridTest, link: str, *, stub: bool = False) -> Iterator[dict[s
 
     The outputs are left alone.
     """
-    made = with_driver(test, 1.0, link, stub=stub)
+    made = with_driver(test, 1.0, link, stub=stub, inactive=True)
     with LoopProcess(made.loop, replace(made.options, start=False), made.table) as loop:
         names = loop.ring.metadata["measured"]
         while loop.running:

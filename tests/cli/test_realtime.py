@@ -1,6 +1,7 @@
 """`bondloop realtime`, `bondloop rig`, `bondloop export c`: what they print, write and return."""
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -75,10 +76,69 @@ def test_a_dry_run_builds_and_starts_nothing(bondloop, tmp_path, monkeypatch):
     assert "the check has passed" in result.stdout
     assert "1,001 ticks at 1,000 Hz" in result.stdout
     assert "nothing started" in result.stdout
-    found = json.loads(bondloop("realtime", TEST, "--dry", "--link", "udp://10.0.0.7:5005", "--json").stdout)
+    found = json.loads(
+        bondloop("realtime", TEST, "--dry", "--link", "udp://10.0.0.7:5005", "--emulated", "--json").stdout
+    )
     assert found["link"] == "udp://10.0.0.7:5005"
     assert found["rig"] is None, "a link that is named has its rig already"
     assert list(tmp_path.iterdir()) == []
+
+
+LIMITS = [
+    word
+    for setting in (
+        "velocity=0.5",
+        "command=25 mm",
+        "command_rate=1 m/s",
+        "displacement=25 mm",
+        "force=0.5 kN",
+    )
+    for word in ("--set", f"interlock.limits.{setting}")
+]
+
+
+def test_a_machine_without_limits_is_refused_with_a_template(bondloop, tmp_path):
+    words = ("realtime", TEST, "--dry", "--seconds", 1, "--link", "udp://10.0.0.7:5005")
+    result = bondloop(*words)
+    assert result.exit_code == 1
+    assert "moves a machine" in result.stderr
+    assert "[interlock.limits]" in result.stderr
+    # Every limit and trip can be set from the command line, for a ready-made test and for a file alike.
+    trips = ("tracking_error=2 mm", "warning=70 %")
+    more = [word for text in trips for word in ("--set", f"interlock.limits.{text}")]
+    more += ["--set", "interlock.power=7 W", "--set", "interlock.stale=33", "--set", "interlock.retreat=2 s"]
+    file = tmp_path / "test.toml"
+    gawthrop_two_actuators.test().to_toml(file)
+    for source in (TEST, file):
+        result = bondloop("realtime", source, *words[2:], *LIMITS, *more, "--deadline", 3, "--json")
+        assert result.exit_code == 0, result.stderr
+        arguments = json.loads(result.stdout)["arguments"]
+        assert "--machine" in arguments
+        given = dict(itertools.pairwise(arguments))
+        keys = ("--overrun", "--overrun-limit", "--retreat", "--approach")
+        assert [given[key] for key in keys] == ["trip", "3", "2.0", "2.0"]
+    wrong = bondloop("realtime", TEST, *words[2:], "--set", "interlock.limits.forse=3")
+    assert "did you mean 'limits.force'" in wrong.stderr
+
+
+def test_a_retreat_in_no_time_is_refused(bondloop):
+    result = bondloop("realtime", TEST, "--seconds", 0.1, "--retreat", 0)
+    assert result.exit_code == 1
+    assert "takes more than 0 s" in result.stderr
+
+
+def test_a_key_that_others_can_read_is_refused(bondloop, tmp_path):
+    key = tmp_path / "key"
+    key.write_text("0123456789abcdef" * 2)
+    key.chmod(0o644)
+    words = ("realtime", TEST, "--seconds", 0.1, "--dry", "--key-file", key)
+    assert "can be read by others" in bondloop(*words).stderr
+    key.chmod(0o600)
+    result = bondloop(*words, "--json")
+    assert result.exit_code == 0
+    assert "0123456789abcdef" not in result.stdout
+    key.write_text("no key")
+    assert "32 hexadecimal digits" in bondloop(*words).stderr
 
 
 def test_a_test_that_fails_its_check_is_not_started(bondloop, tmp_path):
@@ -164,7 +224,17 @@ def test_a_rig_of_ones_own_and_a_loop_that_finds_it(bondloop, tmp_path):
     with started("rig", TEST, "--link", "udp://127.0.0.1:0", "--json") as rig:
         first = json.loads(rig.stdout.readline())
         assert (first["test"], first["event"]) == (TEST, "listening")
-        words = ("--seconds", 0.1, "--link", first["link"], "--lock-step", "--no-figures", "--json", *QUICK)
+        words = (
+            "--seconds",
+            0.1,
+            "--link",
+            first["link"],
+            "--emulated",
+            "--lock-step",
+            "--no-figures",
+            "--json",
+            *QUICK,
+        )
         result = bondloop("realtime", TEST, *words, "-o", tmp_path / "run.h5")
         assert json.loads(result.stdout)["completed"] is True
         rig.send_signal(signal.SIGINT)

@@ -90,4 +90,4 @@ def test_missed_ticks_are_made_good_on_an_emulated_rig_only(test):
     """All at once they would be a jump for a machine."""
     assert prepare(test, 0.1).options.catch_up == 10
     assert prepare(test, 0.1, link="shm://somewhere", start_rig=True).options.catch_up == 10
-    assert prepare(test, 0.1, link="udp://10.0.0.7:5005").options.catch_up == 0
+    assert prepare(test, 0.1, link="udp://10.0.0.7:5005", emulated=True).options.catch_up == 0

@@ -181,15 +181,17 @@ def test_a_late_hello_disturbs_nobody(programs):
     ):
         host, port = rig.link.removeprefix("udp://").split(":")
         own.connect((host, int(port)))
-        hello = pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE)
+        hello = pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0, 0.0], SIGNATURE)
         own.send(hello)
-        own.send(pack(ALIVE, 5, 0, 0, []))
+        replies = [unpack(own.recv(2048))]
+        session = 5 ^ replies[0]["echo"]
+        own.send(pack(ALIVE, session, 0, 0, []))
         own.send(hello)
-        replies = [unpack(own.recv(2048)) for _ in range(50)]
+        replies += [unpack(own.recv(2048)) for _ in range(49)]
         assert [r["kind"] for r in replies] == [ACCEPT, *[MEASURED] * 49]
         assert [r["sequence"] for r in replies[1:]] == list(range(1, 50))
         assert {r["values"][0] for r in replies} == {replies[0]["values"][0]}  # it stands still
-        own.send(pack(BYE, 5, 0, 0, []))
+        own.send(pack(BYE, session, 0, 0, []))
 
 
 DRIVER = """

@@ -189,3 +189,19 @@ def test_histogram_bins_cover_everything_once(programs, table):
 
 def test_an_empty_histogram():
     assert np.isnan(Histogram(0, float("nan"), 0, 0, np.zeros(640, np.uint64)).percentile(50))
+
+
+def test_a_reader_keeps_its_loads_in_order(programs, table, monkeypatch):
+    """Count, fence, samples, fence, count again: without the fences ARM may read samples before the count."""
+    events = []
+    monkeypatch.setattr(Ring, "_fence", lambda _: events.append("fence"))
+    monkeypatch.setattr(Ring, "written", property(lambda ring: (events.append("count"), _written(ring))[1]))
+    with LoopProcess(programs.loop, LoopOptions(lock_step=True, steps=5, retreat=0.0), table) as loop:
+        assert loop.wait(60) == 0
+        events.clear()
+        assert len(loop.ring.read()) > 5
+    assert events == ["count", "fence", "fence", "count"]
+
+
+def _written(ring):
+    return int(ring.segment.header["written"][0])

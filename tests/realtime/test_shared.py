@@ -18,6 +18,7 @@ def old(tmp_path, monkeypatch):
     monkeypatch.setattr(shared, "FOLDER", tmp_path)
     path = tmp_path / fresh_name()
     path.write_bytes(b"x")
+    path.chmod(0o600)
     hour_ago = path.stat().st_mtime - 3600
     os.utime(path, (hour_ago, hour_ago))
     return path

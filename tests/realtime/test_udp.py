@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 from two_halves import PERIOD, LoopOptions, make_rig, until
-from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, REFUSE, pack, unpack
+from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, MODEL, REFUSE, pack, unpack
 
 from bondloop.compile import Runner
 from bondloop.errors import InputError
@@ -94,7 +94,7 @@ def test_a_rig_written_from_the_documented_layout(programs, table):
         )
     hello = rig.seen[0]
     assert hello["kind"] == HELLO
-    assert hello["values"] == [1.0, 1.0, PERIOD, 1.0]
+    assert hello["values"] == [1.0, 1.0, PERIOD, 1.0, 0.0]
     assert hello["detail"] == SIGNATURE
     commands = commands_of(rig.seen)
     assert [p["sequence"] for p in commands] == list(range(1, len(commands) + 1))
@@ -163,28 +163,31 @@ def test_a_loop_written_from_the_documented_layout(programs):
     ):
         host, port = rig.link.removeprefix("udp://").split(":")
         own.connect((host, int(port)))
-        own.send(pack(HELLO, 77, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        own.send(pack(HELLO, 77, 0, 0, [1.0, 1.0, PERIOD, 1.0, 0.0], SIGNATURE))
         reply = unpack(own.recv(2048))
-        assert (reply["kind"], reply["session"]) == (ACCEPT, 77)
+        assert (reply["kind"], reply["session"], reply["detail"]) == (ACCEPT, 77, MODEL)
+        session = 77 ^ reply["echo"]  # the rig's share
         force = [reply["values"][0]]
         for k, command in enumerate(commands):
-            own.send(pack(COMMAND, 77, k + 1, 0, [command]))
-            own.send(pack(COMMAND, 77, k + 1, 0, [command]))  # a copy advances nothing, and is answered
+            own.send(pack(COMMAND, session, k + 1, 0, [command]))
+            own.send(pack(COMMAND, session, k + 1, 0, [command]))  # a copy advances nothing, and is answered
             for _ in range(2):
                 reply = unpack(own.recv(2048))
                 assert (reply["kind"], reply["echo"]) == (MEASURED, k + 1)
             force.append(reply["values"][0])
         assert force[:60] == expected.tolist()
         # While this session lasts nobody else gets in, whatever they ask for.
-        own.send(pack(HELLO, 78, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        own.send(pack(HELLO, 78, 0, 0, [1.0, 1.0, PERIOD, 1.0, 0.0], SIGNATURE))
         assert unpack(own.recv(2048))["kind"] == BUSY
-        own.send(pack(BYE, 77, 0, 0, []))
-        own.send(pack(HELLO, 79, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE + 1))
+        own.send(pack(BYE, session, 0, 0, []))
+        own.send(pack(HELLO, 79, 0, 0, [1.0, 1.0, PERIOD, 1.0, 0.0], SIGNATURE + 1))
         reply = unpack(own.recv(2048))
-        assert (reply["kind"], reply["values"]) == (REFUSE, [1.0, 1.0])
-        own.send(pack(HELLO, 80, 0, 0, [1.0, 1.0, 1.5 * PERIOD, 1.0], SIGNATURE))  # no multiple of its period
+        refusal = reply["kind"], reply["values"], reply["detail"]
+        assert refusal == (REFUSE, [], 0), "it tells nothing of itself"
+        other = 1.5 * PERIOD  # no multiple of its own
+        own.send(pack(HELLO, 80, 0, 0, [1.0, 1.0, other, 1.0, 0.0], SIGNATURE))
         assert unpack(own.recv(2048))["kind"] == REFUSE
-        own.send(pack(HELLO, 81, 0, 0, [1.0, 1.0, PERIOD, 1.0], SIGNATURE))
+        own.send(pack(HELLO, 81, 0, 0, [1.0, 1.0, PERIOD, 1.0, 0.0], SIGNATURE))
         assert unpack(own.recv(2048))["kind"] == ACCEPT
 
 
@@ -196,19 +199,21 @@ def test_without_commands_the_rig_goes_to_rest_and_is_free(programs):
     ):
         host, port = rig.link.removeprefix("udp://").split(":")
         own.connect((host, int(port)))
-        own.send(pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE))
-        assert unpack(own.recv(2048))["kind"] == ACCEPT
+        own.send(pack(HELLO, 5, 0, 0, [1.0, 1.0, PERIOD, 0.0, 0.0], SIGNATURE))
+        reply = unpack(own.recv(2048))
+        assert reply["kind"] == ACCEPT
+        session = 5 ^ reply["echo"]
         numbers, force = itertools.count(1), []
         held = 30 * 0.02 + 5 * 0.02**2  # the specimen's law
 
         def follows():
-            own.send(pack(COMMAND, 5, next(numbers), 0, [0.02]))
+            own.send(pack(COMMAND, session, next(numbers), 0, [0.02]))
             force.append(unpack(own.recv(2048))["values"][0])
             return force[-1] == pytest.approx(held, rel=1e-3)
 
         def gets_in():
             """Ask, and read until the answer; the measurements before it are those of the silent loop."""
-            own.send(pack(HELLO, 6, 0, 0, [1.0, 1.0, PERIOD, 0.0], SIGNATURE))
+            own.send(pack(HELLO, 6, 0, 0, [1.0, 1.0, PERIOD, 0.0, 0.0], SIGNATURE))
             while True:
                 try:
                     reply = unpack(own.recv(2048))

@@ -1,6 +1,7 @@
 """The example of a rig in plain Python, against the real link; and the packet of the how-to, byte by byte."""
 
 import importlib.util
+import math
 import re
 import socket
 import struct
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from two_halves import LoopOptions, make_computer, until
+from wire import unpack
 
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
@@ -120,18 +122,25 @@ def test_a_loop_that_falls_silent(peer, playing, monkeypatch):
 
         def ask(*words, **more):
             own.send(peer.pack(*words, **more))
-            kind, session, sequence, _, values = peer.unpack(own.recv(2048))
-            return kind, session, sequence, values
+            data = own.recv(2048)
+            kind, session, sequence, _, values = peer.unpack(data)
+            return kind, session, sequence, values, unpack(data)["echo"]
 
-        assert ask(peer.HELLO, 5, values=[1, 1, 1e-3, 0], detail=signature) == (peer.ACCEPT, 5, 0, (0.0,))
-        own.send(peer.pack(peer.COMMAND, 6, 9, values=[0.7]))  # of nobody
-        assert ask(peer.COMMAND, 5, 2, values=[0.25]) == (peer.MEASURED, 5, 1, (7500.0,))
-        own.send(peer.pack(peer.COMMAND, 5, 1, values=[0.5]))  # overtaken
-        assert ask(peer.COMMAND, 5, 2, values=[0.5]) == (peer.MEASURED, 5, 2, (7500.0,))  # a copy
+        hello = {"values": [1, 1, 1e-3, 0, 0.03125], "detail": signature}
+        *answer, nonce = ask(peer.HELLO, 5, **hello)
+        assert answer == [peer.ACCEPT, 5, 0, (0.0,)]
+        mine = 5 ^ nonce
+        own.send(peer.pack(peer.COMMAND, 5, 9, values=[0.7]))  # of nobody
+        own.send(peer.pack(peer.COMMAND, mine, 9, values=[math.nan]))  # nowhere to go
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as neighbour:
+            neighbour.sendto(peer.pack(peer.COMMAND, mine, 9, values=[0.7]), own.getpeername())
+        assert ask(peer.COMMAND, mine, 2, values=[0.25]) == (peer.MEASURED, mine, 1, (7500.0,), 2)
+        own.send(peer.pack(peer.COMMAND, mine, 1, values=[0.5]))  # overtaken
+        assert ask(peer.COMMAND, mine, 2, values=[0.5]) == (peer.MEASURED, mine, 2, (7500.0,), 2)  # a copy
         monkeypatch.setattr(peer, "TIMEOUT", 0.0)
-        until(lambda: rig.displacement == 0.0)
+        until(lambda: rig.displacement == 0.03125)  # the safe place that the loop has named
         monkeypatch.setattr(peer, "TIMEOUT", 20.0)
-        assert ask(peer.HELLO, 6, values=[1, 1, 1e-3, 0], detail=signature) == (peer.ACCEPT, 6, 0, (0.0,))
+        assert ask(peer.HELLO, 6, **hello)[:2] == (peer.ACCEPT, 6)
 
 
 def test_who_is_refused(programs, table, playing):
@@ -162,7 +171,6 @@ int main(void)
     const bl_packet packet = {.kind = BL_COMMAND, .session = 0x1122334455667788, .sequence = 1, .echo = 0,
         .time_ns = 1500000000, .count = 1, .detail = 0, .values = {0.005}};
     unsigned char bytes[BL_PACKET_BYTES];
-    bl_packet_prepare();
     const size_t count = bl_packet_write(bytes, &packet);
     for (size_t i = 0; i < count; ++i)
         printf("%02x", bytes[i]);
@@ -173,7 +181,8 @@ int main(void)
 
 def test_the_dump_in_the_how_to_is_what_the_c_code_writes():
     folder = resources.files("bondloop.realtime") / "c"
-    files = {n: (folder / n).read_text() for n in ("packet.c", "packet.h", "link.h")}
+    names = ("packet.c", "packet.h", "link.h", "siphash.c", "siphash.h")
+    files = {n: (folder / n).read_text() for n in names}
     program = build_program({**files, "main.c": MAIN}, "dump", compiler())
     written = bytes.fromhex(subprocess.check_output([program], text=True))
     lines = re.findall(

@@ -11,6 +11,7 @@ def test_units_are_accepted_as_text():
     assert (limits.displacement, limits.force, limits.velocity) == pytest.approx((0.025, 500.0, 0.2))
     assert limits.describe() == {
         "displacement": 0.025, "velocity": 0.2, "force": 500.0, "command": None, "tracking_error": None,
+        "command_rate": None, "warning": None,
     }  # fmt: skip
 
 
@@ -18,6 +19,20 @@ def test_units_are_accepted_as_text():
 def test_a_limit_must_be_positive(value):
     with pytest.raises(InputError, match=r"limits\.displacement must be positive"):
         Limits(displacement=value)
+
+
+@pytest.mark.parametrize("value", ["1e999 mm", float("inf"), "1e308 km", 10**400])
+def test_a_limit_is_finite(value):
+    with pytest.raises(InputError, match=r"limits\.force"):
+        Limits(force=value)
+    with pytest.raises(InputError, match=r"limits\.displacement.*(finite|number)"):
+        Limits(displacement=value)
+
+
+@pytest.mark.parametrize("share", [1, "100 %", 1.5, -0.1, float("nan")])
+def test_a_warning_comes_before_the_limit(share):
+    with pytest.raises(InputError, match=r"limits\.warning"):
+        Limits(force=1.0, warning=share)
 
 
 def test_a_text_that_is_no_quantity_is_refused():

@@ -56,9 +56,34 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         bool, typer.Option("--awake", help="Keep all processors awake: fewer late ticks, more heat.")
     ] = False,
     spin: Annotated[float, typer.Option("--spin", help="Microseconds to stay awake before each tick.")] = 0.0,
+    emulated: Annotated[
+        bool | None,
+        typer.Option(
+            "--emulated/--machine",
+            help="The rig is a model, and says so itself; or a machine, for which the test needs limits. "
+            "Left out: a machine, unless it is played here.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="File with the key of the packets over UDP, which the rig has too."),
+    ] = None,
     overrun: Annotated[
-        str, typer.Option("--overrun", help="What a late tick does: count, hold or trip.")
-    ] = "count",
+        str | None,
+        typer.Option("--overrun", help="What a late tick does: count, hold or trip; on a machine it trips."),
+    ] = None,
+    deadline: Annotated[
+        int | None,
+        typer.Option("--deadline", help="Late ticks in a row that trip; the interlock's if left out."),
+    ] = None,
+    stale: Annotated[
+        int | None,
+        typer.Option("--stale", help="Ticks without a new measurement after which the link is lost."),
+    ] = None,
+    approach: Annotated[
+        float | None,
+        typer.Option("--approach", help="Seconds of the way to the first command of a machine."),
+    ] = None,
     retreat: Annotated[
         float | None,
         typer.Option(
@@ -97,6 +122,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     the run had to be stopped, or its record is not complete. With --inactive nothing is commanded or
     recorded: the measured values are shown, for checking sensors and signs before anything moves.
     """
+    from bondloop.realtime.keys import read_key
     from bondloop.realtime.session import prepare
 
     name = short_name(source)
@@ -112,16 +138,28 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
             rate=rate,
             lock_step=lock_step,
             start_rig=own_rig,
+            emulated=emulated,
             drivers=driver or [],
             libraries=library or [],
-            force=force or inactive,  # nothing moves
+            force=force,
+            inactive=inactive,
             options={
                 "priority": priority,
                 "cpu": cpu,
                 "awake": awake,
                 "spin": 1e-6 * spin,
-                "overrun": overrun,
-                **({} if retreat is None else {"retreat": retreat}),
+                **{
+                    name: value
+                    for name, value in (
+                        ("overrun", "trip" if overrun is None and deadline is not None else overrun),
+                        ("overrun_limit", deadline),
+                        ("stale", stale),
+                        ("approach", approach),
+                        ("retreat", retreat),
+                        ("key", None if key_file is None else read_key(key_file)),
+                    )
+                    if value is not None
+                },
             },
         )
     if dry:
@@ -226,7 +264,7 @@ def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
     if as_json:
         keys = (
             *("message", "steps", "cause", "cause_words", "cause_step", "timing", "counts", "link_counts"),
-            *("samples_missing", "recording", "notes", "wall_seconds"),
+            *("samples_missing", "recording", "notes", "warnings", "wall_seconds"),
         )
         print_json(
             {

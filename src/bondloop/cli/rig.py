@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from bondloop.errors import InputError
 __all__ = ["rig"]
 
 
-def rig(
+def rig(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,
     link: Annotated[
         str, typer.Option("--link", help="Where to listen: udp://HOST:PORT (port 0: any) or shm://NAME.")
@@ -34,6 +35,10 @@ def rig(
         int, typer.Option("--priority", help="Real-time priority (SCHED_FIFO), 1 to 99; 0: none.")
     ] = 0,
     cpu: Annotated[int | None, typer.Option("--cpu", help="Processor that the rig keeps to.")] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="File with the key of the packets over UDP, which the loop has too."),
+    ] = None,
     settings: Setting = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,6 +47,7 @@ def rig(
     With --json each line is a JSON object.
     """
     from bondloop.realtime.interrupts import interrupts
+    from bondloop.realtime.keys import read_key
     from bondloop.realtime.process import RigOptions, RigProcess
     from bondloop.realtime.programs import rig_program
 
@@ -50,8 +56,9 @@ def rig(
     if not hasattr(test, "rig_tick"):
         raise InputError(f"{name} is a plain simulation: it has no rig to play")
     program = rig_program(test, lock_step=lock_step, rate=rate)
+    key = "" if key_file is None else read_key(key_file)
     with (
-        RigProcess(program, RigOptions(link=link, priority=priority, cpu=cpu)) as playing,
+        RigProcess(program, RigOptions(link=link, priority=priority, cpu=cpu, key=key)) as playing,
         # Whatever ends this process ends the rig, and with that its lines.
         interrupts(lambda: playing.send(signal.SIGTERM)) as asked,
     ):

@@ -64,6 +64,9 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
     """
     if source.endswith(".toml"):
         return _from_test_file(Path(source), settings)
+    from bondloop.cli.safety_settings import with_safety
+
+    safety, settings = _apart(settings)
     module = _module(source)
     made = module.test
     options, values = _sorted(made, settings)
@@ -79,15 +82,29 @@ def find_test(source: str, settings: list[str]) -> tuple[HybridTest, Any]:
         if not hasattr(test, name):
             raise InputError(f"{source} is a test without a loop in real time; it has no {name} to set")
         test = test.replaced(**{name: values.pop(name)})
+    test = with_safety(test, safety)
     return test.with_values(values) if values else test, module
 
 
 def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
+    from bondloop.cli.safety_settings import with_safety
     from bondloop.description import read
 
-    file = read(path, dict(_split(text) for text in settings))
+    safety, rest = _apart(settings)
+    file = read(path, dict(_split(text) for text in rest))
     length = {} if file.seconds is None else {"SECONDS": file.seconds}
-    return file.test, SimpleNamespace(test=file.test, **length)
+    test: Any = file.test
+    test = with_safety(test, safety)
+    return test, SimpleNamespace(test=test, **length)
+
+
+def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the settings of limits and interlock, and the others."""
+    from bondloop.cli.safety_settings import is_of_safety
+
+    pairs = [(text, _split(text)) for text in settings]
+    safety = {path: value for _, (path, value) in pairs if is_of_safety(path)}
+    return safety, [text for text, (path, _) in pairs if path not in safety]
 
 
 def _running(source: str) -> AbstractContextManager[None]:

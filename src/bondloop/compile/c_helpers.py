@@ -139,7 +139,7 @@ static inline double NAME_fraction(uint32_t high, uint32_t low)
 _UNIFORM = """
 static inline double NAME_uniform(double seed, double stream, double counter)
 {
-    uint32_t w[4];
+    uint32_t w[4] = {0};
     return NAME_philox(seed, stream, counter, w) ? NAME_fraction(w[0], w[1]) : NAN;
 }
 """
@@ -156,7 +156,7 @@ _NORMAL = f"""
 /* Box and Muller (1958), with the logarithm and the waves as series, so that every machine rounds alike. */
 static inline double NAME_normal(double seed, double stream, double counter)
 {{
-    uint32_t w[4];
+    uint32_t w[4] = {{0}};
     if (!NAME_philox(seed, stream, counter, w))
         return NAN;
     int e;

@@ -113,8 +113,9 @@ class PseudoDynamicTest(Checkable):
         expect(rig, SubSteppedRig, "rig", "bondloop.rigs.ShakingTable(specimen)")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(force='2 kN')")
         expect_signals(excitation)
-        if limits is not None and limits.tracking_error is not None:
-            raise InputError("limits.tracking_error: a pseudo-dynamic test does not watch it; leave it out")
+        for word in ("tracking_error", "command_rate", "warning"):
+            if getattr(limits, word, None) is not None:
+                raise InputError(f"limits.{word}: a pseudo-dynamic test does not watch it; leave it out")
         self.numerical, self.scheme, self.rig = numerical, scheme, rig
         self.interface = (interface,) if isinstance(interface, str) else tuple(interface)
         self.period = POSITIVE.check(time_step, "time_step", "s")

@@ -139,11 +139,12 @@ class HybridTest(Checkable):
         self.coupling = coupling
         self.integrator = integrator or RK4()
         self.reference = reference
-        if limits is not None and limits.tracking_error is not None:
-            raise InputError(
-                "limits.tracking_error: a run does not stop for it; give it to an interlock, "
-                "interlock=Interlock(Limits(tracking_error=...)), which brings the rig to rest"
-            )
+        for word in ("tracking_error", "command_rate", "warning"):
+            if getattr(limits, word, None) is not None:
+                raise InputError(
+                    f"limits.{word}: a run does not stop for it; give it to an interlock, "
+                    f"interlock=Interlock(Limits({word}=...)), which brings the rig to rest"
+                )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(record))
         self.feedback = feedback

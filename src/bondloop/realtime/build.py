@@ -6,6 +6,7 @@ options, so that the tick on the clock gives the same numbers to the last bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -26,7 +27,7 @@ __all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_s
 LINKS = ("udp", "shm", "loopback", "none")
 """Drivers that every loop has."""
 
-_SHARED = ("platform", "packet", "model", "link_udp", "link_shm")
+_SHARED = ("platform", "siphash", "packet", "model", "link_udp", "link_shm")
 _LOOP = (
     *_SHARED,
     "links",
@@ -61,6 +62,7 @@ def build_loop(
     rig: Tick | None = None,
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
+    within: float = math.inf,
     drivers: Sequence[Path] = (),
     libraries: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
@@ -78,6 +80,8 @@ def build_loop(
         Commands of the safe state by name; 0 for those not named.
     bounds
         Largest believable magnitudes of measured values by name.
+    within
+        How far from where the test begins the rig may stand at the start, in m.
     drivers
         C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers and further
         sources beside them are not looked for.
@@ -86,7 +90,7 @@ def build_loop(
     about
         Kept in the telemetry's metadata.
     """
-    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about)
+    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within)
     return _built(sources, f"{tick.name}-loop", large, libraries)
 
 
@@ -137,6 +141,7 @@ def loop_sources(
     rig: Tick | None = None,
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
+    within: float = math.inf,
     drivers: Sequence[Path] = (),
     about: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
@@ -144,10 +149,10 @@ def loop_sources(
 
     Parameters
     ----------
-    tick, rig, safe, bounds, drivers, about
+    tick, rig, safe, bounds, within, drivers, about
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, bounds, drivers, about)[0]
+    return _loop_files(tick, rig, safe, bounds, drivers, about, within)[0]
 
 
 def rig_sources(
@@ -170,8 +175,9 @@ def _loop_files(
     bounds: Mapping[str, float] | None,
     drivers: Sequence[Path],
     about: Mapping[str, Any] | None,
+    within: float,
 ) -> tuple[dict[str, str], bool]:
-    ends = computer_ends(tick, safe=safe, bounds=bounds, about=about)
+    ends = computer_ends(tick, safe=safe, bounds=bounds, within=within, about=about)
     files = _hand_written(_LOOP)
     schemes = list(LINKS)
     for path in drivers:

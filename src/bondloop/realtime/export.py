@@ -82,6 +82,12 @@ built into it.
     bin/rig --link udp://127.0.0.1:5005 &
     bin/loop --link udp://127.0.0.1:5005 --steps $steps --start --alone$table --gap $gap --priority 80 --cpu 1
 
+The loop opens only links to rigs that say of themselves that they are models, as `bin/rig` does. `--machine`
+says that the rig is a machine, and then it is for you to see that the test has limits and a way to safety
+(the interlock of a test that `bondloop realtime` accepts for a machine), that the rig stands where the test
+begins and is led there slowly (`--approach 2`), that late ticks trip (`--overrun trip`). A key of the packets
+over UDP, 32 hexadecimal digits, is taken from the environment of both programs, `BONDLOOP_KEY`.
+
 The loop ends by itself after its steps, on Ctrl-C or SIGTERM, when the rig is lost, and when it stood still
 for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along
 a raised cosine. Exit code 0: all steps were taken; 2: the rig was not there; 3: the test was stopped, for the

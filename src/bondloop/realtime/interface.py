@@ -52,6 +52,8 @@ class Ends:
         Commands in the safe state.
     bound
         Largest believable magnitude of each measured value.
+    within
+        How far from where the test begins the rig may stand at the start, in m.
     """
 
     tick: Tick
@@ -61,6 +63,7 @@ class Ends:
     measured_at: tuple[int, ...]
     safe: tuple[float, ...] = ()
     bound: tuple[float, ...] = ()
+    within: float = math.inf
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -74,6 +77,7 @@ def computer_ends(
     *,
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
+    within: float = math.inf,
     about: Mapping[str, Any] | None = None,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.
@@ -86,6 +90,8 @@ def computer_ends(
         Commands of the safe state by name; 0 for those not named.
     bounds
         Largest believable magnitudes of measured values by name; any finite value where there is none.
+    within
+        How far from where the test begins the rig may stand at the start, in m.
     about
         Kept in the metadata of the telemetry.
     """
@@ -107,6 +113,7 @@ def computer_ends(
         tuple(range(tables, len(names))),
         tuple(float((safe or {}).get(n, 0.0)) for n in commands),
         tuple(float((bounds or {}).get(n, math.inf)) for n in measured),
+        within,
         dict(about or {}),
     )
 
@@ -201,6 +208,7 @@ def _table(role: str, ends: Ends) -> str:
         "values": list(tick.parameters.values()) or [0.0],
         "safe": list(ends.safe),
         "bound": list(ends.bound),
+        "place_within": [ends.within] * len(ends.commands),
         "channel_bound": [tick.bounds.get(n, math.inf) for n in channels],
     }
     once = f"{tick.name}_tick_once"
@@ -213,11 +221,15 @@ def _table(role: str, ends: Ends) -> str:
         ("command_at", ends.command_at),
         ("measured_at", ends.measured_at),
         ("measured_channel", shown),
+        *_places(ends).items(),
     ):
         lines.append(f"static const long {role}_{name}[] = {{{', '.join(str(n) for n in numbers) or '0'}}};")
+    units = [c.unit in ("m", "rad") for c in tick.channels]
+    flags = ", ".join(str(int(units[i])) for i in ends.command_at if role == "computer") or "0"
+    lines.append(f"static const int {role}_is_place[] = {{{flags}}};")
     causes = ", ".join(str(_cause(c.meaning)) for c in tick.channels) or "0"
     lines.append(f"static const int {role}_channel_cause[] = {{{causes}}};")
-    lines.append(f"static const char {role}_metadata[] =\n{_wrapped(metadata)};")
+    lines.append(f"static const char {role}_metadata[] = {{\n{_characters(metadata)}\n}};")
     fields = {
         "name": _quoted(tick.name),
         "period": repr(float(tick.period)),
@@ -244,11 +256,31 @@ def _table(role: str, ends: Ends) -> str:
         "channel_cause": f"{role}_channel_cause",
         "interlock_cause": index(channels, "interlock.cause"),
         "interlock_trip": index(parameters, "interlock.trip"),
+        **{
+            word: f"{role}_{word}" for word in ("place_measured", "place_channel", "place_within", "is_place")
+        },
     }
     rows = "".join(f"    .{name} = {value},\n" for name, value in fields.items())
     lines.append(f"static const bl_interface {role}_interface = {{\n{rows}}};")
     lines.append(f"const bl_interface *const bl_{role} = &{role}_interface;\n")
     return "\n".join(lines)
+
+
+def _places(ends: Ends) -> dict[str, list[int]]:
+    """Return where each command's interface stands and where it is wanted: a measured value, a channel."""
+    sensed: dict[int | None, int] = {}
+    wanted: dict[int | None, int] = {}
+    for i, c in enumerate(ends.tick.channels):
+        if c.meaning.kind == "displacement" and c.meaning.role is Role.MEASURED and c.name in ends.measured:
+            sensed[c.meaning.interface] = ends.measured.index(c.name)
+        elif c.meaning.kind == "displacement" and c.meaning.role is Role.DESIRED:
+            wanted[c.meaning.interface] = i
+    by_name = {c.name: c.meaning.interface for c in ends.tick.channels}
+    interfaces = [by_name.get(name, -1) for name in ends.commands]
+    return {
+        "place_measured": [sensed.get(i, -1) for i in interfaces],
+        "place_channel": [wanted.get(i, -1) for i in interfaces],
+    }
 
 
 def _cause(meaning: Meaning) -> int:
@@ -271,7 +303,8 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _wrapped(text: str, width: int = 96) -> str:
-    """Return a text as C string literals, one per line: compilers limit a literal's length, not their sum."""
-    pieces = [text[i : i + width] for i in range(0, len(text), width)]
-    return "\n".join(f"    {_quoted(p)}" for p in pieces)
+def _characters(text: str, width: int = 24) -> str:
+    """Return a text of ASCII as numbers: C99 promises no string longer than 4,095 characters."""
+    numbers = [*text.encode("ascii"), 0]
+    rows = [numbers[i : i + width] for i in range(0, len(numbers), width)]
+    return "\n".join("    " + "".join(f"{n}, " for n in row).rstrip() for row in rows)

@@ -9,8 +9,8 @@ import numpy as np
 
 from bondloop.hybrid.run import shown
 from bondloop.program.quantity import Role
-from bondloop.realtime.summary import duration
-from bondloop.safety.causes import cause_words
+from bondloop.realtime.summary import WARNING, duration
+from bondloop.safety.causes import cause_words, limit_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class Live:
         Number of the cause of a trip; 0: none.
     recording
         What is wrong with the recording, in words; nothing while all is well.
+    warning
+        Number of the cause that is near since the last look; 0: none.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Live:
     power: float
     cause: int
     recording: str = ""
+    warning: int = 0
 
     def __str__(self) -> str:
         line = (
@@ -65,6 +68,8 @@ class Live:
             f"tracking {_shown(self.tracking_error, 'm')}  power {_shown(self.power, 'W')}"
         )
         told = [cause_words(self.cause)] if self.cause else []
+        if self.warning and not self.cause:
+            told.append(f"WARNING: near the limit of {limit_name(self.warning)}")
         told += [self.recording] if self.recording else []
         return "  ".join([line, *told])
 
@@ -91,6 +96,7 @@ class Watcher:
 
         self._desired = numbers(Role.DESIRED, "displacement")
         self._actual = numbers(Role.ACTUAL, "displacement")
+        self._warning = ring.names.index(WARNING) if WARNING in ring.names else None
         self._velocity, self._force = numbers(Role.ERROR, "flow"), numbers(Role.ACTUAL, "effort")
 
     def look(self) -> Live:
@@ -110,6 +116,7 @@ class Watcher:
             else float("nan"),
             power=self._power(values),
             cause=status.cause,
+            warning=int(values[:, self._warning].max(initial=0.0)) if self._warning is not None else 0,
         )
 
     @staticmethod

@@ -55,6 +55,15 @@ class LoopOptions:
         Trip when all measured values are the same to the bit for so many ticks; 0: never.
     supervisor
         Trip without the supervisor's heartbeat for so many seconds; 0: never.
+    machine
+        The rig may be a machine. Without it only links to rigs that say that they are models are opened.
+    inactive
+        Never become active, whoever asks for it: only to look at what is measured.
+    approach
+        Seconds of the way from where the rig stands to the first command, before the first tick; 0: none.
+    key
+        Of the packets over UDP: 32 hexadecimal digits that the rig has too; empty where there is none. It
+        reaches the process by its environment, which other users cannot read.
     retreat
         Seconds of the way to the safe command; at least that of the test's own interlock.
     hold
@@ -91,6 +100,10 @@ class LoopOptions:
     stale: int = 20
     frozen: int = 0
     supervisor: float = 2.0
+    machine: bool = False
+    inactive: bool = False
+    approach: float = 0.0
+    key: str = field(default="", repr=False)
     retreat: float = 1.0
     hold: bool = False
     timeout: float = 1.0
@@ -117,6 +130,7 @@ class LoopOptions:
             "--frozen": self.frozen,
             "--supervisor": self.supervisor,
             "--retreat": self.retreat,
+            "--approach": self.approach,
             "--timeout": self.timeout,
             "--poll": self.poll,
             "--slots": self.slots,
@@ -130,6 +144,7 @@ class LoopOptions:
         words = ["--link", self.link, "--overrun", self.overrun]
         words += [text for name, value in numbers.items() for text in (name, repr(value))]
         switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
+        switches.update(machine=self.machine, inactive=self.inactive)
         words += [f"--{name}" for name, is_on in switches.items() if is_on]
         words += [] if self.lock_memory else ["--no-lock"]
         words += ["--awake"] if self.awake else []
@@ -153,6 +168,8 @@ class RigOptions:
     fault
         ``"nan@N"``, ``"inf@N"``, ``"frozen@N"``: what the sensors show from the N-th measurement on; ``""``:
         no fault. For rehearsing what the loop does then.
+    key
+        As that of the loop.
     """
 
     link: str = "shm://rig"
@@ -161,6 +178,7 @@ class RigOptions:
     cpu: int | None = None
     spin: float = 0.0
     fault: str = ""
+    key: str = field(default="", repr=False)
 
     def arguments(self) -> list[str]:
         """Return the arguments of the executable."""

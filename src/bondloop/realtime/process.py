@@ -20,6 +20,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.realtime.attendant import Attendant
+from bondloop.realtime.keys import with_key
 from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.ring import Ring, Status
@@ -40,7 +41,7 @@ _PATIENCE = 10.0
 class _Child:
     """A child process that says ``ready`` on its standard output."""
 
-    def __init__(self, command: list[str], patience: float) -> None:
+    def __init__(self, command: list[str], patience: float, key: str = "") -> None:
         self._said = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - a pipe that nobody empties would stop the child
         try:
             self.process = subprocess.Popen(  # noqa: S603 - a program that was built here
@@ -52,6 +53,7 @@ class _Child:
                 # Ctrl-C at the terminal is for the supervisor alone, who stops the loop while the rig still
                 # plays; a terminal that closes ends the supervisor, and the loop misses its heartbeat.
                 start_new_session=True,
+                env=with_key(key),
             )
         except OSError as error:
             self._said.close()
@@ -155,7 +157,9 @@ class RigProcess(_Child):
 
     def __init__(self, program: Path, options: RigOptions) -> None:
         need_linux()
-        super().__init__([str(program), *options.arguments(), "--parent", str(os.getpid())], _PATIENCE)
+        super().__init__(
+            [str(program), *options.arguments(), "--parent", str(os.getpid())], _PATIENCE, options.key
+        )
         self.link = self.ready[0]
 
     def close(self) -> None:
@@ -220,7 +224,7 @@ class LoopProcess(_Child):
                 file.flush()
                 command += ["--table", file.name]  # mapped when the loop is ready: the file can go
             try:
-                super().__init__(command, _PATIENCE + options.timeout)
+                super().__init__(command, _PATIENCE + options.timeout, options.key)
             except BaseException:
                 remove(self.name)
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import HybridTest
 
-__all__ = ["loop_program", "rig_program", "safe_position", "signal_table"]
+__all__ = ["loop_program", "rig_program", "safe_position", "signal_table", "start_within"]
 
 
 def loop_program(
@@ -37,7 +38,9 @@ def loop_program(
     computer = test.computer_tick
     safe = dict.fromkeys(command_names(computer), safe_position(test))
     rig = test.rig_tick() if loopback else None
-    return build_loop(computer, rig=rig, safe=safe, drivers=drivers, libraries=libraries)
+    return build_loop(
+        computer, rig=rig, safe=safe, within=start_within(test), drivers=drivers, libraries=libraries
+    )
 
 
 def rig_program(test: HybridTest, *, lock_step: bool = False, rate: float | None = None) -> Path:
@@ -68,6 +71,12 @@ def rig_program(test: HybridTest, *, lock_step: bool = False, rate: float | None
 def safe_position(test: HybridTest) -> float:
     """Return where a test's commands go when something is wrong: the interlock's safe position, or 0."""
     return 0.0 if test.interlock is None else float(test.interlock.safe_position)
+
+
+def start_within(test: HybridTest) -> float:
+    """Return how far from where a test begins its rig may stand: as far as it may be off at any tick."""
+    limit = None if test.interlock is None else test.interlock.limits.tracking_error
+    return math.inf if limit is None else float(limit)
 
 
 def signal_table(test: HybridTest, steps: int) -> NDArray[np.float64] | None:

@@ -20,11 +20,14 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.run import Run
 from bondloop.program.ranges import checked_values
 from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.keys import fresh_key
 from bondloop.realtime.live_line import Live, Watcher
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
 from bondloop.realtime.recorder_process import Recorders, merged_files
-from bondloop.realtime.summary import outcome, timing
+from bondloop.realtime.rig_limits import for_a_machine, machine_options, refuse_no_retreat
+from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
+from bondloop.realtime.summary import WARNING, outcome, timing, warnings_of
 from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
@@ -55,6 +58,7 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     rate: float | None = None,
     lock_step: bool = False,
     start_rig: bool = False,
+    emulated: bool | None = None,
     record: str | Path | None = None,
     drivers: Sequence[str | Path] = (),
     libraries: Sequence[str] = (),
@@ -82,6 +86,11 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         Loop and rig wait for each other instead of following the clock; then the run equals the rehearsal.
     start_rig
         Play the emulated rig in a process of its own, at the other end of `link`.
+    emulated
+        Whether the rig is a model: True where the session plays it itself, and False, a machine, elsewhere,
+        unless given. A rig that does not itself say that it is a model is not taken for one. A machine needs
+        a test with limits, and is met gently (`bondloop.realtime.rig_limits`). False with a rig that the
+        session plays rehearses just that.
     record
         Run file to write; with a number added to its name if it exists. Nothing is kept if not given.
     drivers, libraries
@@ -101,8 +110,8 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     (True, 101)
     """
     made = prepare(
-        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, drivers=drivers,
-        libraries=libraries, force=force, options=options,
+        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, emulated=emulated,
+        drivers=drivers, libraries=libraries, force=force, options=options,
     )  # fmt: skip
     return made.run(record=record, live=live)
 
@@ -115,29 +124,46 @@ def prepare(  # noqa: PLR0913 - each is one decision
     rate: float | None = None,
     lock_step: bool = False,
     start_rig: bool = False,
+    emulated: bool | None = None,
     drivers: Sequence[str | Path] = (),
     libraries: Sequence[str] = (),
     force: bool = False,
+    inactive: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
-    """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`."""
+    """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`.
+
+    With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
+    """
     if not 0 < seconds < np.inf:
         raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
     if not hasattr(test, "computer_tick"):
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
     if rate is not None and rate != test.rate:
         test = test.replaced(rate=rate)
+    scheme = link.partition("://")[0]
+    if emulated is None:
+        emulated = start_rig or scheme in ("loopback", "none")
+    more = dict(options or {})
     check = test.check(seconds)
-    if not check.passed and not force:
+    if not check.passed and not force and not inactive:
         raise InputError(
             f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "
             "`bondloop check` tells more, force=True (--force) runs it all the same"
         )
-    scheme = link.partition("://")[0]
     if start_rig and scheme not in ("udp", "shm"):
         raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
+    if not inactive:
+        refuse_no_retreat(more)
+        if not emulated:
+            test = for_a_machine(test, seconds, check, link)
+            more = machine_options(test, more)
+    if test.interlock is not None and test.interlock.deadline is not None:
+        more.setdefault("overrun", "trip")
+        more.setdefault("overrun_limit", test.interlock.deadline)
+    if start_rig:
+        more.setdefault("key", fresh_key())
     steps = round(seconds / test.period) + 1
-    more = dict(options or {})
     if scheme in ("udp", "shm") and not lock_step:
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
@@ -145,19 +171,22 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if start_rig:
         # A model may answer late without harm: a rehearsal on a busy machine need not end for it.
         more.setdefault("stale", max(LoopOptions.stale, round(PATIENCE / test.period)))
-    if not lock_step and (start_rig or scheme == "loopback"):
+    if not lock_step and emulated and (start_rig or scheme == "loopback"):
         # The ticks that were missed, all at once, are a jump for the rig: right for a model, whose time is
         # the clock's too, and not for a machine. A burst of commands makes the measurement that answers the
         # last of them late by as many.
         stale = int(more.get("stale", LoopOptions.stale)) or 1 << 30
         more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
-    given = _options(test, steps, link, lock_step, more)
+    given = replace(
+        _options(test, steps, link, lock_step, more), machine=not emulated or inactive, inactive=inactive
+    )
     own = [Path(d) for d in drivers]
     loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
     rig = rig_program(test, lock_step=lock_step) if start_rig else None
     return Prepared(
-        test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict
-    )
+        test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
+        emulated=emulated, inactive=inactive,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,6 +205,10 @@ class Prepared:
         Tabulated signals, one row a tick; None if there are none.
     passed, verdict
         Whether the check has passed, and what it said.
+    emulated
+        Whether the rig is a model.
+    inactive
+        Whether it is only for looking at what is measured.
     """
 
     test: HybridTest
@@ -187,9 +220,13 @@ class Prepared:
     table: NDArray[np.float64] | None
     passed: bool
     verdict: str = ""
+    emulated: bool = True
+    inactive: bool = False
 
     def run(self, record: str | Path | None = None, live: Callable[[Live], None] | None = None) -> Run:
         """Start everything, wait, and return what was recorded; arguments as in `run_realtime`."""
+        if self.inactive:
+            raise InputError("this was prepared for looking at what is measured, and may move nothing")
         with contextlib.ExitStack() as stack:
             if record is None:
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bondloop-"))) / "run.h5"
@@ -218,7 +255,7 @@ class Prepared:
         # It waits longer for the loop than the loop for it: the loop's own stop comes first.
         given = self.options
         paced = 0 if given.lock_step else given.priority
-        return RigOptions(link=link, timeout=2 * given.timeout, priority=paced)
+        return RigOptions(link=link, timeout=2 * given.timeout, priority=paced, key=given.key)
 
     def _watched(
         self, loop: LoopProcess, recorders: Recorders, live: Callable[[Live], None] | None, *, keep: bool
@@ -243,13 +280,16 @@ class Prepared:
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
+        if known["cause"] == Cause.ELSEWHERE:
+            known["message"] = elsewhere_words(self.test, known["cause_detail"], float(known["cause_value"]))
         merged, cycles = merged_files(recorders.paths)
         attributes = {
             **merged.attributes,
             **known,
             "timing": timing(cycles, self.test.period),
+            "warnings": warnings_of(merged[WARNING]) if WARNING in merged else {},
             "wall_seconds": wall,
-            "notes": [line for line in loop.said.splitlines() if line.strip()],
+            "notes": [*self._notes(), *(line for line in loop.said.splitlines() if line.strip())],
             "recording": "; ".join(recorders.troubles),
             "samples_missing": known["steps"] - len(merged),
             "files": [str(p) for p in recorders.paths] if keep else [],
@@ -260,6 +300,14 @@ class Prepared:
         ring = loop.ring
         active = loop.running and ring.state != "finalized"
         return recorders.health(ring.written, ring.slots, paced=not self.options.lock_step, active=active)
+
+    def _notes(self) -> list[str]:
+        """Return what is in force on a machine, in words."""
+        if self.emulated:
+            return []
+        open_to_all = self.options.link.startswith("udp://") and not self.options.key
+        warning = ["the packets have no key: whoever reaches the rig's port can command it; see --key-file"]
+        return [trips_in_words(self.test), *(warning if open_to_all else [])]
 
     def _about(self, link: str) -> dict[str, Any]:
         """Return what the recorder writes into the file beside the samples."""
@@ -283,6 +331,8 @@ class Prepared:
                     "catch_up": options.catch_up,
                     "gap": options.gap,
                     "record_loss": self.test.record_loss,
+                    "emulated": self.emulated,
+                    "approach": options.approach,
                 },
             },
             "attributes": {
@@ -312,7 +362,7 @@ def _retreat_for_record(loop: LoopProcess) -> None:
 
 def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:
     known = set(LoopOptions.__dataclass_fields__)
-    own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare"}
+    own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare", "machine", "inactive"}
     if "gap" in given:
         raise InputError("gap is part of the test: HybridTest(..., gap=...), or --set gap=...")
     for name in given:

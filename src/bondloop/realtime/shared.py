@@ -13,10 +13,11 @@ import json
 import mmap
 import os
 import secrets
+import stat
 import sys
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from bondloop.realtime.layout import HEADER, MAGIC, VERSION
 if sys.platform != "win32":  # there the room can be imported, though no loop be run
     import fcntl
 
-__all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "remove", "sweep"]
+__all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "opened", "remove", "sweep"]
 
 FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
 PREFIX = "bondloop-"
@@ -62,13 +63,52 @@ def remove(name: str) -> None:
         (FOLDER / name).unlink()
 
 
+def opened(path: Path, *, writable: bool = False) -> BinaryIO:
+    """Open a file of shared memory that is this user's own; never waits, whatever lies under the name.
+
+    Parameters
+    ----------
+    path
+        In `FOLDER`.
+    writable
+        Also for writing.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    InputError
+        It is no regular file, a link, another user's, or others may write to it: no loop's.
+    """
+    flags = (os.O_RDWR if writable else os.O_RDONLY) | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        number = os.open(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be opened ({error.strerror}); no loop of yours has made it"
+        ) from None
+    about = os.fstat(number)
+    wrong = (
+        "is no regular file" if not stat.S_ISREG(about.st_mode)
+        else "belongs to another user" if about.st_uid != os.geteuid()
+        else "can be written by others" if about.st_mode & 0o022
+        else ""
+    )  # fmt: skip
+    if wrong:
+        os.close(number)
+        raise InputError(f"{path} {wrong}, so no loop of yours has made it; remove it")
+    return os.fdopen(number, "r+b" if writable else "rb", buffering=0)
+
+
 def sweep() -> list[str]:
     """Remove the segments that dead processes left behind; return their names."""
     removed: list[str] = []
     if not FOLDER.is_dir():
         return removed
     for path in sorted(FOLDER.glob(f"{PREFIX}*")):
-        with contextlib.suppress(OSError), path.open("rb") as file:
+        with contextlib.suppress(OSError, InputError), opened(path) as file:
             if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG:
                 continue
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,7 +134,7 @@ class Segment:
         self.name = name
         path = FOLDER / name
         try:
-            self._file = path.open("r+b" if writable else "rb", buffering=0)
+            self._file = opened(path, writable=writable)
         except FileNotFoundError:
             others = FOLDER.glob(f"{PREFIX}*") if FOLDER.is_dir() else ()
             present = sorted(p.name for p in others if not p.name.startswith(f"{PREFIX}link-"))

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.realtime.layout import FLAGS
-from bondloop.safety.causes import Cause, cause_words
+from bondloop.safety.causes import Cause, cause_words, limit_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.realtime.ring import Status
 
-__all__ = ["PERCENTS", "duration", "outcome", "summary_lines", "timing"]
+__all__ = ["PERCENTS", "WARNING", "duration", "outcome", "summary_lines", "timing", "warnings_of"]
 
 PERCENTS = (50.0, 99.0, 99.9, 100.0)
 """Percentiles that are told; the last is the most."""
 
 STOPPED = "the operator stopped it"
 """An operator's stop is no trip and has no number among the causes."""
+WARNING = "interlock.warning"
+"""The channel that holds the number of a cause that is near."""
 
 _CLOCKED = {"wake": "wake-up latency", "busy": "cycle time", "exchange": "of which in the link"}
 
@@ -71,6 +73,23 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
         "counts": status.counts,
         "link_counts": status.link,
     }
+
+
+def warnings_of(values: NDArray[np.float64]) -> dict[str, int]:
+    """Return in how many ticks there was a warning, by the name of the limit.
+
+    Parameters
+    ----------
+    values
+        Of the channel `WARNING`.
+
+    Examples
+    --------
+    >>> warnings_of(np.array([0.0, 3.0, 3.0, 17.0]))
+    {'force': 2, 'command rate': 1}
+    """
+    codes, counts = np.unique(values[values != 0], return_counts=True)
+    return {limit_name(code): int(n) for code, n in zip(codes, counts, strict=True)}
 
 
 def timing(cycles: Mapping[str, NDArray[Any]], period: float) -> dict[str, Any]:
@@ -136,8 +155,10 @@ def summary_lines(attributes: Mapping[str, Any]) -> list[str]:
     """
     found, link = attributes.get("timing") or {}, attributes.get("link_counts") or {}
     steps = f"{attributes['steps']:,} ticks"
+    near = attributes.get("warnings") or {}
+    warned = [f"WARNING: near the limit of {name} in {count:,} ticks" for name, count in near.items()]
     if attributes.get("lock_step"):
-        return [f"{steps} in lock-step, without a clock", *_packets(link)]
+        return [f"{steps} in lock-step, without a clock", *warned, *_packets(link)]
     if not found:
         return [steps]
     late, missed = found["late"], found["missed"]
@@ -152,7 +173,7 @@ def summary_lines(attributes: Mapping[str, Any]) -> list[str]:
         )
         if found[word]
     ]
-    return [*lines, *_packets(link), *_table(found["percentiles"])]
+    return [*lines, *warned, *_packets(link), *_table(found["percentiles"])]
 
 
 def _packets(link: Mapping[str, int]) -> list[str]:

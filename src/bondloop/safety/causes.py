@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-__all__ = ["Cause", "cause_words"]
+__all__ = ["Cause", "cause_words", "limit_name"]
 
 
 class Cause(IntEnum):
-    """What tripped the interlock; 0 is none. From 9 on the causes are requested from outside the tick."""
+    """What tripped the interlock; 0 is none. Causes 9 to 16, and 18, are found outside the tick."""
 
     NONE = 0
     DISPLACEMENT = 1
@@ -28,6 +28,8 @@ class Cause(IntEnum):
     EMERGENCY_STOP = 14
     STOOD_STILL = 15
     RECORD_LOST = 16
+    COMMAND_RATE = 17
+    ELSEWHERE = 18
 
 
 _WORDS = {
@@ -48,6 +50,8 @@ _WORDS = {
     Cause.EMERGENCY_STOP: "the emergency stop was pressed",
     Cause.STOOD_STILL: "the loop stood still for longer than the test allows",
     Cause.RECORD_LOST: "the record could not be kept, which the test demands",
+    Cause.COMMAND_RATE: "the command changed faster than its limit",
+    Cause.ELSEWHERE: "the rig stood elsewhere than where the test begins",
 }
 
 
@@ -69,3 +73,20 @@ def cause_words(code: float) -> str:
     if math.isfinite(code) and code in _WORDS:
         return _WORDS[Cause(int(code))]
     return f"unknown cause {code:g}"
+
+
+def limit_name(code: float) -> str:
+    """Return the name of the limit whose passing is a cause, for warnings.
+
+    Parameters
+    ----------
+    code
+        Number of a `Cause`.
+
+    Examples
+    --------
+    >>> limit_name(17)
+    'command rate'
+    """
+    known = math.isfinite(code) and code in _WORDS
+    return Cause(int(code)).name.lower().replace("_", " ") if known else f"unknown cause {code:g}"

@@ -31,9 +31,9 @@ class Interlock(SafetyBlock):
     """Limits, power trip and checks of the data, latched, with a way to a safe position.
 
     The first cause is latched; of several at one tick, the first in this order: not a number, displacement,
-    velocity, force, command, tracking error, power, stale, requested from outside. The command of the very
-    tick that trips is already the interlock's: the last command before it, from where a raised cosine leads
-    to the safe position. It does not depend on what the controller computes meanwhile.
+    velocity, force, command, its rate, tracking error, power, stale, requested from outside. The command of
+    the very tick that trips is already the interlock's: the last command before it, from where a raised
+    cosine leads to the safe position. It does not depend on what the controller computes meanwhile.
 
     Two parameters can be changed while the tick runs. ``NAME.trip`` requests a trip: its value is the cause's
     number (`Cause`), 0 for none. ``NAME.reset`` clears the latch at a tick at which it goes from 0 to 1, if
@@ -57,6 +57,8 @@ class Interlock(SafetyBlock):
         Seconds in which the command goes from where it was to the safe position.
     safe_position
         Where the command goes, in its own unit.
+    deadline
+        In real time: so many late ticks in a row trip; None leaves it to the loop (``overrun``).
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -65,16 +67,19 @@ class Interlock(SafetyBlock):
     release: Parameter = Parameter(0.05, above=0, unit="s")
     retreat: Parameter = Parameter(1.0, above=0, unit="s")
     safe_position: Parameter = Parameter(0.0)
+    deadline: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Limits):
             raise InputError(f"Interlock(limits): expected Limits(...); found {self.limits!r:.60}")
         if self.power is not None and not isinstance(self.power, PowerTrip):
             raise InputError(f"Interlock(power): expected PowerTrip(...) or None; found {self.power!r:.60}")
-        if self.stale is not None and not (_whole(self.stale) and self.stale >= 1):
-            raise InputError(
-                f"Interlock(stale): expected a number of samples, 1 or more; found {self.stale!r}"
-            )
+        for name, what in (("stale", "samples"), ("deadline", "late ticks in a row")):
+            number = getattr(self, name)
+            if number is not None and not (_whole(number) and number >= 1):
+                raise InputError(
+                    f"Interlock({name}): expected a number of {what}, 1 or more; found {number!r}"
+                )
         most = self.limits.command
         if most is not None and abs(self.safe_position) > float(most):
             raise InputError(
@@ -116,20 +121,28 @@ class Interlock(SafetyBlock):
         switched = [_switched(signal, own.value) for signal in signals]
         parts = [own] if any(a is not b for a, b in zip(switched, signals, strict=True)) else []
         found: list[tuple[Cause, Expr]] = []
+        near: list[tuple[Cause, Expr]] = []
         asked: list[Expr] = []
         for i, signal in enumerate(switched):
-            made, conditions = self._conditions(signal, i, f"[{i}]" if len(signals) > 1 else "", context)
+            made, conditions, warnings = self._conditions(
+                signal, i, f"[{i}]" if len(signals) > 1 else "", context
+            )
             parts.append(made)
             found += conditions
+            near += warnings
             asked.append(made.value)
+        if near:
+            measures = Quantity("cause")
+            warned = Channel.of(f"{context.name}.warning", _first(near, Const(0.0)), measures, Role.SAFETY)
+            parts.append(Applied([], Const(0.0), {}, {}, (warned,)))
         decided, ticks = self._decide(found, cause, time, context)
         back, commands = self._retreat(asked, decided.value, ticks, context)
         return Watch(_joined([*parts, decided, back], decided.value), decided.value, commands, cause)
 
     def _conditions(
         self, signal: Watched, interface: int, index: str, context: Context
-    ) -> tuple[Applied, list[tuple[Cause, Expr]]]:
-        """Return the command of an interface through its switch, and its conditions for a trip."""
+    ) -> tuple[Applied, list[tuple[Cause, Expr]], list[tuple[Cause, Expr]]]:
+        """Return the command of an interface through its switch, its conditions for a trip, for a warning."""
         safe, limits, switch = self.safe_position, self.limits, signal.switch
         assert switch is not None
         name = f"{context.name}{index}"
@@ -145,17 +158,28 @@ class Interlock(SafetyBlock):
             (Cause.NOT_A_NUMBER, either(signal.bad, no(both(*(finite(x) for x in numbers))))),
             (Cause.STALE, signal.frozen),
         ]
+        # The first tick follows from nothing: what leads to it is the start's business, not a rate.
+        before, change = Var(f"{name}.before"), Var(f"{name}.change")
+        states: dict[Var, float] = {}
+        if limits.command_rate is not None:
+            first = equal(context.count, Const(0.0))
+            steps.append(Assign(change, select(first, 0.0, (wanted - before) * (1 / context.period))))
+            steps.append(Update(((before, wanted),)))
+            states[before] = self.safe_position
+        near = []
         for number, value, limit in (
             (Cause.DISPLACEMENT, signal.displacement, limits.displacement),
             (Cause.VELOCITY, signal.velocity, limits.velocity),
             (Cause.FORCE, signal.force, limits.force),
             (Cause.COMMAND, wanted, limits.command),
+            (Cause.COMMAND_RATE, change, limits.command_rate),
             (Cause.TRACKING_ERROR, target - signal.displacement, limits.tracking_error),
         ):
             if limit is not None:
                 found.append((number, outside(value, float(limit))))
+                if limits.warning is not None:
+                    near.append((number, outside(value, float(limits.warning) * float(limit))))
         channels: tuple[Channel, ...] = ()
-        states: dict[Var, float] = {}
         if self.power is not None:
             label = f"{context.name}.power{index}"
             power = self.power.apply(signal.force, signal.velocity, velocity, replace(context, name=label))
@@ -163,8 +187,8 @@ class Interlock(SafetyBlock):
             measures = Quantity("power", "W", "power")
             channels = (Channel.of(label, function("sqrt", power.value), measures, Role.SAFETY, interface),)
             steps += power.steps
-            states = power.states
-        return Applied(steps, wanted, states, {}, channels), found
+            states.update(power.states)
+        return Applied(steps, wanted, states, {}, channels), found, near
 
     def _decide(
         self, found: Sequence[tuple[Cause, Expr]], latch: Var, time: Expr, context: Context
@@ -179,9 +203,7 @@ class Interlock(SafetyBlock):
         )
         # A request that is no number is still a request.
         known = both(request >= 1.0, finite(request))
-        first = select(no(request <= 0.0), select(known, request, float(Cause.OPERATOR)), 0.0)
-        for number in reversed(_ORDER):
-            first = select(either(*(c for n, c in found if n is number)), float(number), first)
+        first = _first(found, select(no(request <= 0.0), select(known, request, float(Cause.OPERATOR)), 0.0))
         # One tick more than the retreat: the switches hear of a trip at the tick after it.
         rest = math.ceil(self.retreat / context.period - 1e-9) + 1.0
         untripped = equal(latch, Const(0.0))
@@ -222,6 +244,13 @@ class Interlock(SafetyBlock):
         return Applied(steps, tripped, states), tuple(commands)
 
 
+def _first(found: Sequence[tuple[Cause, Expr]], otherwise: Expr) -> Expr:
+    """Return the number of the first cause that is present, in their order."""
+    for number in reversed(_ORDER):
+        otherwise = select(either(*(c for n, c in found if n is number)), float(number), otherwise)
+    return otherwise
+
+
 def _joined(parts: Sequence[Applied], value: Expr) -> Applied:
     """Return several blocks, executed one after the other, as one."""
     return Applied(
@@ -245,7 +274,7 @@ def _whole(value: object) -> bool:
 
 
 _ORDER = (
-    Cause.NOT_A_NUMBER, Cause.DISPLACEMENT, Cause.VELOCITY, Cause.FORCE, Cause.COMMAND, Cause.TRACKING_ERROR,
-    Cause.POWER, Cause.STALE,
+    Cause.NOT_A_NUMBER, Cause.DISPLACEMENT, Cause.VELOCITY, Cause.FORCE, Cause.COMMAND, Cause.COMMAND_RATE,
+    Cause.TRACKING_ERROR, Cause.POWER, Cause.STALE,
 )  # fmt: skip
 """Which of several causes at one tick is the first."""

@@ -1,4 +1,4 @@
-"""Limits of a test: beyond them a run stops."""
+"""Limits of a test: beyond them a run stops, or the interlock brings the rig to rest."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _KINDS = {
     "velocity": ("m/s", "rad/s"),
     "force": ("N", "N m"),
     "tracking_error": ("m", "rad"),
+    "warning": ("1",),
 }
 """What each limit measures, of a motion along an axis or about it; a command has its actuator's own unit."""
 
@@ -31,6 +32,10 @@ class Limits(Described, family="limits", alone=True):
         In m, m/s, N (rad, rad/s, N m where it turns), and the command's own unit.
     tracking_error
         Desired less measured displacement, in m.
+    command_rate
+        Change of the command, in its own unit a second.
+    warning
+        Share of each limit from which it is a warning: recorded, shown, and no trip; a number or ``"80 %"``.
     """
 
     displacement: float | str | None = None
@@ -38,6 +43,8 @@ class Limits(Described, family="limits", alone=True):
     force: float | str | None = None
     command: float | str | None = None
     tracking_error: float | str | None = None
+    command_rate: float | str | None = None
+    warning: float | str | None = None
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -57,3 +64,23 @@ class Limits(Described, family="limits", alone=True):
             if number == math.inf:
                 raise InputError(f"limits.{f.name} must be finite; leave it out where there is no limit")
             object.__setattr__(self, f.name, number)
+        if self.warning is not None and not float(self.warning) < 1:
+            raise InputError(f"limits.warning: expected a share of the limits below 1; found {self.warning}")
+
+    def stricter(self, other: Limits | None) -> Limits:
+        """Return limits of which each is the smaller one of two; the other's where this has none.
+
+        Parameters
+        ----------
+        other
+            Further limits, or None.
+
+        Examples
+        --------
+        >>> Limits(force=10, command=1).stricter(Limits(force="5 N", velocity=2)).force
+        5.0
+        """
+        pairs = {f.name: (getattr(self, f.name), getattr(other, f.name, None)) for f in fields(self)}
+        return Limits(
+            **{n: min((x for x in pair if x is not None), default=None) for n, pair in pairs.items()}
+        )

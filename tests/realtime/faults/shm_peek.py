@@ -7,7 +7,7 @@ import numpy as np
 from bondloop.realtime.shared import FOLDER, PREFIX
 
 MESSAGE = np.dtype(
-    [("turn", "<u8"), ("sequence", "<u8"), ("echo", "<u8"), ("time_ns", "<i8"), ("values", "<f8", (252,))]
+    [("turn", "<u8"), ("sequence", "<u8"), ("echo", "<u8"), ("sum", "<u8"), ("values", "<f8", (252,))]
 )
 LAYOUT = np.dtype([("head", "V192"), ("command", MESSAGE), ("measurement", MESSAGE)])
 

@@ -97,6 +97,7 @@ def test_nobody_reads_what_the_rig_says(bench):
         own.connect((host, int(port)))
         own.settimeout(20)
         for session in range(1, 80):
-            own.send(pack(HELLO, session, 0, 0, [1.0, 1.0, PERIOD, 1.0], signature))
-            assert unpack(own.recv(2048))["kind"] == ACCEPT
-            own.send(pack(BYE, session, 0, 0, []))
+            own.send(pack(HELLO, session, 0, 0, [1.0, 1.0, PERIOD, 1.0, 0.0], signature))
+            reply = unpack(own.recv(2048))
+            assert reply["kind"] == ACCEPT
+            own.send(pack(BYE, session ^ reply["echo"], 0, 0, []))

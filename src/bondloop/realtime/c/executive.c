@@ -24,6 +24,7 @@ static void begin(bl_run *run)
     memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
     run->step = 0;
     run->late = 0;
+    run->approach = 0;
     run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
     run->segment->cause = BL_CAUSE_NONE;
@@ -31,14 +32,20 @@ static void begin(bl_run *run)
     run->stage = BL_INACTIVE;
 }
 
+static void start(bl_run *run)
+{
+    run->stage = BL_ACTIVE;
+    run->approach = run->options->approach_cycles;
+}
+
 /* One command of the mailbox; 0 if it makes no sense now. */
 static int obey(bl_run *run, const bl_mail *mail)
 {
     switch (mail->kind) {
     case BL_MAIL_START:
-        if (run->stage != BL_INACTIVE)
+        if (run->stage != BL_INACTIVE || run->options->inactive)
             return 0;
-        run->stage = BL_ACTIVE;
+        start(run);
         return 1;
     case BL_MAIL_SET:
         if (mail->index >= (uint64_t)run->tick->parameters || mail->value != mail->value)
@@ -134,11 +141,11 @@ static void judge_link(bl_run *run, int came)
         bl_guard_trip(run, BL_CAUSE_LINK_LOST, (uint64_t)((age + period/2)/period), (double)age*1e-9, 1);
 }
 
-static void execute(bl_run *run)
+/* One tick on a state, into the channels. */
+static void tick_on(bl_run *run, double *state)
 {
     const bl_interface *tick = run->tick;
     const bl_options *o = run->options;
-    run->commanded = 1;
     if (tick->tables > 0) {
         const int64_t row = run->step < o->table_rows ? run->step : o->table_rows - 1;
         memcpy(run->in, o->table + row*tick->tables, sizeof(double)*(size_t)tick->tables);
@@ -146,7 +153,25 @@ static void execute(bl_run *run)
     for (long i = 0; i < tick->measured; ++i)
         run->in[tick->measured_at[i]] = run->measured[i];
     const double k = (double)run->step;
-    run->status = (uint32_t)tick->tick_once(run->state, run->parameters, run->in, k*tick->period, k, run->channels);
+    run->status = (uint32_t)tick->tick_once(state, run->parameters, run->in, k*tick->period, k, run->channels);
+}
+
+/* A cycle before the first tick: that tick on a copy of the state says where to go, and whether all is well. */
+static void approach(bl_run *run)
+{
+    memcpy(run->copy, run->state, sizeof(double)*(size_t)run->tick->states);
+    tick_on(run, run->copy);
+    if (run->approach == run->options->approach_cycles && !bl_guard_place(run))
+        return;
+    if (bl_guard_tick(run))
+        bl_guard_approach(run);
+}
+
+static void execute(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    run->commanded = 1;
+    tick_on(run, run->state);
     if (bl_guard_tick(run))
         for (long i = 0; i < tick->commands; ++i)
             run->commands[i] = run->channels[tick->command_at[i]];
@@ -165,6 +190,10 @@ static int64_t compute(bl_run *run)
             run->stage = BL_SAFE;
         else
             bl_guard_ramp(run);
+    }
+    if (run->stage == BL_ACTIVE && run->approach > 0) {
+        approach(run);
+        return -1;
     }
     if (run->stage == BL_ACTIVE || (run->stage == BL_RETREAT && run->by_tick)) {
         execute(run);
@@ -317,16 +346,16 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segmen
     bl_run run = {.tick = tick, .options = options, .segment = segment, .measured = measured,
         .state = room(tick->states), .parameters = room(tick->parameters), .in = room(tick->inputs),
         .channels = room(tick->channels), .incoming = room(tick->measured), .commands = room(tick->commands),
-        .from = room(tick->commands)};
-    if (!run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
+        .from = room(tick->commands), .copy = room(tick->states)};
+    if (!run.copy || !run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
         return BL_EXIT_USAGE;
     memcpy(run.parameters, options->parameters, sizeof(double)*(size_t)tick->parameters);
     memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
     memset(measured, 0, sizeof(double)*(size_t)tick->measured); /* nothing is believed yet */
     run.began = bl_now();
     begin(&run);
-    if (options->start)
-        run.stage = BL_ACTIVE;
+    if (options->start && !options->inactive)
+        start(&run);
     segment->state = (uint64_t)run.stage;
     run_cycles(&run, link);
     return segment->cause == BL_CAUSE_NONE ? BL_EXIT_DONE : BL_EXIT_TRIPPED;

@@ -18,6 +18,13 @@ void bl_guard_ramp(bl_run *run)
     bl_stage(run, BL_RETREAT);
 }
 
+/* The tick's interlock begins its way at the last command of its own: it has none before its second tick, while the
+   rig may have been led somewhere by the approach. */
+static int knows_the_last_command(const bl_run *run)
+{
+    return run->step > 0 || run->options->approach_cycles == 0;
+}
+
 void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted)
 {
     bl_segment *s = run->segment;
@@ -31,7 +38,7 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
     }
     if (run->stage == BL_INACTIVE || run->stage == BL_UNCONFIGURED) {
         bl_guard_ramp(run); /* over at once: it is there already, or was never commanded anything */
-    } else if (run->stage == BL_ACTIVE && trusted && run->tick->interlock_trip >= 0) {
+    } else if (run->stage == BL_ACTIVE && trusted && knows_the_last_command(run) && run->tick->interlock_trip >= 0) {
         run->parameters[run->tick->interlock_trip] = (double)cause;
         run->by_tick = 1;
         run->retreated = 0;
@@ -77,8 +84,10 @@ int bl_guard_tick(bl_run *run)
     if (run->status == 0) {
         if (tick->interlock_cause >= 0 && run->stage == BL_ACTIVE) {
             const double cause = run->channels[tick->interlock_cause];
-            if (cause != 0)
+            if (cause != 0) {
                 bl_guard_trip(run, (int)cause, 0, cause, 1);
+                return run->by_tick;
+            }
         }
         return 1;
     }
@@ -92,6 +101,33 @@ int bl_guard_tick(bl_run *run)
         }
     bl_guard_trip(run, cause, detail, run->channels[detail], 0);
     return 0;
+}
+
+int bl_guard_place(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    for (long i = 0; i < tick->commands; ++i) {
+        const long have = tick->place_measured[i], want = tick->place_channel[i];
+        run->from[i] = have >= 0 && tick->is_place[i] ? run->measured[have] : tick->safe[i];
+        const double apart = have >= 0 && want >= 0 ? run->measured[have] - run->channels[want] : 0.0;
+        if (!(fabs(apart) <= tick->place_within[i])) {
+            bl_guard_trip(run, BL_CAUSE_ELSEWHERE, (uint64_t)i, apart, 0);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void bl_guard_approach(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    const int64_t cycles = run->options->approach_cycles;
+    run->approach -= 1;
+    run->commanded = 1;
+    run->flags |= BL_FLAG_EXECUTIVE;
+    const double share = 0.5*(1.0 + cos(3.14159265358979323846*(double)run->approach/(double)cycles));
+    for (long i = 0; i < tick->commands; ++i)
+        run->commands[i] = (1.0 - share)*run->from[i] + share*run->channels[tick->command_at[i]];
 }
 
 int bl_guard_is_safe(const bl_run *run)

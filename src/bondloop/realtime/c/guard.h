@@ -12,7 +12,9 @@ typedef struct {
     bl_segment *segment;
     double *state, *parameters, *in, *channels;
     double *measured, *incoming; /* the last values believed, and those just received */
-    double *commands, *from;     /* what the rig is given, and where the ramp to safety began */
+    double *commands, *from;     /* what the rig is given, and where the ramp to safety, or the approach, began */
+    double *copy;                /* of the state: the first tick, looked at before it is executed */
+    int64_t approach;            /* cycles of the approach that are left */
     int stage;                   /* of the lifecycle */
     int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
@@ -34,6 +36,11 @@ void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted);
 void bl_guard_ramp(bl_run *run);
 /* Believes what was received, or trips. */
 void bl_guard_measured(bl_run *run);
+/* Before the first command, with the first tick as it would be now in the channels: notes where the rig stands, and
+   trips where that is elsewhere than the test begins; 1 if all is well. */
+int bl_guard_place(bl_run *run);
+/* One cycle of the way from there to the first command, that of the tick in the channels: sets the commands. */
+void bl_guard_approach(bl_run *run);
 /* Judges a tick that was executed: 1 if its commands may be sent. */
 int bl_guard_tick(bl_run *run);
 /* One cycle of the executive's ramp: sets the commands; 1 when the safe ones are reached. */

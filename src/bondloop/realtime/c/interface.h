@@ -39,6 +39,11 @@ typedef struct {
     const int *channel_cause;    /* [channels] cause of a trip when it is passed */
     long interlock_cause;     /* channel that is not zero once the tick itself has tripped, or -1 */
     long interlock_trip;      /* parameter that asks the tick to trip, or -1 */
+    /* How the rig is met before the first tick, for each command. */
+    const long *place_measured; /* [commands] measured value that says where the rig is, or -1 */
+    const long *place_channel;  /* [commands] channel that says where the test wants it, or -1 */
+    const double *place_within; /* [commands] how far apart the two may be */
+    const int *is_place;        /* [commands] 1 where the command is itself such a place */
 } bl_interface;
 
 /* The ticks of this program; NULL if it has none (a loop without a rig, a rig without a loop). */

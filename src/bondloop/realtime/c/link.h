@@ -33,7 +33,8 @@ typedef struct {
     int lock_step;         /* wait for each other instead of following the clock */
     int64_t timeout_ns;    /* without a sign of life for so long, the peer is gone */
     int64_t poll_ns;       /* real time: how long `exchange` may busy-poll for a measurement in a tick */
-    const double *safe;    /* [commands] */
+    const double *safe;    /* [commands]: also where the rig's own watchdog is to go */
+    int emulated;          /* set by `open`: the rig says that it is a model, and nothing moves */
     char message[256];     /* filled by `open` when it fails: what was found, what to do */
 } bl_link_config;
 

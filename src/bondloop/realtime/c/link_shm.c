@@ -1,12 +1,15 @@
 /* Shared memory: a segment that the rig makes and one loop at a time may claim, both ends.
  *
  * Each direction is one message behind a counter that is odd while the message is being written; a reader
- * copies and looks at the counter again. The loop claims the rig by exchanging `owner` for its session, free or
+ * copies and looks at the counter again. Every message has a sum over the number of its session and all its
+ * words: what a loop writes that was frozen and has a successor by now is not obeyed, whole or in part. Counter,
+ * sum and the first values share a cache line: what is small crosses from core to core at once. The loop claims the rig by exchanging `owner` for its session, free or
  * left behind by a loop whose heartbeat has stopped. The rig holds an flock: its segment is free when it is dead.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 #include "platform.h"
 #include "port.h"
 
-#define MAGIC "BLSHM001"
+#define MAGIC "BLSHM002"
 #define VALUES 252
 #define SPINS 1000   /* looks before others may use the processor */
 #define TRIES 1000   /* looks at a message that is being written */
@@ -26,7 +29,7 @@
 typedef struct {
     uint64_t turn; /* odd while being written */
     uint64_t sequence, echo;
-    int64_t time_ns;
+    uint64_t sum; /* of session, sequence, echo and values */
     double values[VALUES];
 } message_slot;
 
@@ -46,27 +49,48 @@ typedef struct {
     int64_t rig_pid, rig_ns;
     uint64_t spare2[4];
     message_slot command, measurement;
+    uint64_t current; /* session that the rig follows; 0: none. In a line of its own, which is hardly ever written */
+    uint64_t spare3[7];
+    double safe[VALUES]; /* where the rig's own watchdog goes; written by the loop that claims it */
 } shared_rig;
 
 static shared_rig *shared = NULL;
 static int file = -1;
 static char path[200];
 
-static void write_message(message_slot *m, uint64_t sequence, uint64_t echo, const double *values, long count)
+/* Sum over the words of a message, in which their order counts. */
+static uint64_t sum_of(uint64_t number, uint64_t sequence, uint64_t echo, const double *values, long count)
 {
+    uint64_t sum = number*0x9e3779b97f4a7c15ULL ^ sequence ^ (echo << 32 | echo >> 32);
+    for (long i = 0; i < count; ++i) {
+        uint64_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        sum = (sum << 7 | sum >> 57) ^ bits;
+    }
+    return sum;
+}
+
+/* Returns the instant. */
+static int64_t write_message(message_slot *m, uint64_t number, uint64_t sequence, uint64_t echo, const double *values,
+    long count)
+{
+    const uint64_t sum = sum_of(number, sequence, echo, values, count);
     const uint64_t turn = (m->turn + 1) & ~(uint64_t)1; /* odd if the last writer was killed while it wrote */
     __atomic_store_n(&m->turn, turn + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
+    const int64_t now = bl_now(); /* here: the line comes from the reader's core meanwhile; before, it costs half more */
     m->sequence = sequence;
     m->echo = echo;
-    m->time_ns = bl_now();
+    m->sum = sum;
     memcpy(m->values, values, sizeof(double)*(size_t)count);
     __atomic_store_n(&m->turn, turn + 2, __ATOMIC_RELEASE);
+    return now;
 }
 
-/* Copies the message if it is not the one of `turn`; 1 if it was copied. What was torn by its writer is left. */
-static int read_message(message_slot *m, uint64_t *turn, uint64_t *sequence, uint64_t *echo, double *values,
-    long count)
+/* Copies the message if it is not the one of `turn`, and of this session; 1 if it was copied. What was torn by its
+   writer is left. */
+static int read_message(message_slot *m, uint64_t number, uint64_t *turn, uint64_t *sequence, uint64_t *echo,
+    double *values, long count)
 {
     static double copy[VALUES];
     for (int i = 0; i < TRIES; ++i) {
@@ -74,12 +98,14 @@ static int read_message(message_slot *m, uint64_t *turn, uint64_t *sequence, uin
         if (before == *turn)
             return 0;
         if (!(before & 1)) {
-            const uint64_t number = m->sequence, answer = m->echo;
+            const uint64_t place = m->sequence, answer = m->echo, sum = m->sum;
             memcpy(copy, m->values, sizeof(double)*(size_t)count);
             __atomic_thread_fence(__ATOMIC_ACQUIRE);
             if (__atomic_load_n(&m->turn, __ATOMIC_RELAXED) == before) {
+                if (sum != sum_of(number, place, answer, copy, count))
+                    return 0; /* of another session, or of two writers; its successor's next message has another turn */
                 memcpy(values, copy, sizeof(double)*(size_t)count);
-                *sequence = number;
+                *sequence = place;
                 *echo = answer;
                 *turn = before;
                 return 1;
@@ -88,6 +114,24 @@ static int read_message(message_slot *m, uint64_t *turn, uint64_t *sequence, uin
         bl_relax();
     }
     return 0;
+}
+
+/* Whether a file is one that only this user can have made and can change: a regular one, of the user's, closed to
+   all others, of the right size. Else `why` says what is wrong. */
+static int is_ours(int candidate, const char **why)
+{
+    struct stat about;
+    *why = "is no regular file";
+    if (fstat(candidate, &about) || !S_ISREG(about.st_mode))
+        return 0;
+    *why = "belongs to another user";
+    if (about.st_uid != geteuid())
+        return 0;
+    *why = "is open to other users";
+    if (about.st_mode & (S_IRWXG | S_IRWXO))
+        return 0;
+    *why = "is of another version, or no rig's";
+    return about.st_size == (off_t)sizeof *shared;
 }
 
 static int map_it(void)
@@ -127,6 +171,7 @@ static int claim(void)
     shared->owner_pid = getpid();
     shared->lock_step = (uint64_t)loop->lock_step;
     shared->period = loop->period;
+    memcpy(shared->safe, loop->safe, sizeof(double)*(size_t)loop->commands);
     __atomic_store_n(&shared->owner, session, __ATOMIC_RELEASE); /* from here on the rig sees it */
     return 0;
 }
@@ -136,11 +181,14 @@ static int shm_link_open(bl_link_config *config, double *measured)
     loop = config;
     if (set_path(config->address))
         return fail("expected shm://NAME with a name without slashes");
-    struct stat about;
+    const char *why = NULL;
     const int64_t end = bl_now() + config->timeout_ns;
     for (;;) { /* the rig may be about to start */
-        file = shm_open(path, O_RDWR, 0600);
-        if (file >= 0 && fstat(file, &about) == 0 && about.st_size >= (off_t)sizeof *shared && map_it() == 0) {
+        /* Never waits, whatever lies under the name: a pipe, say. */
+        file = shm_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0600);
+        why = NULL;
+        if (file >= 0 && is_ours(file, &why) && map_it() == 0) {
+            why = NULL;
             if (memcmp(shared->magic, MAGIC, 8) == 0 && flock(file, LOCK_EX | LOCK_NB) != 0)
                 break;
             munmap(shared, sizeof *shared); /* nobody holds it: a dead rig's */
@@ -149,8 +197,13 @@ static int shm_link_open(bl_link_config *config, double *measured)
             close(file);
         file = -1;
         shared = NULL;
-        if (bl_now() > end || bl_asked_to_end)
-            return fail("no rig answers; start one with 'bondloop rig'");
+        if (bl_now() > end || bl_asked_to_end) {
+            char text[200];
+            snprintf(text, sizeof text, "%s%s; start one with 'bondloop rig'",
+                why == NULL ? "no rig answers" : "no rig answers, and what lies under its name in /dev/shm ",
+                why == NULL ? "" : why);
+            return fail(text);
+        }
         const struct timespec t = {.tv_sec = 0, .tv_nsec = 1000000};
         nanosleep(&t, NULL);
     }
@@ -175,16 +228,20 @@ static int shm_link_open(bl_link_config *config, double *measured)
     }
     uint64_t sequence;
     measured_turn = 1; /* an odd one: whatever lies there is taken */
-    read_message(&shared->measurement, &measured_turn, &sequence, &answered, measured, config->measured);
+    if (!read_message(&shared->measurement, session, &measured_turn, &sequence, &answered, measured, config->measured))
+        return fail("the rig is there but shows nothing");
+    config->emulated = 1; /* no machine speaks this: at the other end is a rig of bondloop's */
     return BL_LINK_FRESH;
 }
 
 static int shm_link_exchange(const double *commands, double *measured, bl_link_counts *counts)
 {
+    if (__atomic_load_n(&shared->current, __ATOMIC_ACQUIRE) != session)
+        return BL_LINK_LOST; /* the rig has let go of us, or another loop has it: write nothing */
     if (commands != NULL) {
         sent += 1;
-        write_message(&shared->command, sent, 0, commands, loop->commands);
-        __atomic_store_n(&shared->owner_ns, shared->command.time_ns, __ATOMIC_RELAXED);
+        const int64_t now = write_message(&shared->command, session, sent, 0, commands, loop->commands);
+        __atomic_store_n(&shared->owner_ns, now, __ATOMIC_RELAXED);
         counts->sent += 1;
     } else if (measured == NULL) {
         __atomic_store_n(&shared->owner_ns, bl_now(), __ATOMIC_RELAXED);
@@ -194,9 +251,10 @@ static int shm_link_exchange(const double *commands, double *measured, bl_link_c
     uint64_t sequence;
     int fresh = 0;
     const int64_t patience = loop->lock_step ? loop->timeout_ns : loop->poll_ns;
-    const int64_t end = patience > 0 && shared->command.time_ns > 0 ? bl_now() + patience : 0;
+    const int64_t end = patience > 0 && sent > 0 ? bl_now() + patience : 0;
     for (long spins = 0;; ++spins) {
-        fresh |= read_message(&shared->measurement, &measured_turn, &sequence, &answered, measured, loop->measured);
+        fresh |= read_message(
+            &shared->measurement, session, &measured_turn, &sequence, &answered, measured, loop->measured);
         if (fresh && (!loop->lock_step || answered == sent))
             break;
         if (end == 0 || (spins%256 == 255 && bl_now() > end))
@@ -236,6 +294,14 @@ static uint64_t followed, published, command_turn, last_command;
 static int64_t beat; /* newest heartbeat seen of the loop */
 static int in_session;
 
+static int are_finite(const double *values, long count)
+{
+    for (long i = 0; i < count; ++i)
+        if (!isfinite(values[i]))
+            return 0;
+    return 1;
+}
+
 static int port_open(bl_port_config *config)
 {
     rig = config;
@@ -244,8 +310,17 @@ static int port_open(bl_port_config *config)
             "values each way; found shm://%s", VALUES, config->address);
         return -1;
     }
-    const int old = shm_open(path, O_RDWR, 0600);
+    const int old = shm_open(path, O_RDWR | O_NONBLOCK | O_NOFOLLOW, 0600);
     if (old >= 0) {
+        const char *why;
+        struct stat about;
+        if (!is_ours(old, &why) && (fstat(old, &about) || !S_ISREG(about.st_mode) || about.st_uid != geteuid())) {
+            snprintf(config->message, sizeof config->message,
+                "shm://%s cannot be made: what lies under its name in /dev/shm %s; remove it, or choose another name",
+                config->address, why);
+            close(old);
+            return -1;
+        }
         if (flock(old, LOCK_EX | LOCK_NB)) {
             snprintf(config->message, sizeof config->message,
                 "another rig plays at shm://%s; end it, or choose another name", config->address);
@@ -283,7 +358,8 @@ static int port_receive(double *commands, int64_t wait_ns)
             return BL_PORT_CLOSED;
         }
         followed = owner;
-        if (!rig->accepts(shared->period)) {
+        memcpy(rig->safe, shared->safe, sizeof(double)*(size_t)rig->commands);
+        if (!rig->accepts(shared->period) || !are_finite(rig->safe, rig->commands)) {
             __atomic_store_n(&shared->refused, owner, __ATOMIC_RELEASE);
             uint64_t expected = owner;
             __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -302,8 +378,14 @@ static int port_receive(double *commands, int64_t wait_ns)
             return BL_PORT_CLOSED;
         }
         uint64_t echo;
+        static double heard[VALUES];
         if (commands != NULL
-            && read_message(&shared->command, &command_turn, &last_command, &echo, commands, rig->commands)) {
+            && read_message(&shared->command, followed, &command_turn, &last_command, &echo, heard, rig->commands)) {
+            if (!are_finite(heard, rig->commands)) {
+                rig_counts.corrupted += 1;
+                return BL_PORT_NOTHING;
+            }
+            memcpy(commands, heard, sizeof(double)*(size_t)rig->commands);
             rig_counts.received += 1;
             rig_counts.lost = last_command - rig_counts.received; /* replaced before they were seen */
             return BL_PORT_COMMAND;
@@ -323,14 +405,16 @@ static int port_receive(double *commands, int64_t wait_ns)
 
 static void port_accept(const double *measured)
 {
-    write_message(&shared->measurement, ++published, 0, measured, rig->measured);
+    write_message(&shared->measurement, followed, ++published, 0, measured, rig->measured);
+    __atomic_store_n(&shared->current, followed, __ATOMIC_RELEASE);
     __atomic_store_n(&shared->accepted, followed, __ATOMIC_RELEASE);
 }
 
 static void port_publish(const double *measured)
 {
-    write_message(&shared->measurement, ++published, last_command, measured, rig->measured);
-    __atomic_store_n(&shared->rig_ns, shared->measurement.time_ns, __ATOMIC_RELAXED);
+    const int64_t now = write_message(
+        &shared->measurement, followed, ++published, last_command, measured, rig->measured);
+    __atomic_store_n(&shared->rig_ns, now, __ATOMIC_RELAXED);
     rig_counts.sent += 1;
 }
 
@@ -343,6 +427,7 @@ static void port_release(void)
 {
     uint64_t expected = followed;
     in_session = 0;
+    __atomic_store_n(&shared->current, 0, __ATOMIC_RELEASE);
     __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 

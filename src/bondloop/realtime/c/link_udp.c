@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sched.h>
@@ -56,7 +57,6 @@ static int make_socket(const char *address, int bound, char *message, size_t siz
         snprintf(message, size, "udp://%s cannot be %s: %s%s", address, bound ? "listened on" : "reached",
             strerror(errno), bound && errno == EADDRINUSE ? "; another rig plays there, choose another port" : "");
     freeaddrinfo(found);
-    bl_packet_prepare();
     memset(&received, 0, sizeof received);
     return bad ? -1 : 0;
 }
@@ -79,9 +79,22 @@ static void loop_send(uint16_t kind, const double *values, long count, uint32_t 
     (void)!send(file, bytes, n, 0);
 }
 
+static uint64_t drawn(void)
+{
+    uint64_t number = (uint64_t)bl_now() ^ (uint64_t)getpid() << 40;
+    FILE *random = fopen("/dev/urandom", "rb");
+    if (random != NULL) {
+        uint64_t better;
+        if (fread(&better, sizeof better, 1, random) == 1 && better != 0)
+            number = better;
+        fclose(random);
+    }
+    return number;
+}
+
 static int udp_open(bl_link_config *config, double *measured)
 {
-    if (config->commands > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
+    if (config->commands + BL_PACKET_OFFER > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
         snprintf(config->message, sizeof config->message, "a packet has room for %d values", BL_PACKET_VALUES);
         return BL_LINK_FAILED;
     }
@@ -90,19 +103,14 @@ static int udp_open(bl_link_config *config, double *measured)
     loop = config;
     memset(&out, 0, sizeof out);
     answered = 0;
-    FILE *random = fopen("/dev/urandom", "rb");
-    session = (uint64_t)bl_now() ^ (uint64_t)getpid() << 40;
-    if (random != NULL) {
-        if (fread(&session, sizeof session, 1, random) != 1 || session == 0)
-            session = (uint64_t)bl_now();
-        fclose(random);
-    }
-    const double offer[4] = {
+    session = drawn();
+    double offer[BL_PACKET_VALUES] = {
         (double)config->commands, (double)config->measured, config->period, (double)config->lock_step};
+    memcpy(offer + BL_PACKET_OFFER, config->safe, sizeof(double)*(size_t)config->commands);
     const int64_t end = bl_now() + config->timeout_ns;
     for (int64_t now = bl_now(), next = now; now < end && !bl_asked_to_end; now = bl_now()) {
         if (now >= next) {
-            loop_send(BL_HELLO, offer, 4, config->signature);
+            loop_send(BL_HELLO, offer, BL_PACKET_OFFER + config->commands, config->signature);
             next = now + AGAIN_NS;
         }
         struct pollfd ready = {.fd = file, .events = POLLIN};
@@ -112,6 +120,8 @@ static int udp_open(bl_link_config *config, double *measured)
             continue;
         if (in.kind == BL_ACCEPT && in.count == (uint32_t)config->measured) {
             memcpy(measured, in.values, sizeof(double)*in.count);
+            session ^= in.echo; /* the rig's share: packets of an earlier session are of no use to anybody */
+            config->emulated = in.detail == BL_PACKET_MODEL;
             return BL_LINK_FRESH;
         }
         if (in.kind == BL_BUSY) {
@@ -122,14 +132,13 @@ static int udp_open(bl_link_config *config, double *measured)
         }
         if (in.kind == BL_REFUSE) {
             snprintf(config->message, sizeof config->message,
-                "the rig at udp://%s has other signals or another rate: it takes %g commands and measures %g "
-                "values, the loop has %ld and %ld; build both from the same test",
-                config->address, in.values[0], in.values[1], config->commands, config->measured);
+                "the rig at udp://%s has other signals or another rate; build both from the same test",
+                config->address);
             return BL_LINK_FAILED;
         }
     }
-    snprintf(config->message, sizeof config->message, "no rig answers at udp://%s; start one with 'bondloop rig'",
-        config->address);
+    snprintf(config->message, sizeof config->message,
+        "no rig answers at udp://%s, or it has another key; start one with 'bondloop rig'", config->address);
     return BL_LINK_FAILED;
 }
 
@@ -237,6 +246,7 @@ const bl_link bl_link_udp = {
 static bl_port_config *rig;
 static struct sockaddr_in peer, asking;
 static int is_lock_step, begun; /* `begun`: the loop has had its answer */
+static uint64_t hello, nonce;   /* the session as the loop has asked for it, and what we have added to it */
 static bl_link_counts rig_counts;
 
 static void rig_send(uint16_t kind, const double *values, long count, const struct sockaddr_in *to)
@@ -252,7 +262,7 @@ static void rig_send(uint16_t kind, const double *values, long count, const stru
 static int port_open(bl_port_config *config)
 {
     rig = config;
-    if (config->commands > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
+    if (config->commands + BL_PACKET_OFFER > BL_PACKET_VALUES || config->measured > BL_PACKET_VALUES) {
         snprintf(config->message, sizeof config->message, "a packet has room for %d values", BL_PACKET_VALUES);
         return -1;
     }
@@ -266,29 +276,52 @@ static int port_open(bl_port_config *config)
     return 0;
 }
 
+static int is_peer(void)
+{
+    return asking.sin_addr.s_addr == peer.sin_addr.s_addr && asking.sin_port == peer.sin_port;
+}
+
+/* Whether all values of a packet are numbers. */
+static int are_finite(const bl_packet *packet)
+{
+    for (uint32_t i = 0; i < packet->count; ++i)
+        if (!isfinite(packet->values[i]))
+            return 0;
+    return 1;
+}
+
+/* An answer without values to somebody who has no session, about which nothing more is told. */
+static int turn_away(uint16_t kind)
+{
+    const bl_packet kept = out;
+    out.session = in.session;
+    out.sequence = out.echo = 0;
+    out.detail = 0;
+    rig_send(kind, in.values, 0, &asking);
+    out.session = kept.session;
+    out.sequence = kept.sequence;
+    out.echo = kept.echo;
+    return BL_PORT_NOTHING;
+}
+
 static int rig_hello(void)
 {
-    const uint64_t mine = session;
-    if (session != 0 && in.session != session) {
-        out.session = in.session;
-        rig_send(BL_BUSY, in.values, 0, &asking);
-        out.session = mine;
-        return BL_PORT_NOTHING;
-    }
-    const double own[2] = {(double)rig->commands, (double)rig->measured};
-    if (in.count != 4 || in.detail != rig->signature || in.values[0] != own[0] || in.values[1] != own[1]
-        || !rig->accepts(in.values[2])) {
-        out.session = in.session;
-        out.detail = rig->signature;
-        rig_send(BL_REFUSE, own, 2, &asking);
-        out.session = mine;
-        return BL_PORT_NOTHING;
-    }
-    if (session == in.session) /* a copy: its answer is late, or was lost */
+    if (session != 0 && (in.session != hello || !is_peer()))
+        return turn_away(BL_BUSY);
+    if (in.count != (uint32_t)(BL_PACKET_OFFER + rig->commands) || in.detail != rig->signature || !are_finite(&in)
+        || in.values[0] != (double)rig->commands || in.values[1] != (double)rig->measured
+        || !rig->accepts(in.values[2]))
+        return turn_away(BL_REFUSE);
+    if (session != 0) /* a copy: its answer is late, or was lost */
         return begun ? BL_PORT_NOTHING : BL_PORT_OPENED;
     begun = 0;
     is_lock_step = in.values[3] != 0;
-    session = out.session = in.session;
+    memcpy(rig->safe, in.values + BL_PACKET_OFFER, sizeof(double)*(size_t)rig->commands);
+    hello = in.session;
+    do
+        nonce = drawn();
+    while ((hello ^ nonce) == 0);
+    session = out.session = hello ^ nonce;
     out.sequence = out.echo = 0;
     memset(&received, 0, sizeof received);
     peer = asking;
@@ -315,8 +348,10 @@ static int port_receive(double *commands, int64_t wait_ns)
         if (in.kind == BL_HELLO) {
             if (rig_hello() == BL_PORT_OPENED)
                 return BL_PORT_OPENED;
-        } else if (in.session != session || session == 0) {
+        } else if (in.session != session || session == 0 || !is_peer()) {
             rig_counts.foreign += 1;
+        } else if (!are_finite(&in)) {
+            rig_counts.corrupted += 1;
         } else if (in.kind == BL_BYE) {
             session = 0;
             return BL_PORT_CLOSED;
@@ -347,7 +382,13 @@ static int port_receive(double *commands, int64_t wait_ns)
 
 static void port_accept(const double *measured)
 {
+    out.session = hello;
+    out.echo = nonce;
+    out.detail = BL_PACKET_MODEL;
     rig_send(BL_ACCEPT, measured, rig->measured, &peer);
+    out.session = session;
+    out.echo = 0;
+    out.detail = 0;
 }
 
 static void port_publish(const double *measured)

@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "executive.h"
+#include "packet.h"
 
 static int usage(const char *what)
 {
     fprintf(stderr,
         "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
-        "            [--steps N] [--lock-step] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
+        "            [--steps N] [--lock-step] [--machine] [--approach S] [--inactive] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
         "            [--priority P] [--cpu N] [--no-lock] [--awake] [--spin S] [--phase S]\n"
         "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--gap S] [--stale N]\n"
         "            [--frozen N] [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
@@ -28,8 +29,8 @@ static int usage(const char *what)
 typedef struct {
     const char *url, *telemetry, *table;
     double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, gap, stale, frozen, supervisor, retreat,
-        timeout, poll, bare, tick_cost;
-    int alone, awake;
+        timeout, poll, bare, tick_cost, approach;
+    int alone, awake, machine;
 } arguments;
 
 static int64_t ns(double seconds)
@@ -100,13 +101,15 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         {"--overrun-limit", &given->overrun_limit}, {"--catch-up", &given->catch_up},
         {"--gap", &given->gap}, {"--stale", &given->stale}, {"--frozen", &given->frozen},
         {"--supervisor", &given->supervisor}, {"--retreat", &given->retreat}, {"--timeout", &given->timeout},
-        {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost}};
+        {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost},
+        {"--approach", &given->approach}};
     const struct {
         const char *word;
         int *flag, value;
     } flags[] = {{"--lock-step", &options->lock_step, 1}, {"--start", &options->start, 1},
         {"--hold", &options->hold, 1}, {"--hot", &options->hot, 1}, {"--alone", &given->alone, 1},
-        {"--no-lock", lock, 0}, {"--awake", &given->awake, 1}};
+        {"--no-lock", lock, 0}, {"--awake", &given->awake, 1}, {"--machine", &given->machine, 1},
+        {"--inactive", &options->inactive, 1}};
     for (int i = 1; i < count; ++i) {
         const char *word = words[i], *value = i + 1 < count ? words[i + 1] : NULL;
         int known = 0;
@@ -195,6 +198,11 @@ static int run(const arguments *given, const bl_options *options, int lock)
     } else if (measured == NULL || link->open(&config, measured) != BL_LINK_FRESH) {
         fprintf(stderr, "loop: %s\n", config.message);
         link->close();
+    } else if (!given->machine && !config.emulated && !(link->capabilities & BL_LINK_EMULATED)) {
+        fprintf(stderr,
+            "loop: the rig at %s does not say that it is a model; a machine needs a test with limits (--machine)\n",
+            given->url);
+        link->close();
     } else {
         /* Whoever never sleeps must not keep others from the processor. */
         const int paced = !options->lock_step && !options->hot;
@@ -250,8 +258,13 @@ int main(int count, char **words)
     options.frozen = (int64_t)given.frozen;
     options.supervisor_ns = ns(given.supervisor);
     options.retreat_cycles = (int64_t)ceil(given.retreat/bl_computer->period);
+    options.approach_cycles = (int64_t)ceil(given.approach/bl_computer->period);
     if (map_table(given.table, &options))
         return BL_EXIT_USAGE;
+    if (bl_packet_key()) {
+        fprintf(stderr, "loop: BONDLOOP_KEY is no key of 32 hexadecimal digits\n");
+        return BL_EXIT_USAGE;
+    }
     bl_listen_to_signals();
     if (given.awake)
         bl_stay_awake("loop");

@@ -1,20 +1,17 @@
+#define _GNU_SOURCE
 #include "packet.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static uint32_t tables[8][256];
+static bl_key key;
 
-void bl_packet_prepare(void)
+int bl_packet_key(void)
 {
-    for (uint32_t i = 0; i < 256; ++i) {
-        uint32_t c = i;
-        for (int bit = 0; bit < 8; ++bit)
-            c = c & 1 ? 0xedb88320u ^ (c >> 1) : c >> 1;
-        tables[0][i] = c;
-    }
-    for (uint32_t i = 0; i < 256; ++i)
-        for (int k = 1; k < 8; ++k)
-            tables[k][i] = tables[0][tables[k - 1][i] & 255] ^ (tables[k - 1][i] >> 8);
+    const char *text = getenv("BONDLOOP_KEY");
+    const int bad = text != NULL && bl_key_read(text, &key);
+    unsetenv("BONDLOOP_KEY");
+    return bad ? -1 : 0;
 }
 
 static uint64_t get(const unsigned char *bytes, int count)
@@ -29,21 +26,6 @@ static void put(unsigned char *bytes, uint64_t value, int count)
 {
     for (int i = 0; i < count; ++i)
         bytes[i] = (unsigned char)(value >> 8*i);
-}
-
-/* Eight bytes at a time. */
-uint32_t bl_crc32(const unsigned char *bytes, size_t count)
-{
-    uint32_t c = 0xffffffffu;
-    for (; count >= 8; count -= 8, bytes += 8) {
-        const uint32_t low = c ^ (uint32_t)get(bytes, 4), high = (uint32_t)get(bytes + 4, 4);
-        c = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^ tables[4][low >> 24]
-            ^ tables[3][high & 255] ^ tables[2][high >> 8 & 255] ^ tables[1][high >> 16 & 255]
-            ^ tables[0][high >> 24];
-    }
-    for (; count > 0; --count, ++bytes)
-        c = tables[0][(c ^ *bytes) & 255] ^ (c >> 8);
-    return ~c;
 }
 
 size_t bl_packet_write(unsigned char *bytes, const bl_packet *packet)
@@ -63,18 +45,18 @@ size_t bl_packet_write(unsigned char *bytes, const bl_packet *packet)
         memcpy(&bits, &packet->values[i], 8);
         put(at, bits, 8);
     }
-    put(at, bl_crc32(bytes, (size_t)(at - bytes)), 4);
-    return (size_t)(at - bytes) + 4;
+    put(at, bl_siphash(&key, bytes, (size_t)(at - bytes)), BL_PACKET_TAG);
+    return (size_t)(at - bytes) + BL_PACKET_TAG;
 }
 
 int bl_packet_read(const unsigned char *bytes, size_t count, bl_packet *packet)
 {
-    if (count < BL_PACKET_HEAD + 4 || count > BL_PACKET_BYTES || get(bytes, 4) != BL_PACKET_MAGIC
+    if (count < BL_PACKET_HEAD + BL_PACKET_TAG || count > BL_PACKET_BYTES || get(bytes, 4) != BL_PACKET_MAGIC
         || get(bytes + 4, 2) != BL_PACKET_VERSION)
         return -1;
     packet->count = (uint32_t)get(bytes + 40, 4);
-    if (packet->count > BL_PACKET_VALUES || count != BL_PACKET_HEAD + 8*(size_t)packet->count + 4
-        || get(bytes + count - 4, 4) != bl_crc32(bytes, count - 4))
+    if (packet->count > BL_PACKET_VALUES || count != BL_PACKET_HEAD + 8*(size_t)packet->count + BL_PACKET_TAG
+        || get(bytes + count - BL_PACKET_TAG, BL_PACKET_TAG) != bl_siphash(&key, bytes, count - BL_PACKET_TAG))
         return -1;
     packet->kind = (uint16_t)get(bytes + 6, 2);
     packet->session = get(bytes + 8, 8);

@@ -1,22 +1,23 @@
 /* Packets on the wire, little endian whatever the processor:
  *
  *   offset  bytes
- *        0      4  magic "BLP1"
- *        4      2  version, 1
+ *        0      4  magic "BLP2"
+ *        4      2  version, 2
  *        6      2  kind
  *        8      8  session, chosen by the loop
  *       16      8  sequence: of the command or measurement, from 1; in ALIVE that of the last command
- *       24      8  echo: in a measurement the sequence of the newest command it follows from
+ *       24      8  echo: in a measurement the sequence of the newest command it follows from; in ACCEPT a number
+ *                  that the rig draws, and that all later packets have in their session, by exclusive or
  *       32      8  time stamp, ns, of the sender's own monotonic clock
  *       40      4  count n of values
- *       44      4  detail: in HELLO the signature of the signals' names; in REFUSE the one expected
+ *       44      4  detail: in HELLO the signature of the signals' names; in ACCEPT "MODL" where the rig is a model
  *       48     8n  values, IEEE 754 doubles
- *    48+8n      4  CRC-32 (that of zlib and Ethernet) of all bytes before
+ *    48+8n      8  SipHash-2-4 of all bytes before, with the key that both ends were given (0 where none was)
  *
- * HELLO     loop -> rig   values: commands, measured, period in s, 1 for lock-step
+ * HELLO     loop -> rig   values: commands, measured, period in s, 1 for lock-step, then the safe commands
  * ACCEPT    rig -> loop   values: the first measured values
  * BUSY      rig -> loop   another loop has the rig
- * REFUSE    rig -> loop   the signals differ; values: commands, measured as the rig has them
+ * REFUSE    rig -> loop   the signals or the rate differ; how the rig has them is not told
  * COMMAND   loop -> rig   values: commands
  * MEASURED  rig -> loop   values: measured
  * BYE       either way    the session is over
@@ -29,14 +30,18 @@
 #include <stdint.h>
 
 #include "link.h"
+#include "siphash.h"
 
 enum { BL_HELLO = 1, BL_ACCEPT, BL_BUSY, BL_REFUSE, BL_COMMAND, BL_MEASURED, BL_BYE, BL_ALIVE };
 
-#define BL_PACKET_MAGIC 0x31504c42u
-#define BL_PACKET_VERSION 1
+#define BL_PACKET_MAGIC 0x32504c42u
+#define BL_PACKET_VERSION 2
+#define BL_PACKET_MODEL 0x4c444f4du /* "MODL": nothing moves at the other end */
+#define BL_PACKET_TAG 8
+#define BL_PACKET_OFFER 4 /* values of a HELLO before the safe commands */
 #define BL_PACKET_HEAD 48
 #define BL_PACKET_VALUES 170 /* most values: larger packets would be broken up by Ethernet */
-#define BL_PACKET_BYTES (BL_PACKET_HEAD + 8*BL_PACKET_VALUES + 4)
+#define BL_PACKET_BYTES (BL_PACKET_HEAD + 8*BL_PACKET_VALUES + BL_PACKET_TAG)
 
 typedef struct {
     uint16_t kind;
@@ -54,10 +59,11 @@ typedef struct {
 /* Notes one and counts what was lost, duplicated or reordered; 1 if it is newer than all before. */
 int bl_sequence_note(bl_sequence *sequence, uint64_t number, bl_link_counts *counts);
 
-void bl_packet_prepare(void); /* fills the tables of the checksum; call once */
-uint32_t bl_crc32(const unsigned char *bytes, size_t count);
+/* The key of the packets, from the environment (BONDLOOP_KEY, 32 hexadecimal digits; it is removed from there) or 0;
+   -1 where that is no key. Not by an argument: everybody on a machine can read those. */
+int bl_packet_key(void);
 size_t bl_packet_write(unsigned char *bytes, const bl_packet *packet);
-/* 0, or -1 if the bytes are no intact packet. */
+/* 0, or -1 if the bytes are no intact packet of somebody with the key. */
 int bl_packet_read(const unsigned char *bytes, size_t count, bl_packet *packet);
 
 #endif

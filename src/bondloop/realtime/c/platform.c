@@ -51,7 +51,7 @@ void bl_stay_awake(const char *who)
         }
         cpu_set_t set;
         CPU_ZERO(&set);
-        CPU_SET((int)cpu, &set);
+        CPU_SET((size_t)cpu, &set);
         sched_setaffinity(0, sizeof set, &set);
         const struct sched_param none = {.sched_priority = 0};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -71,7 +71,7 @@ bl_granted bl_platform(const bl_demands *demands, const char *who)
         cpu_set_t set;
         CPU_ZERO(&set);
         if (demands->cpu < CPU_SETSIZE)
-            CPU_SET(demands->cpu, &set);
+            CPU_SET((size_t)demands->cpu, &set);
         granted.pinned = sched_setaffinity(0, sizeof set, &set) == 0;
         if (!granted.pinned)
             fprintf(stderr, "%s: not pinned to processor %d: %s\n", who, demands->cpu, strerror(errno));

@@ -9,6 +9,7 @@ typedef struct {
     long commands, measured;
     uint32_t signature;
     int64_t timeout_ns; /* a session without a sign of life for so long is over */
+    double *safe;       /* [commands] where the rig goes by itself; filled when a loop has come */
     int (*accepts)(double period); /* whether a loop of this period, in s, suits the rig */
     char message[256];             /* from `open`: the URL for loops, or what went wrong */
 } bl_port_config;

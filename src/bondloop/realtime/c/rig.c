@@ -111,7 +111,7 @@ static void play_real_time(const bl_port *port)
         resting |= commanded && silence > half;
         const double share = silence <= half ? 1.0 : 1.0 - (double)(silence - half)/(double)half;
         for (long i = 0; i < model.tick->commands; ++i)
-            given[i] = share*commands[i];
+            given[i] = share*commands[i] + (1.0 - share)*options->safe[i];
         if (commanded)
             bl_model_advance(&model, given);
         measure();
@@ -140,7 +140,7 @@ int bl_rig_play(const bl_interface *tick, const bl_port *port, const bl_rig_opti
         memset(port->counts, 0, sizeof *port->counts);
         measure();
         port->accept(measured);
-        say("a loop came: %s, period %g s\n", port->lock_step() ? "lock-step" : "real time", ratio*tick->period);
+        say("a loop came: %s, period %g s\n", port->lock_step() ? "lock-step" : "real time", (double)ratio*tick->period);
         if (port->lock_step()) {
             play_lock_step(port);
         } else {

@@ -11,6 +11,7 @@ typedef struct {
     int priority;       /* of SCHED_FIFO; only on the clock: in lock-step the rig never sleeps */
     int once;           /* end after the first session */
     long parent;        /* end when this is no longer the parent, but finish a session first; 0: never mind */
+    const double *safe; /* [commands] where the rig goes when its loop is silent; the port fills it */
     int fault;          /* what the sensors show from measurement `fault_at` on */
     int64_t fault_at;
 } bl_rig_options;

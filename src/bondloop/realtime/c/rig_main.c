@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packet.h"
 #include "platform.h"
 #include "rig.h"
 
@@ -68,7 +69,15 @@ int main(int count, char **words)
     options.timeout_ns = (int64_t)(timeout*1e9);
     options.spin_ns = (int64_t)(spin*1e9);
     bl_port_config config = {.commands = bl_rig->commands, .measured = bl_rig->measured,
-        .signature = bl_rig->signature, .timeout_ns = options.timeout_ns, .accepts = bl_rig_accepts};
+        .signature = bl_rig->signature, .timeout_ns = options.timeout_ns, .accepts = bl_rig_accepts,
+        .safe = calloc((size_t)bl_rig->commands + 1, sizeof(double))};
+    if (config.safe == NULL)
+        return 1;
+    options.safe = config.safe;
+    if (bl_packet_key()) {
+        fprintf(stderr, "rig: BONDLOOP_KEY is no key of 32 hexadecimal digits\n");
+        return 1;
+    }
     const bl_port *port = bl_port_find(url, &config.address);
     if (port == NULL) {
         fprintf(stderr, "rig: a rig listens on udp://HOST:PORT or shm://NAME; found %s\n", url);

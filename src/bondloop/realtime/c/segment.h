@@ -38,7 +38,8 @@ enum {
     BL_CAUSE_SUPERVISOR_LOST = 12,
     BL_CAUSE_RIG_FAULT = 13,
     BL_CAUSE_STOOD_STILL = 15,
-    BL_CAUSE_RECORD_LOST = 16 /* given by the supervisor */
+    BL_CAUSE_RECORD_LOST = 16, /* given by the supervisor */
+    BL_CAUSE_ELSEWHERE = 18
 };
 
 /* Flags of a slot. */

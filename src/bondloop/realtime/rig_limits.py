@@ -1,0 +1,190 @@
+"""What a test must say before it may move a machine, and what is added where it says nothing.
+
+On a machine five limits must be stated: displacement, velocity, force, command and its rate. Nobody but who
+knows rig and specimen can state them, so a test without them is refused, with a template. The other trips
+(tracking error, power, dead sensors, late ticks) are on unless stated, with values from a rehearsal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.program.quantity import Role
+from bondloop.realtime.expected import Expected, expected, rounded_up
+from bondloop.realtime.rig_words import NEEDED, least_retreat, template
+from bondloop.safety import Interlock, Limits, PowerTrip
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import HybridTest
+    from bondloop.hybrid.check import Check
+
+__all__ = ["for_a_machine", "machine_options", "refuse_no_retreat"]
+
+TRIPS = 3.0
+"""Tracking error and power at which to trip, against the largest of the rehearsal."""
+
+LEAST = 0.01
+"""At least so much of the limits of displacement, and of force times velocity: sensors have noise."""
+
+DEAD = 0.05
+"""Seconds for which a measured value may stay the same to the last bit."""
+
+FEWEST = 20
+"""Samples for which it may, at least."""
+
+WARNING = 0.8
+"""Share of the limits from which there is a warning."""
+
+
+def for_a_machine(test: HybridTest, seconds: float, check: Check, link: str) -> HybridTest:
+    """Return a test as it may move a machine: with an interlock that has every limit and trip.
+
+    Parameters
+    ----------
+    test
+        The test.
+    seconds
+        Length of the run.
+    check
+        Its check, which has passed, or the operator insists.
+    link
+        Where the machine is, for messages.
+    """
+    given = test.interlock or Interlock()
+    limits = given.limits.stricter(test.limits)
+    missing = [name for name in NEEDED if getattr(limits, name) is None]
+    derives = None in (limits.tracking_error, given.power)
+    seen = expected(test, seconds) if check.passed and (missing or derives) else None
+    if missing:
+        raise InputError(
+            f"{link} moves a machine, and the test does not say how far, so nothing was started: no limit of "
+            f"{_listed(missing)}. State what rig and specimen stand, all of "
+            f"{_listed(NEEDED)}; a rig that is only a model is named by emulated=True (--emulated). "
+            f"{template(test, seen)}"
+        )
+    if seen is None and derives:
+        raise InputError(
+            f"{link} moves a machine and the check has not passed, so no trips can be derived from it: state "
+            "limits.tracking_error and power of the interlock, or make the check pass"
+        )
+    whole = _completed(test, given, limits, seen, check)
+    _refuse_unsafe(test, whole)
+    return test.replaced(interlock=whole)
+
+
+def machine_options(test: HybridTest, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a loop that moves a machine: the first command is approached, not jumped at.
+
+    Parameters
+    ----------
+    test
+        As `for_a_machine` returns it.
+    options
+        What the operator has said; it stays.
+    """
+    interlock = test.interlock
+    assert interlock is not None
+    given = dict(options)
+    given.setdefault("approach", float(interlock.retreat))
+    if not float(given["approach"]) > 0:
+        raise InputError(
+            f"approach: a machine is led to the first command in more than 0 s; found {given['approach']:g} s"
+        )
+    if "retreat" in given:
+        refuse_fast_retreat(interlock, float(given["retreat"]), "the retreat")
+    return given
+
+
+def refuse_no_retreat(options: Mapping[str, Any]) -> None:
+    """Refuse a way to the safe position that takes no time: it is a jump.
+
+    >>> refuse_no_retreat({"retreat": 0.0})
+    Traceback (most recent call last):
+    bondloop.errors.InputError: retreat: the way to the safe position takes more than 0 s; found 0 s, a jump
+    """
+    seconds = options.get("retreat")
+    if seconds is not None and not seconds > 0:
+        raise InputError(
+            f"retreat: the way to the safe position takes more than 0 s; found {seconds:g} s, a jump"
+        )
+
+
+def _completed(
+    test: HybridTest, given: Interlock, limits: Limits, seen: Expected | None, check: Check
+) -> Interlock:
+    """Return the interlock with what it does not say itself."""
+    derived = _derived(limits, seen or Expected())
+    return replace(
+        given,
+        limits=replace(
+            limits,
+            tracking_error=limits.tracking_error or derived.tracking_error,
+            warning=limits.warning or WARNING,
+        ),
+        power=given.power or PowerTrip(derived.power),
+        stale=given.stale or max(FEWEST, math.ceil(DEAD * test.rate)),
+        deadline=given.deadline or _deadline(test, check),
+    )
+
+
+def _derived(limits: Limits, seen: Expected) -> Expected:
+    """Return thresholds of tracking error and power."""
+    floor = LEAST * float(limits.displacement or 0.0)
+    power = LEAST * float(limits.force or 0.0) * float(limits.velocity or 0.0)
+    return Expected(
+        tracking_error=max(rounded_up(TRIPS * seen.tracking_error), floor),
+        power=max(rounded_up(TRIPS * seen.power), power),
+    )
+
+
+def _deadline(test: HybridTest, check: Check) -> int:
+    """Return how many ticks in a row may be late: as long as the loop stands so much more delay, or one."""
+    delay = None if check.margins is None else check.margins.delay
+    most = max(1, math.floor(test.gap / test.period))
+    spare = test.period if delay is None else delay.value if delay.found else math.inf
+    return min(max(1, math.floor(spare / test.period)), most) if math.isfinite(spare) else most
+
+
+def _refuse_unsafe(test: HybridTest, interlock: Interlock) -> None:
+    """Refuse a safe position beyond the limits, and a way there that is faster than they allow."""
+    limits, safe = interlock.limits, abs(float(interlock.safe_position))
+    bounds = {"command": float(limits.command or 0)}
+    if all(c.unit in ("m", "rad") for c in test.computer_tick.channels if c.meaning.role is Role.COMMAND):
+        bounds["displacement"] = float(limits.displacement or 0)
+    for name, most in bounds.items():
+        if safe > most:
+            raise InputError(
+                f"the interlock would bring the rig to {interlock.safe_position:g}, beyond limits.{name} of "
+                f"{most:g}: choose a safe_position within the limits"
+            )
+    refuse_fast_retreat(interlock, float(interlock.retreat), "the interlock's retreat")
+
+
+def refuse_fast_retreat(interlock: Interlock, seconds: float, what: str) -> None:
+    """Refuse a way back from the limit of the command that is faster than the limit of its rate.
+
+    Parameters
+    ----------
+    interlock
+        With both limits.
+    seconds
+        Of the way back.
+    what
+        Whose, for the message.
+    """
+    limits = interlock.limits
+    needed = least_retreat(limits, float(interlock.safe_position))
+    if seconds < needed * (1 - 1e-9):
+        raise InputError(
+            f"{what} of {seconds:g} s would be faster than limits.command_rate of "
+            f"{float(limits.command_rate or 0):g} 1/s where it begins at limits.command; make it at least "
+            f"{rounded_up(needed):g} s"
+        )
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
