@@ -53,6 +53,7 @@ STATED = {
     "a tick overruns, policy count": Stated(None),
     "a tick overruns, policy hold": Stated(None),
     "a tick overruns, policy trip": Stated(Cause.OVERRUN, "0", "the `overrun_limit`-th late tick in a row"),
+    "a cycle overruns, inactive, policy trip": Stated(None),
     "supervisor killed": Stated(Cause.SUPERVISOR_LOST, "1", "`supervisor` seconds without a heartbeat"),
     "supervisor frozen": Stated(Cause.SUPERVISOR_LOST, "1", "`supervisor` seconds without a heartbeat"),
     "Ctrl-C, the next recorder stalls": Stated(None),

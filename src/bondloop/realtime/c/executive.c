@@ -35,6 +35,7 @@ static void begin(bl_run *run)
 static void start(bl_run *run)
 {
     run->stage = BL_ACTIVE;
+    run->late = 0; /* what was late while nothing moved does not count */
     run->approach = run->options->approach_cycles;
 }
 
@@ -265,7 +266,8 @@ static void overrun(bl_run *run, int is_late)
     run->late += 1;
     run->flags |= BL_FLAG_OVERRUN;
     run->segment->counts.overruns += 1;
-    if (run->options->overrun == BL_OVERRUN_TRIP && run->late >= run->options->overrun_limit)
+    const int moves = run->stage == BL_ACTIVE || run->stage == BL_RETREAT; /* else nobody minds */
+    if (moves && run->options->overrun == BL_OVERRUN_TRIP && run->late >= run->options->overrun_limit)
         bl_guard_trip(run, BL_CAUSE_OVERRUN, (uint64_t)run->late, 0, 1);
 }
 
