@@ -17,13 +17,16 @@ from typing import Any
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.program.kinds import Kind, describable
 
-__all__ = ["names_in", "python_kind", "running", "source_of"]
+__all__ = ["hidden", "names_in", "python_kind", "running", "source_of"]
 
 RUN_NAME = "bondloop_description"
 """Module of what such a file defines."""
 
 _SOURCES: dict[object, str] = {}
 """``file.py:name`` of the classes in files that a description named."""
+
+_RUNNING: set[str] = set()
+"""Names of the modules of files that run at this moment."""
 
 
 def python_kind(family: str, name: str, folder: Path) -> Kind:
@@ -34,18 +37,30 @@ def python_kind(family: str, name: str, folder: Path) -> Kind:
     family
         In which it stands: ``"model"``, ``"controller"``.
     name
-        ``"file.py:name"``: a class, a function that makes the thing, or the thing itself.
+        ``"file.py:name"``: a class, a function that makes the thing, or the thing itself. A class within a
+        class is ``"file.py:Outer.Inner"``.
     folder
         Where relative paths begin.
     """
-    file, _, word = name.partition(".py:")
+    file, _, word = name.rpartition(".py:")
     path = (folder / f"{file}.py").resolve()
     full = f"{path}:{word}"
-    defined = names_in(path)
-    if word not in defined:
+    unfinished = _unfinished(path)
+    defined = names_in(path) if unfinished is None else unfinished
+    first, *inner = word.split(".")
+    if first not in defined:
+        if unfinished is not None:
+            raise InputError(
+                f"{path} asks for its own '{word}' before it has defined it; put what reads the test file "
+                'at its end, after if __name__ == "__main__":'
+            )
         own = [n for n, value in defined.items() if n[0] != "_" and callable(value)]
         raise InputError(unknown_name("name", word, own, where=str(path)))
-    value = defined[word]
+    value = defined[first]
+    for n in inner:
+        if not isinstance(value, type) or n not in vars(value):
+            raise InputError(f"{path}: there is no class '{n}' within '{word.rpartition(f'.{n}')[0]}'")
+        value = vars(value)[n]
     for n, kind in defined.items():  # all of them: running the file has made every class of it anew
         if isinstance(kind, type) and kind.__module__ == RUN_NAME:
             _SOURCES[kind] = f"{path}:{n}"
@@ -78,8 +93,29 @@ def names_in(path: Path, run_name: str = RUN_NAME) -> dict[str, Any]:
     """Run a Python file and return what it defines."""
     if not path.is_file():
         raise InputError(f"{path}: there is no such file")
-    with running(path):
-        return runpy.run_path(str(path), run_name=run_name)
+    outer = run_name in _RUNNING
+    _RUNNING.add(run_name)
+    try:
+        with running(path):
+            return runpy.run_path(str(path), run_name=run_name)
+    finally:
+        if not outer:
+            _RUNNING.discard(run_name)
+
+
+def _unfinished(path: Path) -> dict[str, Any] | None:
+    """Return what a file has defined that runs already, as a program or because it is being imported.
+
+    A script that reads back a test with its own law would run itself again, and again.
+    """
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or Path(file).name != path.name or Path(file).resolve() != path:
+            continue
+        importing = getattr(getattr(module, "__spec__", None), "_initializing", False)
+        if name == "__main__" or name in _RUNNING or importing:
+            return dict(vars(module))
+    return None
 
 
 def source_of(kind: Kind) -> str:
@@ -93,12 +129,17 @@ def source_of(kind: Kind) -> str:
         file = inspect.getsourcefile(make)
     except TypeError:
         file = None
-    if file is None or not Path(file).is_file() or "<locals>" in make.__qualname__:
-        raise InputError(
-            f"{kind.name} is defined where a file cannot find it; define it at the top level of a Python "
-            f"file, which a test file names by '{kind.name.lower()}.py:{kind.name}'"
-        )
+    if file is None or not Path(file).is_file():
+        raise hidden(kind.name)
     return f"{Path(file).resolve()}:{make.__qualname__}"
+
+
+def hidden(name: str) -> InputError:
+    """Say that something is defined within a function, or in no file at all."""
+    return InputError(
+        f"{name} is defined where a file cannot find it; define it at the top level of a Python "
+        f"file, which a test file names by '{name.lower()}.py:{name}'"
+    )
 
 
 @contextmanager

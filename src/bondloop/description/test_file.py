@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
 from bondloop.description import signal_files  # noqa: F401
-from bondloop.description.python_file import python_kind, source_of
+from bondloop.description.python_file import hidden, python_kind, source_of
 from bondloop.description.toml_faults import syntax_fault
 from bondloop.description.toml_lines import lines_of
 from bondloop.description.toml_text import toml_text
@@ -259,7 +259,9 @@ def _named(family: str, name: str, folder: Path) -> str:
     """Return the name of a kind as a file can find it."""
     kind = FAMILIES[family].get(name)
     full = name if ".py:" in name or kind is None else source_of(kind) or name
-    file, colon, word = full.partition(".py:")
+    file, colon, word = full.rpartition(".py:")
     if not colon:
         return name
+    if "<locals>" in word:
+        raise hidden(word.rpartition(".")[2])
     return f"{Path(os.path.relpath(f'{file}.py', folder)).as_posix()}:{word}"

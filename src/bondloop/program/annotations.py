@@ -76,7 +76,9 @@ def read_annotation(annotation: str) -> Annotation:
     a number or a text with a unit / a list or a table
     """
     result = Annotation()
-    for member in union(annotation):
+    # Beside what data can hold, "or any function" is for Python alone.
+    members = [m for m in union(annotation) if not m.startswith("Callable")] or [annotation]
+    for member in members:
         listed, table = _LIST.fullmatch(member), _TABLE.fullmatch(member)
         if member in SCALARS:
             result.scalars.add(member)
@@ -84,7 +86,7 @@ def read_annotation(annotation: str) -> Annotation:
             result.item = "Any" if not listed[1] or "," in listed[1] else listed[1]
         elif table is not None:
             result.entry = table[1] or "Any"
-        elif member != "None":
+        elif member != "None" or members == ["None"]:
             named = kind_of_word(member)
             result.kinds += named
             result.anything = result.anything or not named

@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bondloop.errors import InputError
-from bondloop.program.kinds import PYTHON, Kind, family_word, in_words, plain, register, same
+from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
 from bondloop.program.restoring import restore
 from bondloop.units import known_unit, unit_in
@@ -142,7 +142,8 @@ class Described:
         if family:
             family_word(cls.__name__, family)
         if alone or (not family and not cls.__name__.startswith("_")):
-            cls._kind = register(Kind(cls._family, cls.__name__, cls, alone), cls.__name__)
+            kind = Kind(cls._family, cls.__name__, cls, alone, file_of(cls))
+            cls._kind = register(kind, cls.__name__)
 
     def describe(self) -> dict[str, Any]:
         """Return the value as a dictionary that fits into JSON; `from_description` is its exact inverse."""

@@ -13,16 +13,18 @@ import functools
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 __all__ = [
-    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "in_python", "in_words",
-    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
+    "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
+    "in_words", "kind_in_file", "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
 ]  # fmt: skip
 
 FAMILIES: dict[str, dict[str, Kind]] = {}
@@ -30,6 +32,9 @@ FAMILIES: dict[str, dict[str, Kind]] = {}
 
 _WORDS: dict[str, Kind | str] = {}
 """What a word in an annotation stands for: a kind by its class, or a family by its base."""
+
+_IN_FILES: dict[tuple[str, str], Kind] = {}
+"""The users' own kinds by family and ``file.py:name``: two files may each have one of the same name."""
 
 PYTHON = "python"
 """Entry that stands in a description for a Python object that cannot be described."""
@@ -49,12 +54,15 @@ class Kind:
         The class or function.
     alone
         Whether it is the only one where it may stand, so that the first entry can be left out.
+    source
+        ``file.py:name`` of a class of the user's own; empty for one of bondloop's.
     """
 
     family: str
     name: str
     make: Callable[..., Any]
     alone: bool = False
+    source: str = ""
 
     @functools.cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -68,15 +76,38 @@ class Kind:
 
     def head(self) -> dict[str, str]:
         """Return the entry that names it."""
-        return {} if self.alone else {self.family: self.name}
+        return {} if self.alone else {self.family: self.source or self.name}
 
 
 def register(kind: Kind, word: str = "") -> Kind:
     """Add a kind to its family; annotations may name it by a word, its class."""
     FAMILIES.setdefault(kind.family, {})[kind.name] = kind
+    if kind.source:
+        _IN_FILES[kind.family, kind.source] = kind
     if word:
         _WORDS[word] = kind
     return kind
+
+
+def kind_in_file(family: str, source: str) -> Kind | None:
+    """Return a kind of the user's own that has been defined already, by ``file.py:name``."""
+    return _IN_FILES.get((family, source))
+
+
+def file_of(owner: type) -> str:
+    """Return ``file.py:name`` of a class of the user's own; nothing where no file defines it.
+
+    To be asked while its file runs: what a description runs is no module afterwards.
+    """
+    module = sys.modules.get(owner.__module__)
+    file = getattr(module, "__file__", None)
+    if owner.__module__.partition(".")[0] == "bondloop" or file is None or not file.endswith(".py"):
+        return ""
+    path = Path(file).resolve()
+    # A class typed into a shell, or into a text that is tried out, says that it is of another program's file.
+    codes = [f.__code__.co_filename for f in vars(owner).values() if inspect.isfunction(f)]
+    written = not codes or any(Path(code).resolve() == path for code in codes)
+    return f"{path}:{owner.__qualname__}" if written and path.is_file() else ""
 
 
 def family_word(word: str, family: str) -> None:
@@ -273,7 +304,8 @@ def in_python(description: Any) -> str:
     if head in FAMILIES and isinstance(description[head], str):
         rest = {k: v for k, v in description.items() if k != head}
         if all(key.isidentifier() for key in rest):
-            return f"{description[head]}({', '.join(f'{k}={in_python(v)}' for k, v in rest.items())})"
+            name = description[head].rpartition(".py:")[2]
+            return f"{name}({', '.join(f'{k}={in_python(v)}' for k, v in rest.items())})"
     return f"{{{', '.join(f'{k!r}: {in_python(v)}' for k, v in description.items())}}}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, unknown_name
 from bondloop.program.annotations import Annotation, annotation_of, read_annotation
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind
+from bondloop.program.kinds import FAMILIES, PYTHON, Kind, kind_in_file
 from bondloop.program.ranges import number
 
 __all__ = ["FAILED", "Fault", "Place", "Reader", "path_of", "restore"]
@@ -180,6 +180,8 @@ class Reader:
             kind = self.find(family, name, (*place, family))
             if len(self.faults) > before:
                 return None
+        if kind is None:
+            kind = kind_in_file(family, name)
         if kind is None:
             if ".py:" in name:
                 self.fault((*place, family), f"{name!r}: Python files are not read here")
