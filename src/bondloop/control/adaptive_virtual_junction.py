@@ -80,6 +80,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
     _sent: dict[Expr, Var] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         given: Any = self.parameters  # one name alone will do
         names = (given,) if isinstance(given, str) else tuple(given)
         object.__setattr__(self, "parameters", names)

@@ -16,6 +16,7 @@ from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.program.same_twice import same_twice
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 from bondloop.program.traced import Traced, Value, array_of, named_parts
@@ -191,19 +192,49 @@ class ControlLaw(Law, Compensator):
         velocities = [substitute(e, dict(values)) for e in design.desired_velocities]
         if not self.coupled:
             return [
-                law._applied([x], [v], [m], context, parameters)[0]
+                law._traced([x], [v], [m], context, parameters)[0]
                 for x, v, m, context in zip(desired, velocities, measured, contexts, strict=True)
             ]
         context = replace(contexts[0], name="controller")
-        return law._applied(desired, velocities, measured, context, parameters)
+        return law._traced(desired, velocities, measured, context, parameters)
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the step for one transfer system, with parameters of its own."""
         ranges = self.parameter_ranges()
         parameters = {n: Var(f"{context.name}.{n}", ranges[n]) for n in ranges}
-        applied = self._applied([desired], None, [measured], context, parameters)[0]
+        applied = self._traced([desired], None, [measured], context, parameters)[0]
         values = self.parameter_values()
         return replace(applied, parameters={p: values[n] for n, p in parameters.items()})
+
+    def _traced(
+        self,
+        desired: Sequence[Expr],
+        velocities: Sequence[Expr] | None,
+        measured: Sequence[Measured],
+        context: Context,
+        parameters: Mapping[str, Var],
+    ) -> list[Applied]:
+        """Trace one step, and before and after it with other variables: what a law keeps for itself shows."""
+        count, moving = len(desired), velocities is not None
+        before, _ = self._probe(count, moving, context, parameters)
+        result = self._applied(desired, velocities, measured, context, parameters)
+        after, known = self._probe(count, moving, context, parameters)
+        same_twice(before, after, known, f"{type(self).__name__}.step")
+        return result
+
+    def _probe(
+        self, count: int, moving: bool, context: Context, parameters: Mapping[str, Var]
+    ) -> tuple[list[Expr], set[Var]]:
+        """Return the formulas of one step, of variables that nothing else has, and these variables."""
+        x, v, *readings = ([Var(f"{word}[{i}]") for i in range(count)] for word in "xvfyw")
+        measured = [Measured(*row) for row in zip(*readings, strict=True)]
+        own = {n: Var(p.name) for n, p in parameters.items()}
+        here = replace(context, count=Var("count"))
+        blocks = self._applied(x, v if moving else None, measured, here, own)
+        known = {here.count, *x, *v, *(r for row in readings for r in row), *own.values()}
+        for block in blocks:
+            known |= {*block.states, *(target for step in block.steps for target, _ in step.defines)}
+        return [e for block in blocks for step in block.steps for _, e in step.defines], known
 
     def _applied(
         self,

@@ -45,6 +45,10 @@ class VirtualJunction(Controller):
     inverts: ClassVar[bool] = True
     model: TransferSystem | Sequence[TransferSystem]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.model, list):  # a copy: the caller's list may change
+            object.__setattr__(self, "model", tuple(self.model))
+
     def models(self) -> list[Any]:
         """Return the transfer systems' models as a list."""
         return list(self.model) if isinstance(self.model, (list, tuple)) else [self.model]

@@ -138,7 +138,7 @@ class HybridTest(Checkable):
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
-        self.reference = reference
+        self.reference = (reference[0], tuple(reference[1])) if isinstance(reference, tuple) else reference
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
                 raise InputError(

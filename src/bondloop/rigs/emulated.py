@@ -122,6 +122,10 @@ class Emulated(Described, member_of="rig"):
                     f"{name!r}"
                 )
             checked_sensor(sensor, f"Emulated(sensors): {name}")
+        # Copies: the caller's own may change afterwards.
+        object.__setattr__(self, "sensors", dict(self.sensors))
+        if isinstance(self.actuators, list):
+            object.__setattr__(self, "actuators", tuple(self.actuators))
         object.__setattr__(self, "drive", checked(self.drive, "Emulated(drive)"))
 
     def actuator_list(self) -> list[Any]:

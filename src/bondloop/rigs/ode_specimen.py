@@ -15,6 +15,7 @@ from bondloop.program.described import Described
 from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var, select
 from bondloop.program.kinds import describable
 from bondloop.program.law import Law, entries, formulas
+from bondloop.program.same_twice import same_twice
 from bondloop.program.sympy_bridge import to_sympy
 from bondloop.program.traced import Traced, Value, array_of, operations_of
 from bondloop.program.written import Readings, called, one_number
@@ -174,7 +175,9 @@ class _OdeElement(Multiport):
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
             )
         equations = {p.effort: _formula(f, symbols, kind) for p, f in zip(ports, forces, strict=True)}
-        for state, written in _rates(copy, motion, variables, kind):
+        rates = _rates(copy, motion, variables, kind)
+        _trace_again(law, forces, [e for _, written in rates for e in written])
+        for state, written in rates:
             for (variable, _), rate in zip(variables[state], written, strict=True):
                 equations[states[variable].rate] = _formula(rate, symbols, kind)
         for name in law.units:
@@ -184,6 +187,21 @@ class _OdeElement(Multiport):
         self.__dict__["units"] = units  # of this law, where other elements have them of their class
         self.relations = Relations(ports, list(states.values()), equations, range(len(ports)), kind)
         self.starts = {states[v].value: x for known in variables.values() for v, x in known}
+
+
+def _trace_again(law: OdeSpecimen, forces: list[Expr], rates: list[Expr]) -> None:
+    """Trace a specimen with other variables of the same names: what it keeps elsewhere is refused."""
+    kind, several = type(law).__name__, law.interfaces > 1
+    parameters = {name: Var(name) for name in law.parameter_values()}
+    traced, variables = entries("", law.initial_states())
+    names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
+    moved = [[Var(f"{n}.{word}") for n in names] for word in ("displacement", "velocity")]
+    motion = Imposed(*(array_of([Traced(v) for v in m]) if several else Traced(m[0]) for m in moved))
+    copy = law.running({n: Traced(p) for n, p in parameters.items()}, traced)
+    known = {*parameters.values(), *moved[0], *moved[1], *(v for pairs in variables.values() for v, _ in pairs)}
+    same_twice(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
+    again = [e for _, written in _rates(copy, motion, variables, kind) for e in written]
+    same_twice(rates, again, known, f"{kind}.rates")
 
 
 def _rates(
