@@ -310,3 +310,31 @@ def test_between():
     assert len(part) == 101
     assert part.time[0] == pytest.approx(0.1)
     np.testing.assert_array_equal(part["u"], U[100:201])
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [("1 ms", "found a time, '1 ms'; a sample every 1 ms is rate=1000"), ("5 kg", "quantity in Hz")],
+)
+def test_a_rate_is_a_frequency(tmp_path, rate, words):
+    np.savez(tmp_path / "a.npz", u=U, y=Y)
+    with pytest.raises(InputError, match=words):
+        read_data(tmp_path / "a.npz", rate=rate)
+    assert read_data(tmp_path / "a.npz", rate="1 kHz").sample_period == 1e-3
+    with pytest.raises(InputError, match="quantity in s"):
+        Data.from_arrays({"u": U}, sample_period="5 Hz")
+
+
+def test_a_time_in_kilograms_is_refused(tmp_path):
+    write_csv(tmp_path / "a.csv", T, (U, Y), "time [kg],u,y")
+    with pytest.raises(InputError, match=r"unit of the time 'time'.*in s"):
+        read_data(tmp_path / "a.csv")
+
+
+def test_rates_of_a_file_that_do_not_agree_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", u=U, y=Y, dt=1e-3, fs=50.0)
+    with pytest.raises(InputError, match=r"do not agree: dt = 0.001 \(1000 Hz\), fs = 50"):
+        read_data(tmp_path / "a.npz")
+    assert read_data(tmp_path / "a.npz", rate=1000).sample_period == 1e-3
+    np.savez(tmp_path / "b.npz", u=U, y=Y, dt=0.0083, fs=120.0)
+    assert read_data(tmp_path / "b.npz").sample_period == pytest.approx(1 / 120, rel=0.01)

@@ -133,3 +133,62 @@ def test_unknown_suffix_and_mixed_arguments(matrices, tmp_path):
         write_matrices(matrices, tmp_path / "frame.txt")
     with pytest.raises(InputError, match="not both"):
         read_matrices(tmp_path / "a.npz", K=tmp_path / "k.mtx")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations(range(6)), st.integers(0, 99), st.sampled_from(["mtx", "npz", "mat"]))
+def test_files_that_order_their_degrees_of_freedom_otherwise_are_put_in_one_order(
+    tmp_path_factory, order, seed, suffix
+):
+    folder = tmp_path_factory.mktemp("orders")
+    rng = np.random.default_rng(seed)
+    a, b, c = (m + m.T for m in rng.normal(size=(3, 6, 6)))
+    names = tuple(f"n[{i}].ux" for i in range(6))
+    k = list(order)
+    write_matrices(Matrices(a, None, a, names), folder / f"first.{suffix}")
+    other = Matrices(b[k][:, k], c[k][:, k], b[k][:, k], tuple(names[i] for i in k))
+    write_matrices(other, folder / f"other.{suffix}")
+    files = {n: folder / (f"other.{n}.mtx" if suffix == "mtx" else f"other.{suffix}") for n in "CK"}
+    first = folder / ("first.M.mtx" if suffix == "mtx" else f"first.{suffix}")
+    result = read_matrices(M=first, **files)
+    assert result.dofs == names
+    assert np.array_equal(result.M.toarray(), a)
+    assert np.array_equal(result.C.toarray(), c)
+    assert np.array_equal(result.K.toarray(), b)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"), [(("a", "z"), "z here alone; b missing"), (("a", "b", "c"), "c here alone")]
+)
+def test_files_with_other_degrees_of_freedom_are_refused(tmp_path, other, words):
+    for name, dofs in (("M", ("a", "b")), ("K", other)):
+        np.savez(tmp_path / f"{name}.npz", **{name: np.eye(len(dofs)), "dofs": np.array(dofs)})
+    with pytest.raises(InputError, match=words):
+        read_matrices(M=tmp_path / "M.npz", K=tmp_path / "K.npz")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=4), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["mtx", "npz", "mat"]),
+)
+def test_names_come_back_or_are_refused(tmp_path_factory, names, suffix):
+    folder = tmp_path_factory.mktemp("names")
+    eye = np.eye(len(names))
+    try:
+        write_matrices(Matrices(eye, None, eye, tuple(names)), folder / f"a.{suffix}")
+    except InputError as error:
+        assert "would not come back" in str(error)  # noqa: PT017 - most names are good
+        return
+    assert read_matrices(folder / f"a.{suffix}").dofs == tuple(names)
+
+
+@pytest.mark.parametrize("name", ["tail ", " head", "two\nlines", "", "a\u2028b"])
+def test_names_that_a_matrix_market_file_loses_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match="would not come back"):
+        write_matrices(Matrices(np.eye(2), None, np.eye(2), ("a", name)), tmp_path / "a.mtx")
+
+
+def test_a_number_is_no_file_of_matrices():
+    with pytest.raises(InputError, match="expected the name of a file of matrices; found 5"):
+        read_matrices(5)

@@ -63,3 +63,14 @@ def test_other_files_are_refused(tmp_path, head):
     (tmp_path / "a.mtx").write_text(head + "\n1 1 1\n1 1 1\n")
     with pytest.raises(InputError, match=r"Matrix Market file|holds a matrix that is"):
         read_matrix_market(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("symmetry", ["symmetric", "skew-symmetric"])
+def test_both_halves_of_a_symmetric_matrix_are_refused(tmp_path, symmetry):
+    head = f"%%MatrixMarket matrix coordinate real {symmetry}"
+    (tmp_path / "a.mtx").write_text(f"{head}\n3 3 3\n2 1 4\n3 1 1\n1 2 4\n")
+    with pytest.raises(InputError, match="one of the entries 2, 1 and 1, 2; it holds both"):
+        read_matrix_market(tmp_path / "a.mtx")
+    # The upper half alone is as good as the lower one, and entries that stand twice are added as ever.
+    (tmp_path / "a.mtx").write_text(f"{head}\n3 3 2\n1 2 4\n1 2 1\n")
+    assert read_matrix_market(tmp_path / "a.mtx")[0].toarray()[0, 1] == 5

@@ -12,6 +12,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
 from bondloop.identify.time_grid import find_grid
 from bondloop.program.described import number
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -217,7 +218,11 @@ def _given_period(rate: float | str | None, period: float | str | None, source: 
         raise InputError(f"{source}: give the rate or the sample period, not both")
     if rate is None and period is None:
         return None
-    value = number(rate if rate is not None else period, "rate" if rate is not None else "sample_period")
+    if isinstance(rate, str) and not is_of_kind(rate, "Hz") and is_of_kind(rate, "s"):
+        seconds = number(rate, "rate")
+        hint = f"; a sample every {rate} is rate={1 / seconds:g}" if seconds > 0 else ""
+        raise InputError(f"{source}: rate: expected a frequency in Hz; found a time, {rate!r}{hint}")
+    value = number(period, "sample_period", "s") if rate is None else number(rate, "rate", "Hz")
     if value <= 0:
         raise InputError(f"{source}: the sample rate must be positive; found {value:g}")
     return 1 / value if rate is not None else value

@@ -25,6 +25,8 @@ _TIME = re.compile(r"(time|times|t)(?:[ _]*[\[(]?(s|sec|seconds|ms|us|µs)[\])]?
 _SECONDS = {"s": "s", "sec": "s", "seconds": "s", "ms": "ms", "us": "us", "µs": "us"}
 _RATES = ("fs", "rate", "sample_rate", "sampling_rate", "samplerate", "sampling_frequency")
 _PERIODS = ("dt", "ts", "sample_period", "sample_time", "sampletime", "tsample")
+AGREEMENT = 0.01
+"""Relative difference of two statements of a rate that is taken for rounding, of 0.0083 s and 120 Hz say."""
 _ENDINGS = ".csv, .txt, .tsv, .mat, .h5, .hdf5 or .npz"
 
 
@@ -113,7 +115,7 @@ def _data(found: _Found, source: str, wanted: str | None, rate: float | str | No
     if name is not None:
         stamps = found.columns[name] * _factor(name, found.units[name])
     elif rate is None:
-        rate = _stated_rate(found.numbers)
+        rate = _stated_rate(found.numbers, source)
         if rate is None:
             raise InputError(
                 f"{source}: no time among {_listed(found.columns)}; name the channel that holds it "
@@ -159,19 +161,24 @@ def _factor(name: str, unit: str) -> float:
     match = _TIME.fullmatch(name)
     stated = unit or (match[2].lower() if match and match[2] else "s")
     try:
-        return quantity(f"1 {_SECONDS.get(stated, stated)}")
+        return quantity(f"1 {_SECONDS.get(stated, stated)}", "s")
     except InputError as error:
         raise InputError(f"the unit of the time '{name}': {error}") from None
 
 
-def _stated_rate(numbers: Mapping[str, float]) -> float | None:
+def _stated_rate(numbers: Mapping[str, float], source: str) -> float | None:
+    """Return the rate that a file's single numbers state, if they state one."""
+    rates: dict[str, float] = {}
     for name, value in numbers.items():
         last = name.rsplit(".", 1)[-1].lower()
         if last in _RATES and value > 0:
-            return value
+            rates[name] = value
         if last in _PERIODS and value > 0:
-            return 1 / value
-    return None
+            rates[name] = 1 / value
+    if rates and max(rates.values()) > (1 + AGREEMENT) * min(rates.values()):
+        words = ", ".join(f"{name} = {numbers[name]:g} ({rate:g} Hz)" for name, rate in rates.items())
+        raise InputError(f"{source}: its rates do not agree: {words}; give the right one (rate=...)")
+    return next(iter(rates.values()), None)
 
 
 def _listed(names: Mapping[str, Any]) -> str:

@@ -47,7 +47,8 @@ def read_matrices(
         A .npz or .mat file with the variables M, C and K, or ``name.mtx`` for the three files name.M.mtx,
         name.C.mtx and name.K.mtx.
     M, C, K
-        Files of single matrices: .mtx, .npz (also SciPy's), .npy, .mat. Without C there is no damping.
+        Files of single matrices: .mtx, .npz (also SciPy's), .npy, .mat. Without C there is no damping. Where
+        they name their degrees of freedom, these may stand in different orders; the first file's is kept.
     dofs
         Names of the degrees of freedom; by default those in the file, or ``dof[1]``, ``dof[2]``, ...
 
@@ -67,10 +68,11 @@ def read_matrices(
             said = str(error)
             faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
-        found.setdefault("dofs", content.pop("dofs", None))
-        if found["dofs"] is None:
-            del found["dofs"]
-        found.update(_pick(name, content, path, faults))
+        own = content.pop("dofs", None)
+        chosen = _pick(name, content, path, faults)
+        if own is not None:
+            chosen = _in_order(chosen, own, found.setdefault("dofs", own), path, faults)
+        found.update(chosen)
     if not faults:
         faults += [f"no {name} given" for name in ("M", "K") if name not in found]
     matrices = {name: found[name] for name in NAMES if name in found}
@@ -112,7 +114,13 @@ def write_matrices(matrices: Matrices, path: str | Path) -> tuple[Path, ...]:
     >>> again.dofs, float(again.K[1, 1]) == 1 / 3
     (('floor[1].ux', 'floor[2].ux'), True)
     """
-    path = Path(path)
+    path = _path(path)
+    lost = [d for d in matrices.dofs if not _lasts(d, path.suffix)]
+    if lost:
+        raise InputError(
+            f"{path}: the degree of freedom {lost[0]!r} would not come back from a {path.suffix} file; give it "
+            "a name without blanks at its ends, in one line"
+        )
     parts = {name: getattr(matrices, name) for name in NAMES}
     if path.suffix == ".npz":
         arrays: dict[str, Any] = {"dofs": np.array(matrices.dofs, dtype=np.str_)}
@@ -135,10 +143,24 @@ def write_matrices(matrices: Matrices, path: str | Path) -> tuple[Path, ...]:
     raise InputError(f"{path}: expected a name that ends in .npz, .mat or .mtx")
 
 
+def _lasts(name: str, suffix: str) -> bool:
+    """Whether the name of a degree of freedom comes back from a file as it is."""
+    if suffix == ".mtx":  # a comment each
+        return name == name.strip() and len(name.splitlines()) == 1 and name.isprintable()
+    return "\0" not in name and (suffix == ".npz" or name != "")  # texts are filled up with NUL
+
+
+def _path(path: str | Path) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputError(f"expected the name of a file of matrices; found {path!r:.60}") from None
+
+
 def _files(source: str | Path | None, single: dict[str, str | Path | None]) -> list[tuple[str | None, Path]]:
     if source is None:
-        return [(name, Path(path)) for name, path in single.items() if path is not None]
-    path = Path(source)
+        return [(name, _path(path)) for name, path in single.items() if path is not None]
+    path = _path(source)
     if any(p is not None for p in single.values()):
         raise InputError("give one file with all matrices, or M=, C=, K= files, but not both")
     if path.suffix != ".mtx":
@@ -257,6 +279,26 @@ def _pick(name: str | None, content: Content, path: Path, faults: list[str]) -> 
         else:
             answer[k] = sparse.csr_array(v, dtype=float)
     return answer
+
+
+def _in_order(
+    chosen: Content, own: tuple[str, ...], order: tuple[str, ...], path: Path, faults: list[str]
+) -> Content:
+    """Return a file's matrices in the order of the first file's degrees of freedom."""
+    if own == order:
+        return chosen
+    if set(own) != set(order) or len(own) != len(order):
+        one, other = (sorted({*a} - {*b}) for a, b in ((own, order), (order, own)))
+        words = [f"{', '.join(names[:4])} {where}" for names, where in ((one, "here alone"), (other, "missing"))
+                 if names]  # fmt: skip
+        faults.append(
+            f"{path}: other degrees of freedom than in the first file: "
+            f"{'; '.join(words) or f'{len(own)} names for {len(order)}'}"
+        )
+        return {}
+    at = {name: i for i, name in enumerate(own)}
+    k = [at[name] for name in order]
+    return {n: m[k][:, k] if m.shape == (len(k), len(k)) else m for n, m in chosen.items()}
 
 
 def _matrix_faults(name: str, matrix: Any) -> list[str]:

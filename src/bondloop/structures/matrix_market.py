@@ -98,6 +98,13 @@ def _coordinates(
     i, j = places.astype(np.int64).T
     if across:
         off = i != j
+        # One half of the matrix is written; with entries of both it is not said whether they are to be added.
+        upper, lower = (set(zip(a[b > a], b[b > a], strict=True)) for a, b in ((i, j), (j, i)))
+        for low, high in sorted(upper & lower)[:1]:
+            raise InputError(
+                f"it is {'symmetric' if across > 0 else 'skew-symmetric'}, so it should hold one of the entries "
+                f"{high + 1}, {low + 1} and {low + 1}, {high + 1}; it holds both"
+            )
         i, j = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
         values = np.concatenate([values, across * values[off]])
     return sparse.coo_array((values, (i, j)), shape=shape)
