@@ -116,3 +116,11 @@ def test_an_error_of_the_functions_own_is_not_hidden():
 
     with pytest.raises(KeyError, match="no such gain"):
         floor(fails).run(0.2)
+
+
+@pytest.mark.parametrize("text", ["x", "5", ""])
+def test_a_text_is_no_command(text):
+    with pytest.raises(InputError, match=f"expected a number, the command; found '{text}' at t = 0 s"):
+        floor(lambda d, m, t: text).run(0.1)  # noqa: ARG005
+    with pytest.raises(InputError, match="expected 2 numbers"):
+        floor(lambda d, m, t: [text, 1.0], count=2).run(0.1)  # noqa: ARG005

@@ -295,3 +295,50 @@ def test_it_is_a_value_that_describes_itself():
     assert OdeSpecimen.from_description(one.describe()) == one
     with pytest.raises(BondloopError):
         BoucWen().at_states(y=1.0)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("method", ["rates", "force"])
+def test_numbers_that_are_not_finite_are_refused(number, method):
+    class Pad(OdeSpecimen):
+        states = {"creep": 0.0}
+
+        def rates(self, motion):
+            return {"creep": motion.velocity * (number if method == "rates" else 1)}
+
+        def force(self, motion):
+            return self.creep + (number if method == "force" else 0)
+
+    with pytest.raises(ModelError, match="hold the number"):
+        mounted(Pad())
+
+
+def test_a_bound_at_infinity_is_none():
+    class Pad(OdeSpecimen):
+        def force(self, motion):
+            return bl.math.clip(motion.displacement, 0.0, math.inf) + bl.math.clip(motion.velocity, -math.inf, math.inf)
+
+    class Plain(OdeSpecimen):
+        def force(self, motion):
+            return bl.math.maximum(motion.displacement, 0.0) + motion.velocity
+
+    one, other = (mounted(law()).compile().equations().rows for law in (Pad, Plain))
+    assert str(one).replace("pad", "plain") == str(other)
+
+
+@pytest.mark.parametrize("count", [0, -1, "2", 1.0, True])
+def test_interfaces_are_counted(count):
+    class Pad(OdeSpecimen):
+        interfaces = count
+
+        def force(self, motion):
+            return motion.displacement
+
+    with pytest.raises(ModelError, match=r"Pad\.interfaces: expected a whole number from 1 on"):
+        mounted(Pad())
+
+
+@pytest.mark.parametrize("thing", [5, None, OdeSpecimen, len])
+def test_only_models_and_specimens_are_mounted(thing):
+    with pytest.raises(ModelError, match="expected a model with a port"):
+        mounted(thing)

@@ -41,6 +41,8 @@ def cut(model: Model, bonds: Sequence[str], physical: str | None = None) -> tupl
     -------
     numerical, physical
     """
+    if not isinstance(physical, (str, type(None))):
+        raise ModelError(f"physical: expected the path of a part, such as 'm3'; found {physical!r:.60}")
     if not bonds:
         raise ModelError("a cut needs at least one bond, such as 'm2.right >> m3.left'")
     marked = [model.bond_at(text) for text in bonds]

@@ -125,8 +125,8 @@ class _Caller:
         x = [v[0] if n == 1 else np.array(v) for v in x]
         result = function(Desired(*x[:2]), Measured(*x[2:]), time)
         try:
-            commands = [float(c) for c in ([result] if n == 1 else result)]
-        except TypeError:
+            commands = [float(c) for c in ([result] if n == 1 else result) if not isinstance(c, str)]
+        except (TypeError, ValueError):
             commands = []
         if len(commands) != n:
             wanted = "a number, the command" if n == 1 else f"{n} numbers, the commands"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import hidden, python_kind, source_of
-from bondloop.description.toml_faults import syntax_fault
 from bondloop.description.toml_lines import lines_of
-from bondloop.description.toml_text import toml_text
+from bondloop.description.toml_text import parsed, toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
@@ -110,9 +109,9 @@ def load_text(
     bondloop.errors.FaultsError: the text: 3 faults: ...
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{name}: {syntax_fault(text, error)}") from None
+        document = parsed(text)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
     reader = Reader(folder=Path(folder))
     reader.find = _Finder(reader, Path(folder))
     for key, value in (changes or {}).items():
@@ -132,8 +131,10 @@ def load_text(
 def _change(document: dict[str, Any], path: str, text: str) -> None:
     """Change an entry of a document, or a parameter of its test."""
     try:
-        value = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
+        value = parsed(f"x = {text}")["x"]
+    except InputError:
+        value = text
+    if isinstance(value, (date, time)):
         value = text
     *tables, last = path.split(".")
     table: Any = document

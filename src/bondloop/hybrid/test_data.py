@@ -36,6 +36,9 @@ CHANNELS = frozenset(
 )
 """First words of channels that are recorded anyway, or that the tick alone knows."""
 
+CUT = ("bonds", "physical")
+"""What a cut that is a table may hold."""
+
 __all__ = ["describe_test", "parameters_of_file", "read_test", "structure_of"]
 
 
@@ -162,6 +165,15 @@ def _halves(reader: Reader, whole: Any, cut: Any) -> tuple[Any, Any]:
     place: Place = ("cut",)
     bonds, physical = (cut.get("bonds"), cut.get("physical")) if isinstance(cut, Mapping) else (cut, None)
     bonds = [bonds] if isinstance(bonds, str) else bonds
+    if isinstance(cut, Mapping):
+        before = len(reader.faults)
+        for name in [n for n in cut if n not in CUT]:
+            reader.fault((*place, name), unknown_name("entry", name, CUT, where="cut"))
+        if not isinstance(physical, (str, type(None))):
+            message = f"expected the path of a part, such as 'm3'; found {physical!r:.60}"
+            reader.fault((*place, "physical"), message)
+        if len(reader.faults) > before:
+            return FAILED, FAILED
     if cut is FAILED:
         return FAILED, FAILED
     if not isinstance(bonds, Sequence) or not bonds or not all(isinstance(b, str) for b in bonds):

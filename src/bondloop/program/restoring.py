@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, time
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,8 @@ class Reader:
         if data is None or data is FAILED:  # JSON can say None; a file leaves the entry out
             return data
         want = read_annotation(annotation)
+        if isinstance(data, (date, time)):
+            return self.fault(place, f'expected {str(want) or "a text"}; found a date, {data}: write "{data}"')
         if isinstance(data, Mapping):
             return self._mapping(data, want, place)
         if isinstance(data, (list, tuple)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -145,6 +146,8 @@ class _OdeElement(Multiport):
         Element.__init__(self)
         kind = type(law).__name__
         self.law = law
+        if type(law.interfaces) is not int or law.interfaces < 1:
+            raise ModelError(f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}")
         several = law.interfaces > 1
         names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
         values = law.parameter_values()
@@ -235,7 +238,11 @@ def _formula(expr: Expr, symbols: Mapping[Var, Any], kind: str) -> Any:
             f"{kind}: a formula of {lengths[id(expr)]:.3g} operations when all is written out; at most "
             f"{LONGEST}: make parts of it states, or several specimens of it"
         )
-    return to_sympy(_numeric(expr), symbols.__getitem__)
+    formula = _numeric(expr)
+    for x in (formula, *(a for op in operations_of([formula])[0] for a in op.args)):
+        if isinstance(x, Const) and not math.isfinite(x.value):
+            raise ModelError(f"{kind}: its formulas hold the number {x.value:g}; write finite numbers")
+    return to_sympy(formula, symbols.__getitem__)
 
 
 def _numeric(expr: Expr) -> Expr:
@@ -245,6 +252,10 @@ def _numeric(expr: Expr) -> Expr:
     if expr.name in COMPARISONS or expr.name in LOGIC:
         return select(_condition(expr), 1, 0)
     args = list(expr.args)
+    bound = {"fmin": math.inf, "fmax": -math.inf}.get(expr.name)  # the smaller of x and infinity is x
+    others = [a for a in args if not (isinstance(a, Const) and a.value == bound)]
+    if len(others) == 1 < len(args):
+        return _numeric(others[0])
     first = _condition(args[0]) if expr.name == "select" else _numeric(args[0])
     return expr.with_args((first, *(_numeric(a) for a in args[1:])))
 

@@ -1,0 +1,90 @@
+"""Files that are hardly files: a sentence for each, and never an error of Python's own."""
+
+import pytest
+
+from bondloop import description
+from bondloop.bondgraph import C, I, Model, One, R, Se
+from bondloop.errors import BondloopError, InputError, ModelError
+
+GOOD = """
+name = "damper"
+rate = "1 kHz"
+cut = "m2.right >> m3.left"
+controller = "Direct"
+structure = "gawthrop-three-mass"
+excitation = {r = {signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}}
+
+[rig]
+actuators = {transfer = "MassSpringDamper", m = "1 kg", c = 20, k = "400 N/m", drive = "position"}
+"""
+
+
+def test_the_good_file_is_good():
+    test = description.load_text(GOOD).test
+    assert type(test.controller).__name__ == "Direct"
+    assert test.rig.latency == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = " + "[" * 2000 + "]" * 2000, "deep within each other"),
+        ("x = " + "[" * 150 + "]" * 150, "more than 100 deep"),
+        ("x = " + "{a = " * 150 + "1" + "}" * 150, "deep within each other"),
+        ("[a" + ".a" * 3000 + "]", "deep within each other"),
+        ("x = " + "9" * 5000, "digits"),
+        (GOOD.replace('"damper"', "2020-01-01"), 'line 2, name: .*found a date, 2020-01-01: write "2020-01-01"'),
+        (GOOD.replace('"damper"', "10:20:30"), "found a date"),
+        (GOOD.replace('"1 kHz"', "2020-01-01"), "line 3, rate: .*found a date"),
+        (GOOD.replace("amplitude = 0.05", "amplitude = 2020-01-01"), "line 7, excitation.r.amplitude"),
+    ],
+)
+def test_odd_values(text, words):
+    with pytest.raises(InputError, match=words):
+        description.load_text(text)
+
+
+def test_a_date_on_the_command_line_is_a_text():
+    assert description.load_text(GOOD, changes={"name": "2020-01-01"}).test.name == "2020-01-01"
+
+
+@pytest.mark.parametrize(
+    ("cut", "words"),
+    [
+        ('{bonds = "m2.right >> m3.left", phys = "m3"}', r"cut\.phys: unknown entry 'phys'"),
+        ('{bonds = ["m2.right >> m3.left"], physical = 5}', r"cut\.physical: expected the path of a part"),
+        ('{bond = "m2.right >> m3.left"}', r"cut\.bond: unknown entry 'bond'"),
+        ("3", "cut: expected bonds"),
+    ],
+)
+def test_cuts(cut, words):
+    with pytest.raises(InputError, match=f"line 4, {words}"):
+        description.load_text(GOOD.replace('"m2.right >> m3.left"', cut))
+
+
+@pytest.mark.parametrize("physical", [5, ["m3"], 2.5])
+def test_what_is_physical_is_a_path(physical):
+    model = Model("machine")
+    model.push, model.v, model.b = Se("push"), One(), One()
+    model.push >> model.v >> [I(mass=2.0), C(stiffness=500.0), R(damping=12.0)]
+    model.b >> [I(mass=1.0), R(damping=3.0)]
+    model.v >> model.b
+    with pytest.raises(ModelError, match="physical: expected the path of a part"):
+        model.cut("v >> b", physical=physical)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_file_with_pieces_exchanged_is_refused_in_words(seed):
+    """Values from anywhere in TOML in place of others: the errors are bondloop's."""
+    import random
+
+    rng = random.Random(seed)
+    odd = ["true", "[]", "{}", "1e400", "nan", "-0.0", '""', '"x"', "2020-01-01", "[[1]]", "{a = 1}", '"1 kg"']
+    lines = [line for line in GOOD.splitlines() if line]
+    for _ in range(rng.randint(1, 3)):
+        i = rng.choice([k for k, line in enumerate(lines) if " = " in line])
+        lines[i] = f"{lines[i].partition(' = ')[0]} = {rng.choice(odd)}"
+    try:
+        description.load_text("\n".join(lines))
+    except BondloopError as error:
+        assert "Traceback" not in str(error)  # noqa: PT017 - some are good
