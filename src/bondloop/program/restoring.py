@@ -126,7 +126,8 @@ class Reader:
             return data
         want = read_annotation(annotation)
         if isinstance(data, (date, time)):
-            return self.fault(place, f'expected {str(want) or "a text"}; found a date, {data}: write "{data}"')
+            wanted = str(want) or "a text"
+            return self.fault(place, f'expected {wanted}; found a date, {data}: write "{data}"')
         if isinstance(data, Mapping):
             return self._mapping(data, want, place)
         if isinstance(data, (list, tuple)):

@@ -33,7 +33,9 @@ def mounted(specimen: Model | OdeSpecimen, port: str | None = None) -> Model:
     if isinstance(specimen, OdeSpecimen):
         return _on_every_port(specimen.model())
     if not isinstance(specimen, Model):
-        raise ModelError(f"mounted: expected a model with a port, or an OdeSpecimen(); found {specimen!r:.60}")
+        raise ModelError(
+            f"mounted: expected a model with a port, or an OdeSpecimen(); found {specimen!r:.60}"
+        )
     ports = list(specimen.ports)
     if port is None and len(ports) == 1:
         port = ports[0]

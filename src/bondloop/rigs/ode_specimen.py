@@ -147,7 +147,9 @@ class _OdeElement(Multiport):
         kind = type(law).__name__
         self.law = law
         if type(law.interfaces) is not int or law.interfaces < 1:
-            raise ModelError(f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}")
+            raise ModelError(
+                f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}"
+            )
         several = law.interfaces > 1
         names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
         values = law.parameter_values()
@@ -201,7 +203,8 @@ def _trace_again(law: OdeSpecimen, forces: list[Expr], rates: list[Expr]) -> Non
     moved = [[Var(f"{n}.{word}") for n in names] for word in ("displacement", "velocity")]
     motion = Imposed(*(array_of([Traced(v) for v in m]) if several else Traced(m[0]) for m in moved))
     copy = law.running({n: Traced(p) for n, p in parameters.items()}, traced)
-    known = {*parameters.values(), *moved[0], *moved[1], *(v for pairs in variables.values() for v, _ in pairs)}
+    states = [v for pairs in variables.values() for v, _ in pairs]
+    known = {*parameters.values(), *moved[0], *moved[1], *states}
     same_twice(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
     again = [e for _, written in _rates(copy, motion, variables, kind) for e in written]
     same_twice(rates, again, known, f"{kind}.rates")

@@ -118,8 +118,8 @@ def write_matrices(matrices: Matrices, path: str | Path) -> tuple[Path, ...]:
     lost = [d for d in matrices.dofs if not _lasts(d, path.suffix)]
     if lost:
         raise InputError(
-            f"{path}: the degree of freedom {lost[0]!r} would not come back from a {path.suffix} file; give it "
-            "a name without blanks at its ends, in one line"
+            f"{path}: the degree of freedom {lost[0]!r} would not come back from a {path.suffix} file; give "
+            "it a name without blanks at its ends, in one line"
         )
     parts = {name: getattr(matrices, name) for name in NAMES}
     if path.suffix == ".npz":
@@ -289,8 +289,8 @@ def _in_order(
         return chosen
     if set(own) != set(order) or len(own) != len(order):
         one, other = (sorted({*a} - {*b}) for a, b in ((own, order), (order, own)))
-        words = [f"{', '.join(names[:4])} {where}" for names, where in ((one, "here alone"), (other, "missing"))
-                 if names]  # fmt: skip
+        pairs = ((one, "here alone"), (other, "missing"))
+        words = [f"{', '.join(names[:4])} {where}" for names, where in pairs if names]
         faults.append(
             f"{path}: other degrees of freedom than in the first file: "
             f"{'; '.join(words) or f'{len(own)} names for {len(order)}'}"

@@ -102,8 +102,8 @@ def _coordinates(
         upper, lower = (set(zip(a[b > a], b[b > a], strict=True)) for a, b in ((i, j), (j, i)))
         for low, high in sorted(upper & lower)[:1]:
             raise InputError(
-                f"it is {'symmetric' if across > 0 else 'skew-symmetric'}, so it should hold one of the entries "
-                f"{high + 1}, {low + 1} and {low + 1}, {high + 1}; it holds both"
+                f"it is {'symmetric' if across > 0 else 'skew-symmetric'}, so it should hold one of the "
+                f"entries {high + 1}, {low + 1} and {low + 1}, {high + 1}; it holds both"
             )
         i, j = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
         values = np.concatenate([values, across * values[off]])
