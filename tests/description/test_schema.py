@@ -1,6 +1,7 @@
 """The JSON Schema of test files."""
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bondloop import description
+from bondloop.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))  # for files.py
 
@@ -23,7 +25,8 @@ def test_the_schema_knows_every_kind_and_describes_what_it_takes():
     assert lead["properties"]["delay"]["description"].startswith("The lag to cancel")
     assert lead["required"] == ["controller", "delay"]
     assert definitions["transfer.MassSpringDamper"]["properties"]["drive"] == {
-        "type": "string", "default": "force", "description": '``"force"`` or ``"position"``.',
+        "type": "string", "enum": ["force", "position"], "default": "force",
+        "description": '``"force"`` or ``"position"``.',
     }  # fmt: skip
     text = json.dumps(schema)
     for reference in {part.split('"')[0] for part in text.split("#/$defs/")[1:]}:
@@ -49,6 +52,10 @@ def obeys(value, schema, definitions):  # noqa: PLR0911 - one for each word of t
         return False
     if "const" in schema and value != schema["const"]:
         return False
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    if "pattern" in schema and isinstance(value, str) and not re.search(schema["pattern"], value):
+        return False
     types = schema.get("type", [])
     known = {
         "number": (int, float),
@@ -61,7 +68,9 @@ def obeys(value, schema, definitions):  # noqa: PLR0911 - one for each word of t
     wanted = [known[t] for t in ([types] if isinstance(types, str) else types)]
     if wanted and not any(isinstance(value, t) for t in wanted):
         return False
-    if isinstance(value, float) and not (
+    if isinstance(value, bool) and wanted and bool not in wanted:
+        return False
+    if isinstance(value, (int, float)) and not (
         schema.get("minimum", value) <= value <= schema.get("maximum", value)
         and not value <= schema.get("exclusiveMinimum", -1e300)
     ):
@@ -73,6 +82,78 @@ def obeys(value, schema, definitions):  # noqa: PLR0911 - one for each word of t
         if schema.get("additionalProperties") is False and any(name not in own for name in value):
             return False
         return all(obeys(v, own[name], definitions) for name, v in value.items() if name in own)
+    if isinstance(value, dict) and any(name not in value for name in schema.get("required", ())):
+        return False
+    if isinstance(value, dict) and isinstance(schema.get("additionalProperties"), dict):
+        return all(obeys(v, schema["additionalProperties"], definitions) for v in value.values())
     if isinstance(value, list) and "items" in schema:
         return all(obeys(v, schema["items"], definitions) for v in value)
     return True
+
+
+FILE = """
+name = "damper"
+rate = "1 kHz"
+seconds = 5
+cut = "m2.right >> m3.left"
+controller = "Direct"
+structure = "gawthrop-three-mass"
+excitation = {r = {signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}}
+
+[rig]
+actuators = {transfer = "MassSpringDamper", m = "1 kg", c = 20, k = "400 N/m", drive = "position"}
+
+[limits]
+displacement = "200 mm"
+"""
+
+SINE = '{signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "good"),
+    [
+        ("", "", True),
+        ('"m2.right >> m3.left"', '["m2.right >> m3.left"]', True),
+        ('"m2.right >> m3.left"', '{bonds = "m2.right >> m3.left", physical = "m3"}', True),
+        ('"m2.right >> m3.left"', '{bonds = ["m2.right >> m3.left"]}', True),
+        ('"m2.right >> m3.left"', '{bonds = "m2.right >> m3.left", phys = "m3"}', False),
+        ('"Direct"', '{controller = "Direct"}', True),
+        ('"Direct"', '"LeadCompensation"', False),
+        ('"Direct"', '"Foo"', False),
+        ('"Direct"', '{controller = "LeadCompensation", delay = -5}', False),
+        ('"Direct"', '{controller = "LeadCompensation", delay = "1 ms", foo = 3}', False),
+        ('"Direct"', "true", False),
+        (SINE, "5", True),
+        (SINE, '"5 mm/s"', True),
+        (SINE, "true", False),
+        (SINE, "[1]", False),
+        (SINE, '{signal = "Foo"}', False),
+        (SINE, '{signal = "Sine", amplitude = 1}', False),
+        (SINE, '{signal = "Sine", amplitude = 1, frequency = -3}', False),
+        (SINE, '{signal = "Scaled", of = 5, factor = 2}', False),
+        ('"1 kHz"', "0", False),
+        ('"1 kHz"', '"x"', False),
+        ("seconds = 5", "seconds = -1", False),
+        ('"200 mm"', "-1", False),
+        ('"200 mm"', '"x"', False),
+        ("[rig]", '[rig]\nrig = "Emulated"', True),
+        ("[rig]", '[rig]\ndrive = {imperfection = "Saturation", high = 3}', True),
+        ("[rig]", '[rig]\ndrive = "x"', False),
+        ("[rig]", 'reference = {outputs = "m1.v.flow"}\n[rig]', True),
+        ("[rig]", 'reference = {outputs = ["m1.v.flow"]}\n[rig]', True),
+        ("[rig]", 'coupling = "continuous"\n[rig]', True),
+        ("[rig]", 'coupling = "foo"\n[rig]', False),
+        ("[rig]", 'integrator = "Exactt"\n[rig]', False),
+        ('structure = "gawthrop-three-mass"', "", False),
+    ],
+)
+def test_the_schema_takes_what_the_file_may_hold_and_nothing_else(old, new, good):
+    text = FILE.replace(old, new) if old else FILE
+    schema = description.schema()
+    assert obeys(tomllib.loads(text), schema, schema["$defs"]) is good
+    if good:
+        description.load_text(text)
+    else:
+        with pytest.raises(InputError):
+            description.load_text(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from bondloop import papers
@@ -12,11 +13,16 @@ from bondloop.hybrid.test_data import parameters_of_file
 from bondloop.program.annotations import annotation_of, read_annotation
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.kinds import FAMILIES, Kind
+from bondloop.program.ranges import POSITIVE, Range
+from bondloop.program.restoring import suiting
 
 __all__ = ["schema"]
 
-NUMBER: dict[str, Any] = {"type": ["number", "string"]}
-"""A number, or a text with a unit."""
+NUMBER: dict[str, Any] = {"type": ["number", "string"], "pattern": r"^\s*[-+]?\.?\d"}
+"""A number, or a text with a unit; the pattern is for texts alone."""
+
+PYTHON_FILE = r"\.py:"
+"""Pattern of a name in a Python file."""
 
 _SCALARS: dict[str, dict[str, Any]] = {
     "float": NUMBER, "Number": NUMBER, "int": {"type": "integer"}, "bool": {"type": "boolean"},
@@ -33,20 +39,12 @@ def schema() -> dict[str, Any]:
     for entry in papers.entries():
         entry.load()  # its models and signals can be named too
     definitions: dict[str, Any] = {}
-    for family, members in sorted(FAMILIES.items()):
-        kinds = [kind for kind in members.values() if kind.make.__module__.startswith("bondloop.")]
+    for family in sorted(FAMILIES):
         if family == "test":
             continue
-        for kind in kinds:
+        for kind in _ours(family):
             definitions[_name(kind)] = _object(kind, kind.parameters)
-        choices = [{"$ref": f"#/$defs/{_name(kind)}"} for kind in kinds]
-        names = {"type": "string", "description": f"a {family} by its name alone, or file.py:name"}
-        python = {
-            "type": "object",
-            "properties": {family: {"type": "string", "pattern": r"\.py:"}},
-            "required": [family],
-        }
-        definitions[family] = {"anyOf": [*choices, names, python]}
+        definitions[family] = {"anyOf": _choices(family)}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "bondloop test",
@@ -56,21 +54,56 @@ def schema() -> dict[str, Any]:
     }
 
 
+def _ours(family: str) -> list[Kind]:
+    return [kind for kind in FAMILIES[family].values() if kind.make.__module__.startswith("bondloop.")]
+
+
+def _choices(family: str) -> list[dict[str, Any]]:
+    """Return what may stand where a family is wanted: a member, its name alone, or a Python file's."""
+    families = [own for own in suiting(family) if own in FAMILIES]
+    kinds = [kind for own in families for kind in _ours(own)]
+    plain = sorted({kind.name for kind in kinds if not kind.alone and not needed(kind.parameters)})
+    python = [
+        {
+            "type": "object",
+            "properties": {own: {"type": "string", "pattern": PYTHON_FILE}},
+            "required": [own],
+        }
+        for own in families
+    ]
+    return [
+        *({"$ref": f"#/$defs/{_name(kind)}"} for kind in kinds),
+        {"type": "string", "enum": plain, "description": f"A {family} by its name alone."},
+        {"type": "string", "pattern": PYTHON_FILE, "description": "file.py:name"},
+        *python,
+    ]
+
+
+def needed(parameters: Mapping[str, inspect.Parameter]) -> list[str]:
+    """Return the parameters without a default; the physical half is the cut's, where there is one."""
+    return [
+        n
+        for n, p in parameters.items()
+        if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and n != "physical"
+    ]
+
+
 def _name(kind: Kind) -> str:
     return f"{kind.family}.{kind.name}"
 
 
 def _test(kind: Kind) -> dict[str, Any]:
     entries = _object(kind, parameters_of_file(kind))
-    entries["properties"]["seconds"] = {**NUMBER, "description": "How long it is to run."}
+    entries["properties"]["seconds"] = {**_bounded(POSITIVE), "description": "How long it is to run."}
     if kind.name == "HybridTest":  # the default; its rig takes the physical half from the cut
         entries["required"].remove("test")
-        entries["properties"]["rig"] = {"$ref": "#/$defs/rig.Emulated"}
-        entries["properties"]["reference"] = {
-            "type": "object",
-            "properties": {"of": {"$ref": "#/$defs/model"}, "outputs": _list({"type": "string"})},
-            "additionalProperties": False,
-        }
+        entries["properties"]["rig"] = _plain(FAMILIES["rig"]["Emulated"])
+        names = {"anyOf": [{"type": "string"}, _list({"type": "string"})]}
+        entries["properties"]["reference"] = _table({"of": {"$ref": "#/$defs/model"}, "outputs": names})
+        table = _table({"bonds": names, "physical": {"type": "string"}})
+        cut = entries["properties"]["cut"]
+        entries["properties"]["cut"] = {**cut, "anyOf": [*names["anyOf"], table]}
+        entries["anyOf"] = [{"required": ["structure", "cut"]}, {"required": ["numerical"]}]
     return entries
 
 
@@ -86,33 +119,37 @@ def _object(kind: Kind, parameters: dict[str, inspect.Parameter]) -> dict[str, A
         if isinstance(parameter.default, (bool, int, float, str)):
             entry["default"] = parameter.default
         properties[name] = entry
-    needed = [
-        n
-        for n, p in parameters.items()
-        if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) and n != "physical"
-    ]
     return {
         "type": "object",
         "description": (inspect.getdoc(kind.make) or "").partition("\n\n")[0],
         "properties": properties,
-        "required": [*([] if kind.alone else [kind.family]), *needed],
+        "required": [*([] if kind.alone else [kind.family]), *needed(parameters)],
         **({} if kind.open_ended else {"additionalProperties": False}),
     }
 
 
 def _parameter(kind: Kind, name: str, parameter: inspect.Parameter) -> dict[str, Any]:
     descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
+    rule = kind.allowed.get(name)
+    if isinstance(rule, tuple):
+        return {"type": "string", "enum": list(rule)}
+    if isinstance(rule, Range):
+        return _bounded(rule)
     if isinstance(descriptor, Whole):
         return {"type": "integer", "minimum": descriptor.least, "maximum": descriptor.most}
     if isinstance(descriptor, Parameter):
-        bounds = {
-            "minimum": descriptor.range.least,
-            "maximum": descriptor.range.most,
-            "exclusiveMinimum": descriptor.range.above,
-            "exclusiveMaximum": descriptor.range.below,
-        }
-        return {**NUMBER, **{word: bound for word, bound in bounds.items() if bound is not None}}
+        return _bounded(descriptor.range)
     return _annotated(annotation_of(parameter))
+
+
+def _bounded(range_: Range) -> dict[str, Any]:
+    bounds = {
+        "minimum": range_.least,
+        "maximum": range_.most,
+        "exclusiveMinimum": range_.above,
+        "exclusiveMaximum": range_.below,
+    }
+    return {**NUMBER, **{word: bound for word, bound in bounds.items() if bound is not None}}
 
 
 def _annotated(annotation: str) -> dict[str, Any]:
@@ -127,7 +164,7 @@ def _annotated(annotation: str) -> dict[str, Any]:
         item = _annotated(want.item)
         choices += [_list(item), *([] if want.scalars or want.kinds else [item])]  # or one alone
     if want.entry is not None:
-        choices.append({"type": "object"})
+        choices.append({"type": "object", "additionalProperties": _annotated(want.entry)})
     for kind in want.kinds:
         choices += _of_kind(kind)
     return dict(choices[0]) if len(choices) == 1 else {"anyOf": choices}
@@ -138,9 +175,18 @@ def _of_kind(kind: Kind | str) -> list[dict[str, Any]]:
         return [{"$ref": f"#/$defs/{kind}"}]
     if kind.alone:
         return [{"$ref": f"#/$defs/{_name(kind)}"}]
-    plain = _object(kind, kind.parameters)  # its name may be left out: nothing else is meant
+    return [{"$ref": f"#/$defs/{kind.family}"}, _plain(kind)]
+
+
+def _plain(kind: Kind) -> dict[str, Any]:
+    """Return the settings of a kind whose name may be left out: nothing else is meant."""
+    plain = _object(kind, kind.parameters)
     plain["required"].remove(kind.family)
-    return [{"$ref": f"#/$defs/{kind.family}"}, plain]
+    return plain
+
+
+def _table(entries: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": entries, "additionalProperties": False}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from bondloop.description.toml_text import parsed, toml_text
 from bondloop.errors import BondloopError, FaultsError, InputError
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind
+from bondloop.program.annotations import annotation_of, read_annotation
+from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.restoring import Fault, Place, Reader, path_of
 
@@ -138,13 +139,26 @@ def _change(document: dict[str, Any], path: str, text: str) -> None:
         value = text
     *tables, last = path.split(".")
     table: Any = document
+    kind = FAMILIES["test"].get(str(document.get("test", "HybridTest")))
     for key in tables:
+        kind = None if kind is None else _only_kind(kind, key)
+        if kind is not None and isinstance(table, dict):
+            table.setdefault(key, {})  # limits.force, of a file without limits
         table = table.get(key) if isinstance(table, dict) else None
-    known = isinstance(table, dict) and (last in table or not tables or _knows(table, last))
+    known = isinstance(table, dict) and (
+        last in table or not tables or _knows(table, last) or kind is not None
+    )
     if known:
         table[last] = value
     else:
         document.setdefault("values", {})[path] = text
+
+
+def _only_kind(kind: Kind, name: str) -> Kind | None:
+    """Return the one kind that a setting of a kind can be, and need not be named: of a test's limits."""
+    parameter = kind.parameters.get(name)
+    kinds = [] if parameter is None else read_annotation(annotation_of(parameter)).kinds
+    return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], Kind) and kinds[0].alone else None
 
 
 def _knows(table: Mapping[str, Any], name: str) -> bool:
@@ -243,7 +257,7 @@ def _writable(value: Any, place: Place, folder: Path, faults: list[str]) -> Any:
         return [_writable(item, (*place, i), folder, faults) for i, item in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    if isinstance(value.get(PYTHON), str):
+    if is_words(value):
         faults.append(f"{path_of(place)}: it is {value[PYTHON]}")
         return {}
     entries = {key: _writable(v, (*place, key), folder, faults) for key, v in value.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
-from bondloop.program.ranges import POSITIVE, checked_values, number
+from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
 from bondloop.safety import Limits
@@ -92,6 +92,11 @@ class PseudoDynamicTest(Checkable):
     ... )
     True 3.1 %
     """
+
+    _allowed: ClassVar[Mapping[str, Any]] = {
+        "time_step": Range(above=0, units=("s",)),
+        "time_scale": POSITIVE,
+    }
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
@@ -14,7 +14,7 @@ from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import POSITIVE, checked_values
+from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
@@ -45,11 +45,13 @@ class Simulation(Rehearsable):
         Name of the simulation.
     """
 
+    _allowed: ClassVar[Mapping[str, Any]] = {"rate": Range(above=0, units=("Hz",))}
+
     def __init__(
         self,
         systems: Mapping[str, System],
         *,
-        excitation: Mapping[str, Any],
+        excitation: Mapping[str, Signal | float | str],
         rate: float | str,
         integrator: Integrator | None = None,
         values: Mapping[str, float | str] | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
 from bondloop.control import as_controller
@@ -18,7 +18,7 @@ from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Var
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, checked_values, number
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range, checked_values, number
 from bondloop.rigs.emulated import Emulated
 from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
@@ -99,13 +99,20 @@ class HybridTest(Checkable):
         Name of the test.
     """
 
+    _allowed: ClassVar[Mapping[str, Any]] = {
+        "rate": Range(above=0, units=("Hz",)),
+        "gap": Range(above=0, units=("s",)),
+        "coupling": ("sampled", "continuous"),
+        "record_loss": ("report", "retreat"),
+    }
+
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
         self,
         numerical: Model,
         *,
         rig: Emulated,
         controller: Controller | Callable[..., Any],
-        excitation: Mapping[str, Any],
+        excitation: Mapping[str, Signal | float | str],
         rate: float | str,
         coupling: str = "sampled",
         integrator: Integrator | None = None,
@@ -122,10 +129,10 @@ class HybridTest(Checkable):
     ) -> None:
         rate = POSITIVE.check(rate, "rate", "Hz")
         self.gap = POSITIVE.check(gap, "gap", "s")
-        if record_loss not in ("report", "retreat"):
+        if record_loss not in self._allowed["record_loss"]:
             raise InputError(f"record_loss must be 'report' or 'retreat'; found {record_loss!r}")
         self.record_loss = record_loss
-        if coupling not in ("sampled", "continuous"):
+        if coupling not in self._allowed["coupling"]:
             raise InputError(f"coupling must be 'sampled' or 'continuous'; found {coupling!r}")
         expect(numerical, Model, "numerical", "the numerical half of a cut, model.cut(...)[0]")
         expect(rig, Emulated, "rig", "bondloop.rigs.Emulated(physical, actuator)")

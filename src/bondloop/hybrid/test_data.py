@@ -23,7 +23,6 @@ from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded
 from bondloop.program.kinds import Kind, origin_of, plain, register
-from bondloop.program.ranges import number
 from bondloop.program.restoring import FAILED, Place, Reader, path_of
 from bondloop.substructure.half import numerical_half
 
@@ -107,10 +106,6 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
         _refuse_unknown(reader, entries, kind)
         _unfold_halves(reader, entries)
     before = len(reader.faults)
-    for name in ("rate", "time_step", "gap"):  # seen even where the test is not made
-        value = entries.get(name)
-        if isinstance(value, str) and reader.attempt((name,), partial(number, value, "")) is FAILED:
-            entries[name] = FAILED
     test = reader.make(kind, entries, ())
     if test is FAILED and kind.name == "HybridTest":
         _check_inputs(reader, entries)

@@ -18,13 +18,16 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from bondloop.program.ranges import Range
+
 __all__ = [
     "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
-    "in_words", "kind_in_file",
+    "in_words", "is_words", "kind_in_file",
     "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
 ]  # fmt: skip
 
@@ -69,6 +72,12 @@ class Kind:
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, by name."""
         return dict(inspect.signature(self.make).parameters)
+
+    @property
+    def allowed(self) -> Mapping[str, Range | tuple[str, ...]]:
+        """Which numbers or words single arguments may be, as far as the class says so (``_allowed``)."""
+        rules: Mapping[str, Range | tuple[str, ...]] = getattr(self.make, "_allowed", {})
+        return rules
 
     @property
     def open_ended(self) -> bool:
@@ -284,8 +293,13 @@ def complete(description: Any) -> bool:
     False
     """
     if isinstance(description, Mapping):
-        return PYTHON not in description and all(complete(v) for v in description.values())
+        return not is_words(description) and all(complete(v) for v in description.values())
     return not isinstance(description, list) or all(complete(v) for v in description)
+
+
+def is_words(description: Mapping[str, Any]) -> bool:
+    """Whether a description says in words what a Python object is; a part may be called python too."""
+    return len(description) == 1 and isinstance(description.get(PYTHON), str)
 
 
 def in_python(description: Any) -> str:
@@ -299,7 +313,7 @@ def in_python(description: Any) -> str:
         return f"[{', '.join(shown)}{', ...' if len(description) > len(shown) else ''}]"
     if not isinstance(description, Mapping):
         return repr(description)
-    if PYTHON in description:
+    if is_words(description):
         return f"<{description[PYTHON]}>"
     head = next(iter(description), "")
     if head in FAMILIES and isinstance(description[head], str):

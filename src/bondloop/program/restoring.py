@@ -12,10 +12,10 @@ from typing import Any
 
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, unknown_name
 from bondloop.program.annotations import Annotation, annotation_of, read_annotation
-from bondloop.program.kinds import FAMILIES, PYTHON, Kind, kind_in_file
-from bondloop.program.ranges import number
+from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
+from bondloop.program.ranges import Range, number
 
-__all__ = ["FAILED", "Fault", "Place", "Reader", "path_of", "restore"]
+__all__ = ["FAILED", "Fault", "Place", "Reader", "path_of", "restore", "suiting"]
 
 Place = tuple[str | int, ...]
 """Where something stands in a description: names of entries, and numbers in lists."""
@@ -30,6 +30,11 @@ _SUITS: dict[str, tuple[str, ...]] = {
     "transfer": ("transfer", "model", "system"),
 }
 """Families that may stand where another is wanted: a transfer system is a model, a model a part."""
+
+
+def suiting(family: str) -> tuple[str, ...]:
+    """Return the families that may stand where one is wanted."""
+    return _SUITS.get(family, (family,))
 
 
 class _Failed:
@@ -129,7 +134,11 @@ class Reader:
             wanted = str(want) or "a text"
             return self.fault(place, f'expected {wanted}; found a date, {data}: write "{data}"')
         if isinstance(data, Mapping):
-            return self._mapping(data, want, place)
+            listed = want.item is not None and not (want.kinds or want.anything) and want.entry is None
+            if not listed or is_words(data):
+                return self._mapping(data, want, place)
+            item = self.value(data, want.item or "Any", place)  # one alone
+            return FAILED if item is FAILED else (item,)
         if isinstance(data, (list, tuple)):
             if want.item is None and not want.anything:
                 return self.fault(place, f"expected {want}; found a list")
@@ -144,7 +153,8 @@ class Reader:
         return self._scalar(data, want, place)
 
     def _mapping(self, data: Mapping[str, Any], want: Annotation, place: Place) -> Any:
-        if isinstance(data.get(PYTHON), str):
+        parts = want.entry is not None and bool(read_annotation(want.entry).kinds)  # one may be called python
+        if is_words(data) and not parts:
             return self.fault(
                 place,
                 f"this was {data[PYTHON]}, which has no description; name a Python file, 'file.py:name'",
@@ -154,7 +164,7 @@ class Reader:
         if heads and not collection:
             # The one that is wanted, or the first: further ones are settings that are named and no more.
             family = next((head for head in heads if head in want.families), heads[0])
-            if not want.anything and not any(family in _SUITS.get(f, {f}) for f in want.families):
+            if not want.anything and not any(family in suiting(f) for f in want.families):
                 return self.fault(place, f"expected {want}; found a {family}")
             kind = self.find_kind(family, data[family], place)
             rest = {name: value for name, value in data.items() if name != family}
@@ -171,8 +181,8 @@ class Reader:
 
     def _named(self, data: str, families: list[str], place: Place) -> Any:
         """Return the value of a kind that is named and no more: all its settings are the defaults."""
-        suiting = [own for family in families for own in _SUITS.get(family, (family,))]
-        family = next((own for own in suiting if data in FAMILIES[own]), families[0])
+        known = [own for family in families for own in suiting(family)]
+        family = next((own for own in known if data in FAMILIES[own]), families[0])
         kind = self.find_kind(family, data, place)
         return FAILED if kind is None else self.make(kind, {}, place)
 
@@ -246,9 +256,14 @@ class Reader:
     def _argument(self, kind: Kind, name: str, annotation: str, data: Any, place: Place) -> Any:
         descriptor = vars(kind.make).get(name) if isinstance(kind.make, type) else None
         accept = getattr(descriptor, "accept", None)
-        if data is FAILED:
-            return FAILED
-        if accept is None:
+        if data is FAILED or data is None:
+            return data
+        rule = kind.allowed.get(name)
+        if isinstance(rule, tuple) and isinstance(data, str) and data not in rule:
+            return self.fault(place, f"expected {' or '.join(map(repr, rule))}; found {data!r:.60}")
+        if isinstance(rule, Range):
+            accept = rule.check
+        if accept is None or isinstance(data, (date, time)):
             return self.value(data, annotation, place)
         value = self.attempt(place, lambda: accept(data, ""))
         # A text is handed on as it is: some keep the unit in which they were given.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.described import Described
+from bondloop.program.ranges import Range
 from bondloop.units import quantity
 
 __all__ = ["Limits"]
@@ -37,6 +39,11 @@ class Limits(Described, family="limits", alone=True):
     warning
         Share of each limit from which it is a warning: recorded, shown, and no trip; a number or ``"80 %"``.
     """
+
+    _allowed: ClassVar[dict[str, Range]] = {
+        name: Range(above=0, below=1 if name == "warning" else None, units=_KINDS.get(name, ()))
+        for name in (*_KINDS, "command", "command_rate")
+    }
 
     displacement: float | str | None = None
     velocity: float | str | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from bondloop.bondgraph import MC, C, I, Input, Model, One, Part, Port, R, Se
+from bondloop.bondgraph.coefficient_units import units_of
 from bondloop.errors import InputError
 from bondloop.program.kinds import describable
 from bondloop.program.ranges import Range, number
@@ -32,6 +34,14 @@ class MassSpringDamper(Model):
         A further resistor element beside the damper, such as ``bondloop.rigs.coulomb(...)``.
     """
 
+    _allowed: ClassVar[Mapping[str, Any]] = {
+        "m": Range(above=0, units=("kg",)),
+        "c": Range(units=units_of("damping")),
+        "k": Range(units=units_of("stiffness")),
+        "velocity": Range(units=("m/s",)),
+        "drive": ("force", "position"),
+    }
+
     def __init__(
         self,
         m: Any,
@@ -47,10 +57,10 @@ class MassSpringDamper(Model):
         mass = number(m, "MassSpringDamper(m)", "kg") if isinstance(m, str) else m
         speed = number(velocity, "MassSpringDamper(velocity)", "m/s")
         self.mass = I(mass=mass, initial=mass * speed if speed else 0.0)
-        self.damper = R(damping=c)
+        self.damper = R(damping=self._coefficient(c, "c"))
         if drive == "force":
             self.command: Part = Se("u")
-            self.spring: Part = C(stiffness=k)
+            self.spring: Part = C(stiffness=self._coefficient(k, "k"))
             self.command >> self.v
         elif drive == "position":
             self.command = Input("x_d", unit="m")
@@ -67,3 +77,8 @@ class MassSpringDamper(Model):
         if friction is not None:
             self.friction = friction
             self.v >> self.friction
+
+    def _coefficient(self, value: Any, name: str) -> Any:
+        """Return a text with a unit as a number; what is refused is told by its name here."""
+        what = f"MassSpringDamper({name})"
+        return self._allowed[name].check(value, what) if isinstance(value, str) else value
