@@ -35,6 +35,7 @@ EXCEPTIONS = {
     "bondgraph": MODEL,
     "cli": OTHER, "description": OTHER, "program/restoring.py": OTHER, "program/annotations.py": OTHER,
     "hybrid/test_data.py": OTHER, "program/law.py": OTHER, "program/written.py": OTHER,
+    "program/kinds.py": OTHER,
     "compile": SHOWN,
     "identify/reading.py": OTHER, "identify/structure.py": OTHER,
     "plots": SHOWN, "papers": SHOWN,

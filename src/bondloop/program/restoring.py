@@ -134,11 +134,7 @@ class Reader:
             wanted = str(want) or "a text"
             return self.fault(place, f'expected {wanted}; found a date, {data}: write "{data}"')
         if isinstance(data, Mapping):
-            listed = want.item is not None and not (want.kinds or want.anything) and want.entry is None
-            if not listed or is_words(data):
-                return self._mapping(data, want, place)
-            item = self.value(data, want.item or "Any", place)  # one alone
-            return FAILED if item is FAILED else (item,)
+            return self._mapping(data, want, place)
         if isinstance(data, (list, tuple)):
             if want.item is None and not want.anything:
                 return self.fault(place, f"expected {want}; found a list")
@@ -159,6 +155,9 @@ class Reader:
                 place,
                 f"this was {data[PYTHON]}, which has no description; name a Python file, 'file.py:name'",
             )
+        if want.item is not None and not (want.kinds or want.anything or want.entry is not None):
+            item = self.value(data, want.item, place)  # one alone
+            return FAILED if item is FAILED else (item,)
         heads = [key for key, value in data.items() if key in FAMILIES and isinstance(value, str)]
         collection = want.entry is not None and not want.kinds  # of parts, say, one of them called "model"
         if heads and not collection:

@@ -68,10 +68,11 @@ def read_matrices(
             said = str(error)
             faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
-        own = content.pop("dofs", None)
+        own: tuple[str, ...] | None = content.pop("dofs", None)
         chosen = _pick(name, content, path, faults)
         if own is not None:
-            chosen = _in_order(chosen, own, found.setdefault("dofs", own), path, faults)
+            order: tuple[str, ...] = found.setdefault("dofs", own)
+            chosen = _in_order(chosen, own, order, path, faults)
         found.update(chosen)
     if not faults:
         faults += [f"no {name} given" for name in ("M", "K") if name not in found]
