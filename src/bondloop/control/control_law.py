@@ -226,7 +226,10 @@ class ControlLaw(Law, Compensator):
         self, count: int, moving: bool, context: Context, parameters: Mapping[str, Var]
     ) -> tuple[list[Expr], set[Var]]:
         """Return the formulas of one step, of variables that nothing else has, and these variables."""
-        x, v, *readings = ([Var(f"{word}[{i}]") for i in range(count)] for word in "xvfyw")
+        words = [f"desired.{w}" for w in ("displacement", "velocity")]
+        words += [f"measured.{w}" for w in ("force", "displacement", "velocity")]
+        index = [f"[{i}]" for i in range(count)] if count > 1 else [""]
+        x, v, *readings = ([Var(f"{word}{i}") for i in index] for word in words)
         measured = [Measured(*row) for row in zip(*readings, strict=True)]
         own = {n: Var(p.name) for n, p in parameters.items()}
         here = replace(context, count=Var("count"))

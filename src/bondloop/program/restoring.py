@@ -266,7 +266,8 @@ class Reader:
             return self.value(data, annotation, place)
         value = self.attempt(place, lambda: accept(data, ""))
         # A text is handed on as it is: some keep the unit in which they were given.
-        return data if isinstance(data, str) and value is not FAILED else value
+        kept = isinstance(data, str) or isinstance(rule, Range)
+        return data if kept and value is not FAILED else value
 
     def _called(self, kind: Kind, arguments: dict[str, Any], place: Place) -> Any:
         positional: list[Any] = []
