@@ -175,3 +175,13 @@ def test_units_of_elements_are_known():
 
     with pytest.raises(InputError, match=r"Mine\.units\['z'\]: unknown unit 'mmm'"):
         Mine()
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0], (1.0, 2.0), np.ones(2)])
+def test_a_state_of_one_number_is_not_assigned_several(value):
+    def step(self, desired, measured):  # noqa: ARG001
+        self.sum = value
+        return desired.displacement
+
+    with pytest.raises(ModelError, match="the state 'sum' is one number; found 2"):
+        law(step, states={"sum": 0.0})().started(0.01).step(Desired(1.0), Measured())

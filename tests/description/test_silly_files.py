@@ -88,3 +88,8 @@ def test_a_file_with_pieces_exchanged_is_refused_in_words(seed):
         description.load_text("\n".join(lines))
     except BondloopError as error:
         assert "Traceback" not in str(error)  # noqa: PT017 - some are good
+
+
+def test_a_part_without_a_name_is_refused():
+    with pytest.raises(ModelError, match="name"):
+        setattr(Model("machine"), "", One())

@@ -64,7 +64,7 @@ class Model(Part):
     # ---------------------------------------------------------------- parts
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, Part) and name[0] != "_":
+        if isinstance(value, Part) and not name.startswith("_"):
             if f"{name}[0]" in self._parts:
                 raise ModelError(self._twice(name))
             self._check_name(name)

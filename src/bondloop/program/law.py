@@ -95,8 +95,9 @@ class Law:
                     f"{type(self).__name__}: the state '{name}' has the shape {shape}; found {array.shape}"
                 )
             value = array
-        elif isinstance(value, np.ndarray) and value.ndim:
-            raise ModelError(f"{type(self).__name__}: the state '{name}' is one number; found {value.size}")
+        elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+            count = value.size if isinstance(value, np.ndarray) else len(value)
+            raise ModelError(f"{type(self).__name__}: the state '{name}' is one number; found {count}")
         self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> Any:
