@@ -9,6 +9,7 @@ from bondloop.errors import InputError
 from bondloop.program.tick import Channel
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.build import build_loop
+from bondloop.realtime.shared import FOLDER, PREFIX, remove_dead_link
 
 
 def link_of(scheme, shm):
@@ -103,3 +104,15 @@ def test_periods_that_do_not_fit(table):
     odd = build_loop(make_computer("computer_odd"), rig=make_rig("specimen_odd", period=0.7e-3))
     with pytest.raises(InputError, match="no whole multiple"):
         LoopProcess(odd, LoopOptions(link="loopback://"), table)
+
+
+def test_a_killed_rig_leaves_no_shared_memory(programs, shm):
+    path = FOLDER / f"{PREFIX}link-{shm.removeprefix('shm://')}"
+    with RigProcess(programs.rig, RigOptions(link=shm, timeout=20.0)) as rig:
+        assert path.exists()
+        remove_dead_link(rig.link)
+        assert path.exists()  # it lives
+        rig.send(signal.SIGKILL)
+    assert not path.exists()
+    remove_dead_link("shm://../no")  # and nothing else is touched
+    remove_dead_link("udp://127.0.0.1:1")

@@ -24,7 +24,7 @@ from bondloop.realtime.keys import with_key
 from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.ring import Ring, Status
-from bondloop.realtime.shared import Segment, fresh_name, need_linux, remove, sweep
+from bondloop.realtime.shared import Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -163,9 +163,10 @@ class RigProcess(_Child):
         self.link = self.ready[0]
 
     def close(self) -> None:
-        """End it."""
+        """End it; one that was killed leaves nothing behind either."""
         if not self._said.closed:
             self._end(_PATIENCE)
+            remove_dead_link(self.link)
 
     def __enter__(self) -> Self:
         return self

@@ -27,7 +27,17 @@ from bondloop.realtime.layout import HEADER, MAGIC, VERSION
 if sys.platform != "win32":  # there the room can be imported, though no loop be run
     import fcntl
 
-__all__ = ["FOLDER", "PREFIX", "Segment", "fresh_name", "need_linux", "opened", "remove", "sweep"]
+__all__ = [
+    "FOLDER",
+    "PREFIX",
+    "Segment",
+    "fresh_name",
+    "need_linux",
+    "opened",
+    "remove",
+    "remove_dead_link",
+    "sweep",
+]
 
 FOLDER = Path("/dev/shm")  # noqa: S108 - where Linux keeps POSIX shared memory, by definition
 PREFIX = "bondloop-"
@@ -100,6 +110,22 @@ def opened(path: Path, *, writable: bool = False) -> BinaryIO:
         os.close(number)
         raise InputError(f"{path} {wrong}, so no loop of yours has made it; remove it")
     return os.fdopen(number, "r+b" if writable else "rb", buffering=0)
+
+
+def remove_dead_link(url: str) -> None:
+    """Remove the shared memory of a rig that was killed and could not; that of a living one stays.
+
+    Parameters
+    ----------
+    url
+        Of the rig's link; any but ``shm://`` leaves nothing.
+    """
+    scheme, _, address = url.partition("://")
+    path = FOLDER / f"{PREFIX}link-{address}"
+    if scheme == "shm" and "/" not in address:
+        with contextlib.suppress(OSError, InputError), opened(path) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a living rig holds it
+            path.unlink()
 
 
 def sweep() -> list[str]:
