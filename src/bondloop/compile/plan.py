@@ -107,8 +107,7 @@ class Plan:
 
     def __init__(self, tick: Tick) -> None:
         _check_names(tick)
-        tick, self.readers = needed(tick)
-        self.tick = tick
+        self._given = tick
         self.names = Names(tick.name)
         self.names.assign(tick.time, "t")
         self.names.assign(tick.count, "k")
@@ -132,6 +131,20 @@ class Plan:
         self._line_of = {id(line.delay): line for line in self.lines}
 
     @cached_property
+    def _needed(self) -> tuple[Tick, Counter[Var]]:
+        return needed(self._given)
+
+    @property
+    def tick(self) -> Tick:
+        """The tick without what nothing reads: what is written. The layout is that of the whole tick."""
+        return self._needed[0]
+
+    @property
+    def readers(self) -> Counter[Var]:
+        """How often each variable is read; see `needed`."""
+        return self._needed[1]
+
+    @cached_property
     def hoisted(self) -> list[Var]:
         """Variables that outlive the block that computes them."""
         return _hoisted(self.tick)
@@ -151,7 +164,7 @@ class Plan:
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
         first = 0
-        for step in every(self.tick.steps):
+        for step in every(self._given.steps):
             if isinstance(step, Loop) and not step.linear and id(step) not in warm:
                 names = [self.names.fresh(f"{t.name}_last") for t in step.tears]
                 warm[id(step)] = Warm(step, names, index + first, first)
@@ -164,7 +177,7 @@ class Plan:
 
     @property
     def _repeats(self) -> list[Repeat]:
-        return [s for s in every(self.tick.steps) if isinstance(s, Repeat)]
+        return [s for s in every(self._given.steps) if isinstance(s, Repeat)]
 
     @property
     def ends(self) -> set[Var]:
@@ -191,7 +204,7 @@ class Plan:
         import numpy as np
 
         state = np.zeros(self.size)
-        state[: len(self.states)] = list(self.tick.states.values())
+        state[: len(self.states)] = list(self._given.states.values())
         for line in self.lines:
             state[line.offset : line.offset + line.delay.length] = line.delay.initial
         return state

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["read_isolated"]
 
 SECONDS = 5.0
-"""Time for a small file, the start of the process not counted twice: that takes about half a second."""
+"""Time for a small file, the start of the process included: that takes about half a second."""
 
 RATE = 20e6
 """Bytes a second that are read at the least."""
