@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph.laws import check_number, checked_ranges
+from bondloop.bondgraph.laws import check_number, checked_ranges, placeholder
 from bondloop.bondgraph.multiport import formula_of
 from bondloop.errors import InputError, unknown_name
 
@@ -45,10 +45,9 @@ def modulation_of(function: Callable[..., Any], parameters: Iterable[str], where
     """Call a function of signals with symbols; what SymPy cannot follow is refused, by its place."""
     import sympy as sp
 
-    # Dummies: a parameter called x is not a free symbol x of the user's.
-    named = {n: sp.Dummy(n, real=True) for n in parameters}
+    named = {n: placeholder(n) for n in parameters}
     names = [p.name for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-    arguments = tuple(sp.Dummy(n, real=True) for n in names if n not in named)
+    arguments = tuple(placeholder(n) for n in names if n not in named)
     value = formula_of(function, arguments, named, where)
     return Formula(arguments, named, sp.Matrix(value) if is_matrix(value) else value)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from bondloop.bondgraph.coefficient_units import units_of
@@ -23,6 +24,7 @@ __all__ = [
     "checked_ranges",
     "checked_size",
     "linear",
+    "placeholder",
 ]
 
 
@@ -161,18 +163,27 @@ class Law:
         return BoundLaw(self, where, parameters, symbol)
 
 
+@cache
+def placeholder(name: str, role: str = "parameter") -> Any:
+    """Return what stands for a name in a formula: the same symbol every time, and none of the user's.
+
+    A parameter called x is not the argument x, so each has its role. SymPy remembers what it has worked out
+    for symbols that it knows: a law that is written out again costs a tenth.
+    """
+    import sympy as sp
+
+    return sp.Dummy(name, real=True)
+
+
 class BoundLaw:
     """The law of one element of a model."""
 
     def __init__(
         self, law: Law, where: str, parameters: Mapping[str, Expr], symbol: Callable[[Any], Expr]
     ) -> None:
-        import sympy as sp
-
         self.law, self.where, self.symbol = law, where, symbol
-        # Dummies: a parameter called x is not the argument x.
-        self.x, self.y = sp.Dummy("x", real=True), sp.Dummy("y", real=True)
-        self.dummies = {name: sp.Dummy(name, real=True) for name in parameters}
+        self.x, self.y = placeholder("x", "cause"), placeholder("y", "effect")
+        self.dummies = {name: placeholder(name) for name in parameters}
         self.table = {self.dummies[name]: expr for name, expr in parameters.items()}
 
     def forward(self, cause: Expr, unknown: Var | None = None) -> Expr:
