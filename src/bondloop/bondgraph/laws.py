@@ -164,7 +164,7 @@ class Law:
 
 
 @cache
-def placeholder(name: str, role: str = "parameter") -> Any:
+def placeholder(name: str, role: str = "parameter") -> Any:  # noqa: ARG001 - kept by both
     """Return what stands for a name in a formula: the same symbol every time, and none of the user's.
 
     A parameter called x is not the argument x, so each has its role. SymPy remembers what it has worked out
