@@ -6,6 +6,7 @@ import pytest
 import bondloop as bl
 from bondloop.bondgraph import GY, TF, C, Df, I, Integrator, Model, One, Port, R, Se, Sf, Zero
 from bondloop.control import MCS, Direct
+from bondloop.errors import InputError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
 from bondloop.integrate.structural.simulate import structure_tick
@@ -15,6 +16,7 @@ from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
 from bondloop.records.old_names import meanings_from_names
 from bondloop.rigs import Emulated, LoadCell
+from bondloop.safety import Interlock, Limits
 from bondloop.structures import (
     Beam,
     Matrices,
@@ -167,6 +169,31 @@ def test_the_interface_of_a_test_has_the_units_of_its_domain(word, units):
     ]  # fmt: skip
     power = next(c for c in test.tick.channels if c.meaning.kind == "power")
     assert power.unit == "W"
+
+
+LIMITS = {
+    "mass": {"displacement": "5 mm", "velocity": "1 m/s", "force": "5 kN"},
+    "inertia": {"displacement": "2 deg", "velocity": "10 rpm", "force": "3 N m"},
+    "inductance": {"displacement": "1 mC", "velocity": "10 mA", "force": "24 V"},
+    "inertance": {"displacement": "1 l", "velocity": "2 l/min", "force": "21 MPa"},
+}
+
+
+@pytest.mark.parametrize("tested", LIMITS)
+@pytest.mark.parametrize("given", LIMITS)
+@pytest.mark.parametrize("as_interlock", [False, True])
+def test_a_limit_is_one_of_what_the_interface_does(tested, given, as_interlock):
+    _, numerical, physical = halves(I(**{tested: 1.0}))
+    rig = Emulated(physical, actuator(I(**{tested: 0.01})))
+    for name, text in LIMITS[given].items():
+        limits = Limits(**{name: text})
+        where = {"interlock": Interlock(limits)} if as_interlock else {"limits": limits}
+        test = {"controller": Direct(), "excitation": {"u": 1.0}, "rate": 1000, **where}
+        if given == tested:
+            bl.HybridTest(numerical, rig=rig, **test)
+            continue
+        with pytest.raises(InputError, match=rf"limits\.{name}: found '{text}', but what is tested is in"):
+            bl.HybridTest(numerical, rig=rig, **test)
 
 
 def test_a_specimen_of_another_domain_than_its_actuator_is_refused():

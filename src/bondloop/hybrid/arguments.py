@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
+from bondloop.units import is_of_kind
 
-__all__ = ["expect", "expect_signals", "refuse_arguments_of_parts"]
+if TYPE_CHECKING:
+    from bondloop.bondgraph.domain import Domain
+    from bondloop.safety.limits import Limits
+
+__all__ = ["expect", "expect_limits_of", "expect_signals", "refuse_arguments_of_parts"]
 
 
 def expect(value: Any, kinds: type | tuple[type, ...], what: str, example: str) -> None:
@@ -45,6 +50,33 @@ def expect_signals(excitation: Any) -> None:
             "excitation: expected signals by the name of what they drive, such as {'force': "
             f"bondloop.signals.Sine(...)}}, or {{}} for none; found {excitation!r:.60}"
         )
+
+
+def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: str = "limits") -> None:
+    """Refuse limits whose unit none of the interfaces has: millimetres where it turns.
+
+    Parameters
+    ----------
+    domains
+        Of the interfaces.
+    limits
+        Those of the test, or of its interlock; plain numbers are in SI, whatever they measure.
+    where
+        Which ones, for the message.
+    """
+    for name, text in (limits.texts if limits is not None else {}).items():
+        units = {
+            "displacement": [d.displacement.unit for d in domains],
+            "tracking_error": [d.displacement.unit for d in domains],
+            "velocity": [d.flow.unit for d in domains],
+            "force": [d.effort.unit for d in domains],
+        }.get(name)
+        if units and not any(not unit or is_of_kind(text, unit) for unit in units):
+            kinds = " or ".join(dict.fromkeys(d.name for d in domains))
+            raise InputError(
+                f"{where}.{name}: found '{text}', but what is tested is in {kinds}; expected a limit in "
+                f"{' or '.join(dict.fromkeys(units))}, or in another unit of that kind"
+            )
 
 
 def refuse_arguments_of_parts(paths: Mapping[str, Any], parts: Mapping[str, Any]) -> None:

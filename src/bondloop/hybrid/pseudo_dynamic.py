@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.arguments import expect, expect_signals, refuse_arguments_of_parts
+from bondloop.hybrid.arguments import (
+    expect,
+    expect_limits_of,
+    expect_signals,
+    refuse_arguments_of_parts,
+)
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
@@ -132,6 +137,7 @@ class PseudoDynamicTest(Checkable):
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         self.complete = self._complete()
+        expect_limits_of(self._writer.domains, limits)
         known = self._writer.all_parameters
         unknown = {p: x for p, x in values.items() if p not in {v.name for v in known}}
         refuse_arguments_of_parts(unknown, {"rig": self.rig, "scheme": self.scheme})

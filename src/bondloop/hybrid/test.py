@@ -11,7 +11,12 @@ from bondloop.bondgraph import Model
 from bondloop.control import as_controller
 from bondloop.control.base import Controller
 from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.arguments import expect, expect_signals, refuse_arguments_of_parts
+from bondloop.hybrid.arguments import (
+    expect,
+    expect_limits_of,
+    expect_signals,
+    refuse_arguments_of_parts,
+)
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
@@ -158,6 +163,9 @@ class HybridTest(Checkable):
         self._given = dict(values or {})
         self.overrides = {path: number(value, path) for path, value in self._given.items()}
         self.name = name
+        expect_limits_of(self.half.domains, limits)
+        watched = None if interlock is None else interlock.limits
+        expect_limits_of(self.half.domains, watched, "interlock.limits")
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
             if given not in known:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import ClassVar
 
 from bondloop.errors import InputError
@@ -15,13 +17,14 @@ __all__ = ["Limits"]
 
 
 _KINDS = {
-    "displacement": ("m", "rad"),
-    "velocity": ("m/s", "rad/s"),
-    "force": ("N", "N m"),
-    "tracking_error": ("m", "rad"),
+    "displacement": ("m", "rad", "C", "m^3"),
+    "velocity": ("m/s", "rad/s", "A", "m^3/s"),
+    "force": ("N", "N m", "V", "Pa"),
+    "tracking_error": ("m", "rad", "C", "m^3"),
     "warning": ("1",),
 }
-"""What each limit measures, of a motion along an axis or about it; a command has its actuator's own unit."""
+"""What each limit measures: of a motion along an axis or about it, of electricity, of a fluid. A test takes
+those of its interfaces only; a command has its actuator's own unit."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,15 @@ class Limits(Described, family="limits", alone=True):
         Change of the command, in its own unit a second.
     warning
         Share of each limit from which it is a warning: recorded, shown, and no trip; a number or ``"80 %"``.
+
+    Attributes
+    ----------
+    texts
+        Limits that were given as text, as they were written, by name: a test whose interface turns refuses
+        a displacement in mm.
     """
+
+    texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     _allowed: ClassVar[dict[str, Range]] = {
         name: Range(above=0, below=1 if name == "warning" else None, units=_KINDS.get(name, ()))
@@ -54,8 +65,10 @@ class Limits(Described, family="limits", alone=True):
     warning: float | str | None = None
 
     def __post_init__(self) -> None:
+        words = {f.name: getattr(self, f.name) for f in fields(self)}
+        object.__setattr__(self, "texts", {n: value for n, value in words.items() if isinstance(value, str)})
         for f in fields(self):
-            value = getattr(self, f.name)
+            value = words[f.name]
             if value is None:
                 continue
             try:
