@@ -185,3 +185,12 @@ def test_a_state_of_one_number_is_not_assigned_several(value):
 
     with pytest.raises(ModelError, match="the state 'sum' is one number; found 2"):
         law(step, states={"sum": 0.0})().started(0.01).step(Desired(1.0), Measured())
+
+
+@pytest.mark.parametrize("kind", [ControlLaw, OdeSpecimen])
+def test_a_law_has_no_constructor_of_its_own(kind):
+    def start(self, gain):
+        self.gain = gain
+
+    with pytest.raises(ModelError, match=r"Mine: a law has no __init__ of its own; write its parameters as"):
+        type("Mine", (kind,), {"__init__": start})

@@ -58,6 +58,11 @@ class Law:
         kind = FAMILIES.get(getattr(cls, "_family", ""), {}).get(cls.__name__)
         if kind is not None and _is_ours(kind.make) and not _is_ours(cls):
             raise ModelError(f"bondloop has a {kind.family} '{cls.__name__}' of its own; choose another name")
+        if "__init__" in vars(cls):
+            raise ModelError(
+                f"{cls.__name__}: a law has no __init__ of its own; write its parameters as fields of the "
+                "class, gain: float = 2.0, and work out what follows from them in a property"
+            )
         super().__init_subclass__(**rest)
         _declare(cls)
         check_arguments(cls, FORMULAS)
