@@ -192,7 +192,10 @@ def figures(run: Run, folder: Path) -> list[Path]:
     """Draw the velocities of figure 9: both bond-graph forms over the plain solution."""
     from bondloop.plots import time_histories
 
-    groups = {label: [f"plain.{path}", f"network.{path}", f"field.{path}"] for label, path in OUTPUTS.items()}
+    forms = {"finite elements": "plain", "network form": "network", "field form": "field"}
+    groups = {
+        label: {form: f"{word}.{path}" for form, word in forms.items()} for label, path in OUTPUTS.items()
+    }
     path = folder / "velocities.png"
     time_histories(run.record, groups, path=path)
     return [path]

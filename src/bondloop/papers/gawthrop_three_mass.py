@@ -193,8 +193,11 @@ def figures(run: Run, folder: Path) -> list[Path]:
 
     path = folder / "figure_7.png"
     groups = {
-        "velocity of the third mass": ["reference.m3.v.flow", "rig.specimen.m3.v.flow"],
-        "force on the transfer system": ["command"],
+        "velocity of the third mass": {
+            "desired: the complete chain": "reference.m3.v.flow",
+            "actual: substructured": "rig.specimen.m3.v.flow",
+        },
+        "force on the transfer system": {"command": "command"},
     }
     time_histories(run.record, groups, path=path)
     return [path]

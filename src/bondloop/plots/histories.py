@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["time_histories"]
 
-Groups = Mapping[str, Sequence[str]] | Sequence[str | Sequence[str]]
+Group = str | Sequence[str] | Mapping[str, str]
+"""Channels of one axes: names, or names by what the legend calls them."""
+
+Groups = Mapping[str, Group] | Sequence[Group]
 
 
 def time_histories(
@@ -37,8 +40,8 @@ def time_histories(
         The run.
     groups
         Channels of each axes, by title or in order; the first channel of a group is drawn as the desired
-        signal (solid, dark), the second as the actual one (dashed, over it). Every channel by itself unless
-        given.
+        signal (solid, dark), the second as the actual one (dashed, over it). A group that is a dictionary
+        has the channels by what the legend calls them. Every channel by itself unless given.
     path
         Where to save.
 
@@ -51,6 +54,9 @@ def time_histories(
     >>> figure = time_histories(record, {"actuator 1": ["z", "x"]})
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['displacement [mm]']
+    >>> figure = time_histories(record, {"actuator 1": {"desired": "z", "actual": "x"}})
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ['desired', 'actual']
     """
     titled = by_title(groups if groups is not None else list(record))
     if not titled:
@@ -79,22 +85,23 @@ def _fills(y: NDArray[np.float64]) -> bool:
     return span > 0 and float(np.abs(np.diff(y)).sum()) > FILLED * span
 
 
-def draw_history(axes: Axes, record: Record, names: Sequence[str]) -> None:
+def draw_history(axes: Axes, record: Record, group: Group) -> None:
     """Draw channels of one group into axes."""
-    signals = {name: record[name] for name in names}
-    units = {record.units[name] for name in names}
+    names = _labelled(group)
+    signals = {label: record[name] for label, name in names.items()}
+    units = {record.units[name] for name in names.values()}
     unit = units.pop() if len(units) == 1 else ""
     factor, shown = scaled(unit, [drawable(values) for values in signals.values()])
-    for number, (name, values) in enumerate(signals.items()):
+    for number, (label, values) in enumerate(signals.items()):
         look = DESIRED if number == 0 else ACTUAL if number == 1 else later(number)
         x, y = envelope(record.time, drawable(values) * factor)
         if number and _fills(y):
             # So many samples fill an area: dashes vanish in it, and what lies beneath must show through.
             look = look | {"linestyle": "-", "alpha": 0.6}
-        mixed = bool(units and record.units[name])
-        text = f"{name} [{pretty(record.units[name])}]" if mixed else name
+        own = record.units[names[label]]
+        text = f"{label} [{pretty(own)}]" if units and own else label
         axes.plot(x, y, label=plain(text), solid_joinstyle="round", **look)
-    what = quantity_of(unit) or (names[0] if len(names) == 1 else "")
+    what = quantity_of(unit) or (next(iter(names)) if len(names) == 1 else "")
     dress(axes, "", labelled(plain(what), shown))
     if len(record) > 1:
         axes.set_xlim(float(record.time[0]), float(record.time[-1]))
@@ -127,20 +134,25 @@ def later(number: int) -> dict[str, Any]:
     }
 
 
-def by_title(groups: Groups) -> dict[str, list[str]]:
-    """Return the groups by title; those without one are numbered by blanks, which print as nothing.
+def by_title(groups: Groups) -> dict[str, dict[str, str]]:
+    """Return the groups by title, each with its channels by label.
+
+    Groups without a title are numbered by blanks, which print as nothing.
 
     Examples
     --------
-    >>> by_title({"actuator": ["z", "x"]})
-    {'actuator': ['z', 'x']}
+    >>> by_title({"actuator": {"desired": "z", "actual": "x"}})
+    {'actuator': {'desired': 'z', 'actual': 'x'}}
     >>> by_title(["z", ["x", "y"]])
-    {'': ['z'], ' ': ['x', 'y']}
+    {'': {'z': 'z'}, ' ': {'x': 'x', 'y': 'y'}}
     """
     if isinstance(groups, Mapping):
-        return {title: _names(names) for title, names in groups.items()}
-    return {" " * number: _names(names) for number, names in enumerate(groups)}
+        return {title: _labelled(group) for title, group in groups.items()}
+    return {" " * number: _labelled(group) for number, group in enumerate(groups)}
 
 
-def _names(names: str | Sequence[str]) -> list[str]:
-    return [names] if isinstance(names, str) else list(names)
+def _labelled(group: Group) -> dict[str, str]:
+    """Return the channels of a group by what the legend calls them: their own names, if nothing else."""
+    if isinstance(group, Mapping):
+        return dict(group)
+    return {name: name for name in ([group] if isinstance(group, str) else group)}

@@ -63,7 +63,7 @@ def overview(
     left = []
     for row, (label, (desired, actual)) in zip(range(0, 2 * len(pairs), 2), pairs.items(), strict=True):
         above = figure.add_subplot(grid[row, 0])
-        draw_history(above, record, (desired, actual))
+        draw_history(above, record, {"desired": desired, "actual": actual})
         heading(above, label, lines_below=1)
         legend(above)
         above.tick_params(labelbottom=False)

@@ -69,7 +69,9 @@ class RunPlots:
 
     def histories(self, groups: Groups | None = None, *, path: Path | None = None) -> Figure:
         """Draw desired and actual motion of every actuator over time, or the groups given."""
-        return time_histories(self.record, self.pairs if groups is None else groups, path=path)
+        if groups is None:
+            groups = {name: {"desired": d, "actual": a} for name, (d, a) in self.pairs.items()}
+        return time_histories(self.record, groups, path=path)
 
     def subspace(self, *, path: Path | None = None) -> Figure:
         """Draw the subspace plot of every actuator, side by side."""
