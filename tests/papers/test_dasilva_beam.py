@@ -1,10 +1,16 @@
 """The beam with a suspended mass of da Silva 1994: equations (18) to (24), both forms, the velocities."""
 
+import importlib
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import sympy as sp
 
 from bondloop.papers import dasilva_beam
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 
 MOMENTA, SPRINGS = 7, 17
 PAIRS = ("12", "13", "23", "24", "25", "34", "35", "45", "46", "56")
@@ -259,3 +265,150 @@ def test_an_unknown_form_is_refused():
 
     with pytest.raises(InputError, match="unknown form 'filed'"):
         dasilva_beam.model("filed")
+
+
+# ------------------------------------------------------------------ equations (1) to (17), and the figures
+
+
+@pytest.fixture(scope="module")
+def example():
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        yield importlib.import_module("dasilva_figures")
+    finally:
+        sys.path.remove(str(EXAMPLES))
+
+
+def two(example, damped):
+    """Two degrees of freedom, in the paper's letters and order: p_1, p_2, q_3, q_4, q_5."""
+    system = example.coupled(damped=damped).compile()
+    names = ["inertia[0].momentum", "inertia[1].momentum", "spring_to_ground[0].displacement",
+             "spring_to_ground[1].displacement", "spring_between[0].displacement"]  # fmt: skip
+    place = [system.states.index(n) for n in names]
+    table = {"inertia[0].mass": "m_i", "inertia[1].mass": "m_j"}
+    letters = {name: sp.Symbol(letter) for name, letter in table.items()}
+    for word, letter, coefficient in (("spring", "k", "stiffness"), ("damper", "b", "damping")):
+        letters |= {f"{word}_to_ground[{n}].{coefficient}": sp.Symbol(f"{letter}_{n}") for n in (0, 1)}
+        # The paper's k_ij and b_ij are entries of the matrices; the element between has the opposite sign.
+        letters[f"{word}_between[0].{coefficient}"] = -sp.Symbol(f"{letter}_01")
+    A = system.A.subs({s: letters[s.name] for s in system.A.free_symbols})
+    order = [system.inputs.index(n) for n in ("F_i", "F_j")]
+    return (
+        sp.Matrix(5, 5, lambda i, j: A[place[i], place[j]]),
+        sp.Matrix(5, 2, lambda i, j: system.B[place[i], order[j]]),
+    )
+
+
+@pytest.mark.parametrize("damped", [False, True])
+def test_two_coupled_degrees_of_freedom(example, damped):
+    """Equations (7) and (11); (7)'s q_5 = u_j - u_i is counted the other way round here: u_i - u_j.
+
+    The signs of k_ij in (7) and (11) are those of a spring k_ij = K_ij between, as (8) to (10) have it.
+    """
+    A, B = two(example, damped)
+    m_i, m_j, k_i, k_j, k_ij = letters("m_i m_j k_0 k_1 k_01")
+    b_i, b_j, b_ij = letters("b_0 b_1 b_01") if damped else (0, 0, 0)
+    printed = sp.Matrix(
+        [
+            [(b_ij - b_i) / m_i, -b_ij / m_j, -k_i, 0, -k_ij],
+            [-b_ij / m_i, (b_ij - b_j) / m_j, 0, -k_j, k_ij],
+            [1 / m_i, 0, 0, 0, 0],
+            [0, 1 / m_j, 0, 0, 0],
+            [-1 / m_i, 1 / m_j, 0, 0, 0],
+        ]
+    )
+    turned = sp.diag(1, 1, 1, 1, -1)
+    assert (A - turned * printed * turned).applyfunc(sp.simplify) == sp.zeros(5)
+    assert sp.Matrix([[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]) == B
+
+
+@pytest.mark.parametrize("damped", [False, True])
+def test_they_are_the_classical_equations_of_motion(example, damped):
+    """Equations (8), (9), (10) and (12): with q_3 = u_i, q_4 = u_j, q_5 = u_i - u_j, p = m u̇."""
+    A, _ = two(example, damped)
+    m, n = letters("m_i m_j")
+    k_i, k_j, k_ij, b_i, b_j, b_ij = letters("k_0 k_1 k_01 b_0 b_1 b_01")
+    states = sp.Matrix([m * sp.Symbol("v_i"), n * sp.Symbol("v_j"), *letters("u_i u_j"), 0])
+    states[4] = states[2] - states[3]
+    forces = (A * states)[:2, 0]
+    u, v = sp.Matrix(letters("u_i u_j")), sp.Matrix(letters("v_i v_j"))
+    # (10): k_i = k_ii + k_ij, so k_ii = k_i - k_ij; off the diagonal +k_ij, where (9) prints -k_ij.
+    K = sp.Matrix([[k_i - k_ij, k_ij], [k_ij, k_j - k_ij]])
+    D = sp.Matrix([[b_i - b_ij, b_ij], [b_ij, b_j - b_ij]]) if damped else sp.zeros(2)
+    assert (forces + K * u + D * v).applyfunc(sp.expand) == sp.zeros(2, 1)
+
+
+def test_the_beam_element_is_that_of_equation_13(example):
+    E, I, L = dasilva_beam.YOUNG, dasilva_beam.WIDTH * dasilva_beam.DEPTH**3 / 12, 1.0
+    printed = np.array(
+        [
+            [6, 3 * L, -6, 3 * L],
+            [3 * L, 2 * L**2, -3 * L, L**2],
+            [-6, -3 * L, 6, -3 * L],
+            [3 * L, L**2, -3 * L, 2 * L**2],
+        ]
+    )
+    element = example.beam_element()
+    assert element.K.toarray() == pytest.approx(2 * E * I / L**3 * printed, rel=1e-12)
+    # Equations (14) to (17): a spring and a damper to ground for each row, one between each pair.
+    model = example.network_form(element, "beam").compile()
+    for word, coefficient, matrix in (
+        ("spring", "stiffness", element.K.toarray()), ("damper", "damping", element.C.toarray()),
+    ):  # fmt: skip
+        size = np.abs(matrix).max()
+        for i in range(4):
+            value = model.parameters[f"{word}_to_ground[{i}].{coefficient}"]
+            assert value == pytest.approx(matrix[i].sum(), abs=1e-12 * size)
+        pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+        for n, (i, j) in enumerate(pairs):
+            assert model.parameters[f"{word}_between[{n}].{coefficient}"] == -matrix[i, j]
+
+
+def test_a_clamped_beam_is_a_free_one_without_two_junctions(example):
+    """Figure 6: two degrees of freedom; its deflection under a force is F L^3 / 3 E I, its turn F L^2 / 2 E I."""
+    system = example.clamped().compile()
+    assert len(system.states) == 5  # two momenta, two springs to ground, one between
+    at_rest = system.steady_state({"F": 1.0})
+    stiffness = dasilva_beam.YOUNG * dasilva_beam.WIDTH * dasilva_beam.DEPTH**3 / 12
+    assert at_rest["spring_to_ground[0].displacement"] == pytest.approx(1 / (3 * stiffness), rel=1e-9)
+    assert at_rest["spring_to_ground[1].displacement"] == pytest.approx(1 / (2 * stiffness), rel=1e-9)
+
+
+def test_the_numbers_of_the_page(run, example):
+    """Each number of docs/papers/dasilva-1994.md, as the example prints it."""
+    found = example.numbers(run)
+    exact = {"states, network form": 24, "states, field form": 14, "poles at zero, network form": 10,
+             "springs between that are negative": 5}  # fmt: skip
+    for name, value in exact.items():
+        assert found[name] == value
+    # The deflection of the assembled K; of the smallest stretches by least squares, both independently.
+    assert found["deflection under 10 N, steady state [mm]"] == pytest.approx(
+        found["deflection under 10 N, K u = F [mm]"], rel=1e-9
+    )
+    assert found["deflection under 10 N, steady state [mm]"] == pytest.approx(4.233, rel=1e-3)
+    assert found["deflection under 10 N, smallest stretches [mm]"] == pytest.approx(0.4218, rel=1e-3)
+    for number, hertz in (("first", 1.873), ("second", 2.805), ("third", 9.72)):
+        assert found[f"{number} frequency [Hz]"] == pytest.approx(hertz, rel=1e-3)
+
+
+def test_two_modes_of_the_beam_do(run, example):
+    """Margolis's modal form: modes 3 and 6 have their nodes where the beam is held and loaded, so add nothing."""
+    found = example.modal_differences(run)
+    assert [found[n] for n in (1, 2, 4)] == pytest.approx([0.09527, 5.335e-4, 4.458e-5], rel=1e-2)
+    assert found[3] == pytest.approx(found[2], rel=1e-6)
+    assert max(found[5], found[6]) < 1e-10
+
+
+def test_the_paper_s_figures_are_drawn(run, example, tmp_path):
+    files = example.draw(run, tmp_path)
+    assert [f.name for f in files] == [*(f"dasilva_figure_{n}.svg" for n in (2, 3, 5, 6, 8)),
+                                       "dasilva_figure_9.png", "dasilva_modes.png"]  # fmt: skip
+    assert all(f.stat().st_size > 5000 for f in files)
+
+
+def test_legends_speak_as_readers_do(run):
+    from bondloop.plots import time_histories
+
+    paths = {form: f"{word}.{dasilva_beam.OUTPUTS['forcing point']}" for form, word in (("a", "plain"),)}
+    [axes] = time_histories(run.record, {"forcing point": paths}).axes
+    assert axes.get_ylabel() == "velocity [mm/s]"  # finite elements carry units too

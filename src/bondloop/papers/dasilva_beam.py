@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Run, Simulation
     from bondloop.structures import Matrices
 
-__all__ = ["SECONDS", "Suspension", "figures", "findings", "matrices", "model", "test"]
+__all__ = ["SECONDS", "Suspension", "figures", "findings", "matrices", "model", "suspension", "test"]
 
 SECONDS = 4.0
 
@@ -90,6 +90,11 @@ def _suspension(ms: Matrices) -> tuple[float, float, float]:
     return m, 2 * 0.05 * m * omega, m * omega**2
 
 
+def suspension() -> Suspension:
+    """Return the suspended mass with its spring and damper."""
+    return Suspension(*_suspension(matrices()))
+
+
 @describable("model", "dasilva-beam")
 def model(form: str = "network") -> Model:
     """Return the beam with its suspended mass as a bond graph.
@@ -107,7 +112,7 @@ def model(form: str = "network") -> Model:
     ms = matrices()
     whole = Model(f"dasilva_beam_{form}")
     whole.beam = forms[form](ms, "beam", forces={"n3.uy": "F"})
-    whole.suspension = Suspension(*_suspension(ms))
+    whole.suspension = suspension()
     bond(whole.beam.n2.uy, whole.suspension.hook)
     return whole
 
@@ -135,8 +140,9 @@ def _plain() -> Any:
     output = np.zeros((3, 2 * n))
     output[range(3), rows] = 1.0
     return system_from_matrices(
-        A, B, output, np.zeros((3, 1)), inputs=["beam.F"], outputs=list(OUTPUTS.values()), name="plain"
-    )
+        A, B, output, np.zeros((3, 1)), inputs=["beam.F"], outputs=list(OUTPUTS.values()),
+        units={"beam.F": "N"} | dict.fromkeys(OUTPUTS.values(), "m/s"), name="plain",
+    )  # fmt: skip
 
 
 def test(frequency: float = 0.0, rate: float = 5000.0) -> Simulation:

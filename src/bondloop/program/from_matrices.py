@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.kinds import describable, family_word
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.program.quantity import Quantity
 
 if TYPE_CHECKING:
     from bondloop.program.statespace import StateSpace
@@ -34,6 +36,7 @@ def system_from_matrices(
     states: list[str] | None = None,
     inputs: list[str] | None = None,
     outputs: list[str] | None = None,
+    units: Mapping[str, str] | None = None,
     name: str = "system",
 ) -> System:
     """Return a system from dense or sparse matrices.
@@ -47,6 +50,8 @@ def system_from_matrices(
         Matrices of dx/dt = A x + B u, y = C x + D u.
     states, inputs, outputs
         Names; x[0], u[0], y[0] and so on where none are given.
+    units
+        SI units by name, of those that have one: ``{"tip.velocity": "m/s"}``; for records and figures.
     name
         Of the system.
     """
@@ -60,32 +65,40 @@ def system_from_matrices(
         raise InputError(
             f"{name}: the shapes A {A.shape}, B {B.shape}, C {C.shape}, D {D.shape} do not fit together"
         )
-    x = [Var(s) for s in (states or [f"x[{i}]" for i in range(n)])]
-    u = [Var(s) for s in (inputs or [f"u[{i}]" for i in range(m)])]
     y = outputs or [f"y[{i}]" for i in range(k)]
+    known = [*(states or [f"x[{i}]" for i in range(n)]), *(inputs or [f"u[{i}]" for i in range(m)])]
+    for word in units or {}:
+        if word not in (*known, *y):
+            raise InputError(unknown_name("variable", word, (*known, *y), where=f"units of {name}"))
+    measured = {word: Quantity(word, unit) for word, unit in (units or {}).items()}
+    variables = [Var(word, quantity=measured.get(word)) for word in known]
+    x, u = variables[:n], variables[n:]
     parameters: dict[Var, float | None] = {}
 
     def rows(left: Any, left_name: str, right: Any, right_name: str) -> list[Expr]:
         result = []
         for i in range(left.shape[0]):
             total: Expr = Const(0.0)
-            for matrix, letter, variables in ((left, left_name, x), (right, right_name, u)):
+            for matrix, letter, columns in ((left, left_name, x), (right, right_name, u)):
                 for j in range(matrix.indptr[i], matrix.indptr[i + 1]):
                     column, value = int(matrix.indices[j]), float(matrix.data[j])
                     if value:
                         p = Var(f"{letter}[{i},{column}]")
                         parameters[p] = value
-                        total = total + p * variables[column]
+                        total = total + p * columns[column]
             result.append(total)
         return result
 
     if A.nnz + B.nnz + C.nnz + D.nnz > ENTRIES:
-        return _of_products(name, ((A, B), (C, D)), x, u, y)
+        return _of_products(name, ((A, B), (C, D)), x, u, y, measured)
     rates, outs = rows(A, "A", B, "B"), rows(C, "C", D, "D")
-    return System(name, dict(zip(x, rates, strict=True)), u, dict(zip(y, outs, strict=True)), parameters, {})
+    changes, results = dict(zip(x, rates, strict=True)), dict(zip(y, outs, strict=True))
+    return System(name, changes, u, results, parameters, {}, quantities=measured)
 
 
-def _of_products(name: str, blocks: Any, x: list[Var], u: list[Var], y: list[str]) -> System:
+def _of_products(
+    name: str, blocks: Any, x: list[Var], u: list[Var], y: list[str], measured: Mapping[str, Quantity]
+) -> System:
     """Return the system whose rates and outputs are the rows of two products."""
     from scipy import sparse
 
@@ -97,9 +110,8 @@ def _of_products(name: str, blocks: Any, x: list[Var], u: list[Var], y: list[str
     for letters, targets, pair in (("A, B", rates, blocks[0]), ("C, D", outputs, blocks[1])):
         matrix = ConstantMatrix(sparse.csr_array(sparse.hstack(pair)), f"[{letters}]")
         definitions.update({v: MatrixRow(matrix, i, (*x, *u)) for i, v in enumerate(targets)})
-    return System(
-        name, dict(zip(x, rates, strict=True)), u, dict(zip(y, outputs, strict=True)), {}, definitions
-    )
+    changes, results = dict(zip(x, rates, strict=True)), dict(zip(y, outputs, strict=True))
+    return System(name, changes, u, results, {}, definitions, quantities=measured)
 
 
 def system_from_state_space(space: StateSpace, name: str = "system") -> System:
