@@ -365,7 +365,7 @@ def test_the_beam_element_is_that_of_equation_13(example):
 
 
 def test_a_clamped_beam_is_a_free_one_without_two_junctions(example):
-    """Figure 6: two degrees of freedom; its deflection under a force is F L^3 / 3 E I, its turn F L^2 / 2 E I."""
+    """Figure 6: a force F deflects its end by F L^3 / 3 E I and turns it by F L^2 / 2 E I."""
     system = example.clamped().compile()
     assert len(system.states) == 5  # two momenta, two springs to ground, one between
     at_rest = system.steady_state({"F": 1.0})
@@ -392,7 +392,7 @@ def test_the_numbers_of_the_page(run, example):
 
 
 def test_two_modes_of_the_beam_do(run, example):
-    """Margolis's modal form: modes 3 and 6 have their nodes where the beam is held and loaded, so add nothing."""
+    """Margolis's form: modes 3 and 6 have their nodes where the mass hangs and the force acts."""
     found = example.modal_differences(run)
     assert [found[n] for n in (1, 2, 4)] == pytest.approx([0.09527, 5.335e-4, 4.458e-5], rel=1e-2)
     assert found[3] == pytest.approx(found[2], rel=1e-6)

@@ -27,7 +27,7 @@ family_word("System", "system")
 
 
 @describable("system", "from_matrices")
-def system_from_matrices(
+def system_from_matrices(  # noqa: PLR0913 - four matrices, and what they mean
     A: Any,
     B: Any,
     C: Any,
