@@ -332,3 +332,11 @@ def test_gains_that_break_out_when_the_excitation_is_repeated():
     answer = check(drawn.test, drawn.seconds, suggest=False)
     assert not answer.passed
     assert "does not hold what it has learnt" in answer.problems[0]
+
+
+def test_what_is_unstable_at_rest_and_lets_a_disturbance_grow():
+    """Noise alone moves it, a rate limit bounds it at 5 %; after another knock it grows to twice the run."""
+    drawn = case(1000949)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert not answer.passed
+    assert "a small disturbance grows 8" in answer.problems[0]

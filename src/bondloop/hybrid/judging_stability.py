@@ -35,7 +35,8 @@ ROUNDS = 5.0
 """Times that a motion must have gone round the loop in the dry run before its dying away says something."""
 
 AGAIN = 5.0
-"""How much larger than the one before a repetition that leaves its limits must be to count as growth."""
+"""How much larger than the one before a repetition that leaves its limits must be to count as growth; and how
+many times larger in the course of the run a disturbance must become, where the loop is unstable at rest."""
 
 AWAY = 100.0
 """How much larger than the first one a repetition that leaves its limits must be to count as growth, though
@@ -201,11 +202,13 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
     idle, louder = _adapts(check, test) and not learns, free.last > LOUDER * free.first
     unheld = nowhere and (idle or not _chatters(check, free))
     unheld = unheld or (free.last > HARMLESS and (louder or not _adapts(check, test)))
-    unheld = unheld and step is not None and not step.stable and not check.own and not fading
+    # Little is left of this motion, but of a somewhat other one much more may be.
+    ratios = [d.ratio for d in ran.disturbances]
+    grows = not free.fades and max(ratios, default=0.0) > AGAIN
+    unheld = (unheld or grows) and step is not None and not step.stable and not check.own and not fading
     loose = [r for r in check.regimes if not r.step.stable]
     mostly = sum(r.share for r in loose) > 0.5
     # Two runs that part along the way, every time: it may come to rest, but not in the run.
-    ratios = [d.ratio for d in ran.disturbances]
     parts = min(ratios, default=0.0) > HIDDEN
     mostly = mostly and (parts or (free.last > HARMLESS and max(ratios, default=0.0) > 1.2))
     # Gains that are never at rest hunt for ever where there is friction; for them the excited motion counts.
@@ -219,12 +222,12 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
         f"{free.seconds:.3g} s"
     )
     if not wanders and free.last < HARMLESS:
-        fate = "does not forget a disturbance" if parts else "is held by nothing that can be seen"
-        text = (
-            f"the least disturbance grows {min(ratios):.3g} times in the course of the run, wherever it comes"
-            if parts
-            else "it dies away after the dry run, but no instant that was looked at would make it do so"
-        )
+        fate = "does not forget a disturbance" if parts or grows else "is held by nothing that can be seen"
+        text = "it dies away after the dry run, but no instant that was looked at would make it do so"
+        if parts:
+            text = f"the least disturbance grows {min(ratios):.3g} times in the run, wherever it comes"
+        elif grows:
+            text = f"a small disturbance grows {max(ratios):.3g} times in the course of the run"
     suspects = [s for s in (step, *(r.step for r in loose)) if s is not None]
     worst = max(suspects, key=lambda s: s.growth, default=None)
     if worst is not None and not worst.stable:
