@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.realtime.interrupts import interrupts
+from bondloop.realtime.layout import FLAGS
 
 if TYPE_CHECKING:
     from bondloop.realtime.ring import Ring, Status
@@ -57,13 +58,19 @@ def watch_measured(made: Prepared, show: Callable[[Measured], None], seconds: fl
 
 
 def newest_measured(ring: Ring) -> Measured:
-    """Return the newest values of what a loop measures and records under that name; empty if nothing came."""
+    """Return the newest values of what a loop measures and records under that name; empty if nothing came.
+
+    While the emergency stop at the rig is pressed, that is among them.
+    """
     ring.cursor = max(ring.cursor, ring.written - 1)
     rows = ring.read()
     if not len(rows):
         return {}
     known = dict(zip(ring.names, zip(rows["channels"][-1].tolist(), ring.units, strict=True), strict=True))
-    return {name: known[name] for name in ring.metadata["measured"] if name in known}
+    shown = {name: known[name] for name in ring.metadata["measured"] if name in known}
+    if int(rows["flags"][-1]) & FLAGS["stopped"]:
+        shown["emergency stop"] = (1.0, "pressed")
+    return shown
 
 
 def measured_line(measured: Measured) -> str:

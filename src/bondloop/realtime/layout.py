@@ -20,7 +20,17 @@ MAIL_KEY = 0x626F6E646C6F6F70
 STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
 """Lifecycle, by number."""
 
-FLAGS = {"fresh": 1, "overrun": 2, "held": 4, "executive": 8, "refused": 16, "mail": 32, "silent": 64}
+FLAGS = {
+    "fresh": 1,
+    "overrun": 2,
+    "held": 4,
+    "executive": 8,
+    "refused": 16,
+    "mail": 32,
+    "silent": 64,
+    "stopped": 128,
+    "enabled": 256,
+}
 """Bits of the flags of a sample."""
 
 MAIL = np.dtype(

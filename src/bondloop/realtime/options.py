@@ -166,8 +166,9 @@ class RigOptions:
     priority, cpu, spin
         As those of the loop.
     fault
-        ``"nan@N"``, ``"inf@N"``, ``"frozen@N"``: what the sensors show from the N-th measurement on; ``""``:
-        no fault. For rehearsing what the loop does then.
+        ``"nan@N"``, ``"inf@N"``, ``"frozen@N"``: what the sensors show from the N-th measurement on;
+        ``"stop@N"``: the rig's emergency stop is pressed from there on; ``""``: no fault. For rehearsing what
+        the loop does then.
     key
         As that of the loop.
     """

@@ -47,7 +47,7 @@ _WORDS = {
     Cause.OVERRUN: "a tick took longer than its period",
     Cause.SUPERVISOR_LOST: "the supervising program no longer answered",
     Cause.RIG_FAULT: "the rig reported a fault of its own",
-    Cause.EMERGENCY_STOP: "the emergency stop was pressed",
+    Cause.EMERGENCY_STOP: "the emergency stop at the rig was pressed",
     Cause.STOOD_STILL: "the loop stood still for longer than the test allows",
     Cause.RECORD_LOST: "the record could not be kept, which the test demands",
     Cause.COMMAND_RATE: "the command changed faster than its limit",

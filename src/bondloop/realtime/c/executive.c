@@ -24,6 +24,7 @@ static void begin(bl_run *run)
     memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
     run->step = 0;
     run->late = 0;
+    run->halted = 0;
     run->approach = 0;
     run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
@@ -130,6 +131,8 @@ static int64_t age_ns(const bl_run *run)
 static void judge_link(bl_run *run, int came)
 {
     bl_segment *s = run->segment;
+    if (run->wire->stopped) /* before all else: what the sensors of a rig without power show is another matter */
+        bl_guard_halt(run);
     s->counts.stale += came != BL_LINK_FRESH;
     if (came == BL_LINK_FRESH) {
         run->flags |= BL_FLAG_FRESH;
@@ -200,7 +203,8 @@ static int64_t compute(bl_run *run)
         execute(run);
         return run->step - 1;
     }
-    if (run->stage == BL_RETREAT && bl_guard_retreat(run))
+    const int leads = run->stage == BL_RETREAT; /* or it follows, where the rig was stopped */
+    if ((run->halted && bl_guard_follow(run)) || (!run->halted && leads && bl_guard_retreat(run)))
         run->stage = BL_SAFE;
     for (long i = 0; i < run->tick->measured; ++i)
         if (run->tick->measured_channel[i] >= 0)
@@ -241,11 +245,15 @@ static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64
     __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE);
 }
 
-/* Sends the commands, where the rig is to be commanded; what the next cycle knows of the link in lock-step. */
-static int give(bl_run *run, const bl_link *link, int came)
+/* Sends the commands, where the rig is to be commanded; what the next cycle knows of the link in lock-step. It is
+   enabled up to the first safe command, which it must still obey; `was` is the stage in which the cycle began. */
+static int give(bl_run *run, const bl_link *link, int came, int was)
 {
     bl_segment *s = run->segment;
     const int silent = run->stage == BL_INACTIVE || !run->commanded;
+    const int enabled = !silent && !run->halted && !(run->stage == BL_SAFE && was == BL_SAFE);
+    run->wire->enable = enabled ? BL_ENABLE | (run->cycle & 1 ? BL_BEAT : 0) : 0;
+    run->flags |= enabled ? BL_FLAG_ENABLED : 0;
     if (!silent)
         run->sent[run->given++%BL_SENT] = run->began;
     if (run->options->lock_step && !silent)
@@ -328,7 +336,7 @@ static void run_cycles(bl_run *run, const bl_link *link)
         }
         if (too_late) /* the tick is ahead of what was sent: the ramp begins at the latter */
             bl_guard_stood_still(run, computed - planned - period, 0);
-        came = give(run, link, came);
+        came = give(run, link, came, stage);
         const int64_t sent = bl_now();
         overrun(run, is_late || (clocked && sent - planned > period));
         record(run, step, began, wake, sent - began, received - began + sent - computed);
@@ -342,10 +350,10 @@ static void run_cycles(bl_run *run, const bl_link *link)
     free(last);
 }
 
-int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segment,
+int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wire, bl_segment *segment,
     const bl_options *options, double *measured)
 {
-    bl_run run = {.tick = tick, .options = options, .segment = segment, .measured = measured,
+    bl_run run = {.tick = tick, .options = options, .segment = segment, .wire = wire, .measured = measured,
         .state = room(tick->states), .parameters = room(tick->parameters), .in = room(tick->inputs),
         .channels = room(tick->channels), .incoming = room(tick->measured), .commands = room(tick->commands),
         .from = room(tick->commands), .copy = room(tick->states)};
@@ -360,5 +368,7 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segmen
         start(&run);
     segment->state = (uint64_t)run.stage;
     run_cycles(&run, link);
+    wire->enable = 0;
+    wire->halted = run.halted;
     return segment->cause == BL_CAUSE_NONE ? BL_EXIT_DONE : BL_EXIT_TRIPPED;
 }

@@ -38,7 +38,7 @@ void bl_bare(bl_segment *segment, const bl_options *options, int64_t cycles);
 double bl_tick_cost(const bl_interface *tick, const bl_options *options, int64_t steps);
 
 /* Runs the test to its end; the exit code of the process. */
-int bl_execute(const bl_interface *tick, const bl_link *link, bl_segment *segment,
+int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wire, bl_segment *segment,
     const bl_options *options, double *measured);
 
 enum { BL_EXIT_DONE = 0, BL_EXIT_USAGE = 1, BL_EXIT_LINK = 2, BL_EXIT_TRIPPED = 3 };

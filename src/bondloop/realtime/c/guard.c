@@ -25,17 +25,22 @@ static int knows_the_last_command(const bl_run *run)
     return run->step > 0 || run->options->approach_cycles == 0;
 }
 
-void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted)
+/* The first cause stays. */
+static void note_cause(bl_run *run, int cause, uint64_t detail, double value)
 {
     bl_segment *s = run->segment;
-    const int first = s->cause == BL_CAUSE_NONE;
-    if (first) {
-        s->cause_cycle = run->cycle;
-        s->cause_step = run->step;
-        s->cause_detail = detail;
-        s->cause_value = value;
-        __atomic_store_n(&s->cause, (uint64_t)cause, __ATOMIC_RELEASE);
-    }
+    if (s->cause != BL_CAUSE_NONE)
+        return;
+    s->cause_cycle = run->cycle;
+    s->cause_step = run->step;
+    s->cause_detail = detail;
+    s->cause_value = value;
+    __atomic_store_n(&s->cause, (uint64_t)cause, __ATOMIC_RELEASE);
+}
+
+void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted)
+{
+    note_cause(run, cause, detail, value);
     if (run->stage == BL_INACTIVE || run->stage == BL_UNCONFIGURED) {
         bl_guard_ramp(run); /* over at once: it is there already, or was never commanded anything */
     } else if (run->stage == BL_ACTIVE && trusted && knows_the_last_command(run) && run->tick->interlock_trip >= 0) {
@@ -46,6 +51,38 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
     } else if (run->stage == BL_ACTIVE || (run->stage == BL_RETREAT && run->by_tick && !trusted)) {
         bl_guard_ramp(run);
     }
+}
+
+void bl_guard_halt(bl_run *run)
+{
+    run->flags |= BL_FLAG_STOPPED;
+    if (run->halted || run->stage == BL_INACTIVE) /* the latter: nothing moves, and a start will find it pressed */
+        return;
+    run->halted = 1;
+    if (run->stage == BL_SAFE)
+        return;
+    note_cause(run, BL_CAUSE_EMERGENCY_STOP, 0, 0);
+    run->by_tick = 0;
+    run->retreated = 0;
+    bl_stage(run, BL_RETREAT);
+}
+
+/* A rig that has lost its power goes where its specimen pushes it. Its set point goes along, so that it does not jump
+   when the power comes back: not on a ramp to the safe position, which it would be far from by then. A command that is
+   no place (a force, a voltage) has its safe value at once, for the same reason. */
+int bl_guard_follow(bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    run->flags |= BL_FLAG_EXECUTIVE;
+    for (long i = 0; i < tick->commands; ++i) {
+        const long have = tick->place_measured[i];
+        if (!tick->is_place[i])
+            run->commands[i] = tick->safe[i];
+        else if (have >= 0) /* else nobody knows better than the last command */
+            run->commands[i] = run->measured[have];
+    }
+    run->retreated += 1;
+    return run->retreated >= run->options->retreat_cycles;
 }
 
 void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted)

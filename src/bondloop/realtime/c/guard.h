@@ -10,6 +10,7 @@ typedef struct {
     const bl_interface *tick;
     const bl_options *options;
     bl_segment *segment;
+    bl_link_config *wire; /* of the link: the emergency stop comes in by it, the enable goes out */
     double *state, *parameters, *in, *channels;
     double *measured, *incoming; /* the last values believed, and those just received */
     double *commands, *from;     /* what the rig is given, and where the ramp to safety, or the approach, began */
@@ -18,6 +19,7 @@ typedef struct {
     int stage;                   /* of the lifecycle */
     int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
+    int halted;                  /* by the emergency stop: the commands follow the rig, which is not enabled */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
     int64_t same, late; /* cycles in a row with the same news, after the deadline */
     int64_t began, news; /* instants: when this cycle began, and the last one that brought a new measurement */
@@ -32,6 +34,10 @@ typedef struct {
 void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int trusted);
 /* Trips because of a pause of so long, where the rig is being commanded: `trusted` as above. */
 void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted);
+/* The emergency stop is pressed: trips, unless nothing has been started, and lets go of the rig. */
+void bl_guard_halt(bl_run *run);
+/* One cycle after that: the commands are where the rig is; 1 when it has had the time of a retreat to come to rest. */
+int bl_guard_follow(bl_run *run);
 /* Begins the executive's own ramp, without a trip. */
 void bl_guard_ramp(bl_run *run);
 /* Believes what was received, or trips. */

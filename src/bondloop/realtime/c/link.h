@@ -36,7 +36,22 @@ typedef struct {
     const double *safe;    /* [commands]: also where the rig's own watchdog is to go */
     int emulated;          /* set by `open`: the rig says that it is a model, and nothing moves */
     char message[256];     /* filled by `open` when it fails: what was found, what to do */
+    /* The emergency stop and the enable, which change while the link is open. A driver that has neither leaves them
+       alone. */
+    int tells_stop;  /* set by `open`: `stopped` is wired */
+    int stopped;     /* set by `open`, and by each `exchange` that fills `measured`: the emergency stop at the rig is
+                        pressed, or the rig is not ready to be enabled. It need not be latched: the executive does that */
+    unsigned enable; /* set by the executive before each `exchange` that sends: 0, or BL_ENABLE with or without BL_BEAT */
+    int halted;      /* set by the executive before `close`: the test ended by the emergency stop, and the last commands
+                        are where the rig stood. Leave them there instead of the safe ones */
 } bl_link_config;
+
+/* What goes out with each command. Withdrawn (0) where nothing is commanded, in the safe state and from the tick in
+   which the emergency stop is read; by silence where there is no loop any more. */
+enum {
+    BL_ENABLE = 1, /* the rig may be powered: it is being commanded */
+    BL_BEAT = 2    /* set in every second cycle while enabled: for a charge pump or a relay with a watchdog */
+};
 
 typedef struct {
     uint64_t sent, received;

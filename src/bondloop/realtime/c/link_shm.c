@@ -21,14 +21,16 @@
 #include "platform.h"
 #include "port.h"
 
-#define MAGIC "BLSHM002"
+#define MAGIC "BLSHM003"
 #define VALUES 252
+#define PRESSED ((uint64_t)1 << 63) /* in the `echo` of a measurement: the rig's emergency stop is pressed */
 #define SPINS 1000   /* looks before others may use the processor */
 #define TRIES 1000   /* looks at a message that is being written */
 
 typedef struct {
     uint64_t turn; /* odd while being written */
-    uint64_t sequence, echo;
+    uint64_t sequence;
+    uint64_t echo; /* of a command: the enable word of link.h; of a measurement: the newest command, and PRESSED */
     uint64_t sum; /* of session, sequence, echo and values */
     double values[VALUES];
 } message_slot;
@@ -176,6 +178,13 @@ static int claim(void)
     return 0;
 }
 
+/* Takes the emergency stop from the newest measurement. */
+static void know_stop(void)
+{
+    loop->stopped = (answered & PRESSED) != 0;
+    answered &= ~PRESSED;
+}
+
 static int shm_link_open(bl_link_config *config, double *measured)
 {
     loop = config;
@@ -189,7 +198,9 @@ static int shm_link_open(bl_link_config *config, double *measured)
         why = NULL;
         if (file >= 0 && is_ours(file, &why) && map_it() == 0) {
             why = NULL;
-            if (memcmp(shared->magic, MAGIC, 8) == 0 && flock(file, LOCK_EX | LOCK_NB) != 0)
+            if (memcmp(shared->magic, MAGIC, 8) != 0 && memcmp(shared->magic, MAGIC, 5) == 0)
+                why = "is a rig's of another version of bondloop";
+            else if (flock(file, LOCK_EX | LOCK_NB) != 0)
                 break;
             munmap(shared, sizeof *shared); /* nobody holds it: a dead rig's */
         }
@@ -227,9 +238,11 @@ static int shm_link_open(bl_link_config *config, double *measured)
         sched_yield();
     }
     uint64_t sequence;
+    config->tells_stop = 1;
     measured_turn = 1; /* an odd one: whatever lies there is taken */
     if (!read_message(&shared->measurement, session, &measured_turn, &sequence, &answered, measured, config->measured))
         return fail("the rig is there but shows nothing");
+    know_stop();
     config->emulated = 1; /* no machine speaks this: at the other end is a rig of bondloop's */
     return BL_LINK_FRESH;
 }
@@ -240,7 +253,7 @@ static int shm_link_exchange(const double *commands, double *measured, bl_link_c
         return BL_LINK_LOST; /* the rig has let go of us, or another loop has it: write nothing */
     if (commands != NULL) {
         sent += 1;
-        const int64_t now = write_message(&shared->command, session, sent, 0, commands, loop->commands);
+        const int64_t now = write_message(&shared->command, session, sent, loop->enable, commands, loop->commands);
         __atomic_store_n(&shared->owner_ns, now, __ATOMIC_RELAXED);
         counts->sent += 1;
     } else if (measured == NULL) {
@@ -253,8 +266,11 @@ static int shm_link_exchange(const double *commands, double *measured, bl_link_c
     const int64_t patience = loop->lock_step ? loop->timeout_ns : loop->poll_ns;
     const int64_t end = patience > 0 && sent > 0 ? bl_now() + patience : 0;
     for (long spins = 0;; ++spins) {
-        fresh |= read_message(
-            &shared->measurement, session, &measured_turn, &sequence, &answered, measured, loop->measured);
+        if (read_message(
+                &shared->measurement, session, &measured_turn, &sequence, &answered, measured, loop->measured)) {
+            fresh = 1;
+            know_stop();
+        }
         if (fresh && (!loop->lock_step || answered == sent))
             break;
         if (end == 0 || (spins%256 == 255 && bl_now() > end))
@@ -367,6 +383,7 @@ static int port_receive(double *commands, int64_t wait_ns)
         }
         command_turn = shared->command.turn; /* a former loop's */
         last_command = 0;
+        rig->withdrawn = 1;
         in_session = 1;
         return BL_PORT_OPENED;
     }
@@ -386,6 +403,7 @@ static int port_receive(double *commands, int64_t wait_ns)
                 return BL_PORT_NOTHING;
             }
             memcpy(commands, heard, sizeof(double)*(size_t)rig->commands);
+            rig->withdrawn = !(echo & BL_ENABLE);
             rig_counts.received += 1;
             rig_counts.lost = last_command - rig_counts.received; /* replaced before they were seen */
             return BL_PORT_COMMAND;
@@ -405,7 +423,7 @@ static int port_receive(double *commands, int64_t wait_ns)
 
 static void port_accept(const double *measured)
 {
-    write_message(&shared->measurement, followed, ++published, 0, measured, rig->measured);
+    write_message(&shared->measurement, followed, ++published, rig->pressed ? PRESSED : 0, measured, rig->measured);
     __atomic_store_n(&shared->current, followed, __ATOMIC_RELEASE);
     __atomic_store_n(&shared->accepted, followed, __ATOMIC_RELEASE);
 }
@@ -413,7 +431,8 @@ static void port_accept(const double *measured)
 static void port_publish(const double *measured)
 {
     const int64_t now = write_message(
-        &shared->measurement, followed, ++published, last_command, measured, rig->measured);
+        &shared->measurement, followed, ++published, last_command | (rig->pressed ? PRESSED : 0), measured,
+        rig->measured);
     __atomic_store_n(&shared->rig_ns, now, __ATOMIC_RELAXED);
     rig_counts.sent += 1;
 }

@@ -66,6 +66,13 @@ static int make_socket(const char *address, int bound, char *message, size_t siz
 static bl_link_config *loop;
 static uint64_t session, answered; /* `answered`: newest command that a measurement follows from */
 
+/* What goes with everything from the HELLO on. */
+static uint32_t enable_word(void)
+{
+    return BL_WORD_KNOWN | (loop->enable & BL_ENABLE ? BL_WORD_ENABLE : 0u)
+        | (loop->enable & BL_BEAT ? BL_WORD_BEAT : 0u);
+}
+
 static void loop_send(uint16_t kind, const double *values, long count, uint32_t detail)
 {
     out.kind = kind;
@@ -122,6 +129,8 @@ static int udp_open(bl_link_config *config, double *measured)
             memcpy(measured, in.values, sizeof(double)*in.count);
             session ^= in.echo; /* the rig's share: packets of an earlier session are of no use to anybody */
             config->emulated = in.detail == BL_PACKET_MODEL;
+            config->tells_stop = (in.sequence & BL_WORD_KNOWN) != 0;
+            config->stopped = config->tells_stop && (in.sequence & BL_WORD_PRESSED);
             return BL_LINK_FRESH;
         }
         if (in.kind == BL_BUSY) {
@@ -150,7 +159,7 @@ static int loop_drain(double *measured, bl_link_counts *counts)
     static double newest[BL_PACKET_VALUES];
     static int piled;
     const int was_piled = piled;
-    int fresh = 0;
+    int fresh = 0, pressed = 0;
     piled = !loop->lock_step;
     for (int i = 0; i < DRAIN; ++i) {
         const ssize_t n = recv(file, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -168,11 +177,14 @@ static int loop_drain(double *measured, bl_link_counts *counts)
                 memcpy(newest, in.values, sizeof(double)*in.count);
                 answered = in.echo;
                 fresh = 1;
+                pressed |= (in.detail & BL_WORD_KNOWN) && (in.detail & BL_WORD_PRESSED);
                 if (loop->lock_step && answered == out.sequence)
                     break;
             }
         }
     }
+    if (fresh)
+        loop->stopped = pressed; /* also where they have lain in the queue: in any of them */
     if (!fresh || piled || was_piled)
         return 0;
     memcpy(measured, newest, sizeof(double)*(size_t)loop->measured);
@@ -192,7 +204,7 @@ static int udp_wait(const double *commands, double *measured, bl_link_counts *co
                 return BL_LINK_LOST;
             if (now > again) {
                 if (commands != NULL)
-                    loop_send(BL_COMMAND, commands, loop->commands, 0);
+                    loop_send(BL_COMMAND, commands, loop->commands, enable_word());
                 again = now + AGAIN_NS;
             }
         }
@@ -205,11 +217,11 @@ static int udp_exchange(const double *commands, double *measured, bl_link_counts
 {
     if (commands != NULL) {
         out.sequence += 1;
-        loop_send(BL_COMMAND, commands, loop->commands, 0);
+        loop_send(BL_COMMAND, commands, loop->commands, enable_word());
         counts->sent += 1;
     } else if (measured == NULL) {
         static double unused[BL_PACKET_VALUES];
-        loop_send(BL_ALIVE, out.values, 0, 0);
+        loop_send(BL_ALIVE, out.values, 0, enable_word());
         if (loop->lock_step)
             loop_drain(unused, counts); /* from a rig that answers these, too: they must not pile up */
     }
@@ -232,7 +244,7 @@ static int udp_exchange(const double *commands, double *measured, bl_link_counts
 static void udp_close(void)
 {
     if (file >= 0) {
-        loop_send(BL_BYE, out.values, 0, 0);
+        loop_send(BL_BYE, out.values, 0, BL_WORD_KNOWN);
         close(file);
         file = -1;
     }
@@ -281,6 +293,16 @@ static int is_peer(void)
     return asking.sin_addr.s_addr == peer.sin_addr.s_addr && asking.sin_port == peer.sin_port;
 }
 
+static int is_withdrawn(uint32_t word)
+{
+    return (word & BL_WORD_KNOWN) && !(word & BL_WORD_ENABLE);
+}
+
+static uint32_t stop_word(void)
+{
+    return BL_WORD_KNOWN | (rig->pressed ? BL_WORD_PRESSED : 0u);
+}
+
 /* Whether all values of a packet are numbers. */
 static int are_finite(const bl_packet *packet)
 {
@@ -301,6 +323,7 @@ static int turn_away(uint16_t kind)
     out.session = kept.session;
     out.sequence = kept.sequence;
     out.echo = kept.echo;
+    out.detail = kept.detail;
     return BL_PORT_NOTHING;
 }
 
@@ -315,6 +338,7 @@ static int rig_hello(void)
     if (session != 0) /* a copy: its answer is late, or was lost */
         return begun ? BL_PORT_NOTHING : BL_PORT_OPENED;
     begun = 0;
+    rig->withdrawn = 1;
     is_lock_step = in.values[3] != 0;
     memcpy(rig->safe, in.values + BL_PACKET_OFFER, sizeof(double)*(size_t)rig->commands);
     hello = in.session;
@@ -359,6 +383,7 @@ static int port_receive(double *commands, int64_t wait_ns)
             rig_counts.received += 1;
             begun = 1;
             if (bl_sequence_note(&received, in.sequence, &rig_counts)) {
+                rig->withdrawn = is_withdrawn(in.detail);
                 if (commands != NULL) {
                     memcpy(commands, in.values, sizeof(double)*in.count);
                     out.echo = in.sequence;
@@ -371,6 +396,7 @@ static int port_receive(double *commands, int64_t wait_ns)
                 break;
         } else if (in.kind == BL_ALIVE) {
             begun = 1;
+            rig->withdrawn = is_withdrawn(in.detail);
             if (found == BL_PORT_NOTHING)
                 found = BL_PORT_ALIVE;
             if (is_lock_step)
@@ -384,16 +410,19 @@ static void port_accept(const double *measured)
 {
     out.session = hello;
     out.echo = nonce;
+    const uint64_t kept = out.sequence;
+    out.sequence = stop_word();
     out.detail = BL_PACKET_MODEL;
     rig_send(BL_ACCEPT, measured, rig->measured, &peer);
     out.session = session;
+    out.sequence = kept;
     out.echo = 0;
-    out.detail = 0;
 }
 
 static void port_publish(const double *measured)
 {
     out.sequence += 1;
+    out.detail = stop_word();
     rig_send(BL_MEASURED, measured, rig->measured, &peer);
     rig_counts.sent += 1;
 }

@@ -203,7 +203,14 @@ static int run(const arguments *given, const bl_options *options, int lock)
             "loop: the rig at %s does not say that it is a model; a machine needs a test with limits (--machine)\n",
             given->url);
         link->close();
+    } else if (config.stopped && !options->inactive) { /* who only looks may look at the button, too */
+        fprintf(stderr, "loop: the emergency stop at the rig is pressed (%s); release it, then start again\n",
+            given->url);
+        link->close();
     } else {
+        if (given->machine && !config.tells_stop)
+            fprintf(stderr, "loop: %s tells nothing of an emergency stop at the rig; only its own hardware heeds it\n",
+                given->url);
         /* Whoever never sleeps must not keep others from the processor. */
         const int paced = !options->lock_step && !options->hot;
         const bl_demands demands = {.priority = paced ? (int)given->priority : 0, .cpu = (int)given->cpu, .lock = lock};
@@ -219,7 +226,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
             bl_bare(segment, options, (int64_t)given->bare);
             code = BL_EXIT_DONE;
         } else {
-            code = bl_execute(bl_computer, link, segment, options, measured);
+            code = bl_execute(bl_computer, link, &config, segment, options, measured);
         }
         link->close();
     }

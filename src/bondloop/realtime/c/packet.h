@@ -10,7 +10,8 @@
  *                  that the rig draws, and that all later packets have in their session, by exclusive or
  *       32      8  time stamp, ns, of the sender's own monotonic clock
  *       40      4  count n of values
- *       44      4  detail: in HELLO the signature of the signals' names; in ACCEPT "MODL" where the rig is a model
+ *       44      4  detail: in HELLO the signature of the signals' names; in ACCEPT "MODL" where the rig is a model;
+ *                  in COMMAND, ALIVE, BYE and MEASURED the word of the emergency stop (in ACCEPT that is `sequence`)
  *       48     8n  values, IEEE 754 doubles
  *    48+8n      8  SipHash-2-4 of all bytes before, with the key that both ends were given (0 where none was)
  *
@@ -22,6 +23,10 @@
  * MEASURED  rig -> loop   values: measured
  * BYE       either way    the session is over
  * ALIVE     loop -> rig   no values: the loop is there and commands nothing; the rig stays as it is
+ *
+ * The word of the emergency stop, from the loop: 1 where it gives enables at all, + 2 enabled, + 4 every second time.
+ * From the rig: 1 where it has an emergency stop that it tells of, + 2 while that is pressed. So 0, which peers send
+ * that know nothing of it, is nothing: their commands are obeyed, and only their own hardware stops them.
  */
 #ifndef BL_PACKET_H
 #define BL_PACKET_H
@@ -37,6 +42,7 @@ enum { BL_HELLO = 1, BL_ACCEPT, BL_BUSY, BL_REFUSE, BL_COMMAND, BL_MEASURED, BL_
 #define BL_PACKET_MAGIC 0x32504c42u
 #define BL_PACKET_VERSION 2
 #define BL_PACKET_MODEL 0x4c444f4du /* "MODL": nothing moves at the other end */
+enum { BL_WORD_KNOWN = 1, BL_WORD_ENABLE = 2, BL_WORD_BEAT = 4, BL_WORD_PRESSED = 2 };
 #define BL_PACKET_TAG 8
 #define BL_PACKET_OFFER 4 /* values of a HELLO before the safe commands */
 #define BL_PACKET_HEAD 48

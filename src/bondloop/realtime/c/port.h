@@ -12,6 +12,8 @@ typedef struct {
     double *safe;       /* [commands] where the rig goes by itself; filled when a loop has come */
     int (*accepts)(double period); /* whether a loop of this period, in s, suits the rig */
     char message[256];             /* from `open`: the URL for loops, or what went wrong */
+    int pressed;   /* set by the rig before each answer: its emergency stop is pressed */
+    int withdrawn; /* set by `receive`: the loop does not enable the rig, and what it commands is not obeyed */
 } bl_port_config;
 
 /* What `wait` and `receive` return. */

@@ -22,6 +22,9 @@ static double *commands, *given, *measured, *kept;
 static long ratio = 1;
 static int64_t shown;
 static const bl_rig_options *options;
+static bl_port_config *wire;
+static int moves;              /* it has been commanded something while it was enabled */
+static int64_t stopped, until; /* measurements since the emergency stop was pressed; of which until it was let go of */
 
 int bl_rig_accepts(double period)
 {
@@ -48,7 +51,9 @@ static void measure(void)
 {
     const long n = model.tick->measured;
     bl_model_measure(&model, measured);
-    if (options->fault != BL_FAULT_NONE && shown >= options->fault_at && n > 0) {
+    wire->pressed = options->fault == BL_FAULT_STOP && shown >= options->fault_at;
+    stopped += wire->pressed;
+    if (options->fault != BL_FAULT_NONE && options->fault != BL_FAULT_STOP && shown >= options->fault_at && n > 0) {
         if (options->fault == BL_FAULT_FROZEN)
             memcpy(measured, kept, sizeof(double)*(size_t)n);
         else
@@ -57,6 +62,14 @@ static void measure(void)
         memcpy(kept, measured, sizeof(double)*(size_t)n);
     }
     shown += 1;
+}
+
+/* Whether it is powered: else it stays at the last command that it has obeyed. */
+static int is_live(void)
+{
+    if (wire->withdrawn && stopped > 0 && until == 0)
+        until = stopped;
+    return !wire->pressed && !wire->withdrawn;
 }
 
 /* Waits for each command and answers it. */
@@ -69,8 +82,12 @@ static void play_lock_step(const bl_port *port)
         if (what == BL_PORT_CLOSED || idle > options->timeout_ns)
             return;
         if (what == BL_PORT_COMMAND) {
-            for (long i = 0; i < ratio; ++i)
-                bl_model_advance(&model, commands);
+            if (is_live()) {
+                memcpy(given, commands, sizeof(double)*(size_t)model.tick->commands);
+                moves = 1;
+            }
+            for (long i = 0; moves && i < ratio; ++i)
+                bl_model_advance(&model, given);
             measure();
         }
         if (what == BL_PORT_OPENED)
@@ -94,7 +111,6 @@ static void play_real_time(const bl_port *port)
     const int64_t period = (int64_t)(model.tick->period*1e9 + 0.5), half = options->timeout_ns/2;
     const int64_t spin = options->spin_ns < period/2 ? options->spin_ns : period/2;
     int64_t heard = bl_now(), next = (heard/period + 1)*period;
-    int commanded = 0; /* before its first command it stays where it is, and only measures */
     int resting = 0;   /* on its way to rest, from which no command calls it back: that would be a jump */
     while (!bl_asked_to_end) {
         bl_sleep_until(next, spin);
@@ -103,16 +119,17 @@ static void play_real_time(const bl_port *port)
             heard = bl_now();
         else if (what == BL_PORT_OPENED)
             port->accept(measured);
-        commanded |= what == BL_PORT_COMMAND;
+        const int live = is_live();
+        moves |= what == BL_PORT_COMMAND && live; /* before it stays where it is, and only measures */
         /* Without a loop the actuators go to rest, in the rig's own time: all the way, also when it is late. */
         const int64_t silence = next - heard;
         if (what == BL_PORT_CLOSED || silence > options->timeout_ns)
             return;
-        resting |= commanded && silence > half;
+        resting |= moves && silence > half;
         const double share = silence <= half ? 1.0 : 1.0 - (double)(silence - half)/(double)half;
-        for (long i = 0; i < model.tick->commands; ++i)
-            given[i] = share*commands[i] + (1.0 - share)*options->safe[i];
-        if (commanded)
+        for (long i = 0; live && i < model.tick->commands; ++i)
+            given[i] = share*commands[i] + (1.0 - share)*wire->safe[i];
+        if (moves)
             bl_model_advance(&model, given);
         measure();
         port->publish(measured);
@@ -123,9 +140,11 @@ static void play_real_time(const bl_port *port)
     }
 }
 
-int bl_rig_play(const bl_interface *tick, const bl_port *port, const bl_rig_options *given_options)
+int bl_rig_play(
+    const bl_interface *tick, const bl_port *port, bl_port_config *config, const bl_rig_options *given_options)
 {
     options = given_options;
+    wire = config;
     commands = calloc((size_t)tick->commands + 1, sizeof(double));
     given = calloc((size_t)tick->commands + 1, sizeof(double));
     measured = calloc((size_t)tick->measured + 1, sizeof(double));
@@ -136,7 +155,8 @@ int bl_rig_play(const bl_interface *tick, const bl_port *port, const bl_rig_opti
         if (port->receive(commands, WAIT_NS) != BL_PORT_OPENED)
             continue;
         bl_model_reset(&model);
-        shown = 0;
+        shown = stopped = until = 0;
+        moves = 0;
         memset(port->counts, 0, sizeof *port->counts);
         measure();
         port->accept(measured);
@@ -152,6 +172,8 @@ int bl_rig_play(const bl_interface *tick, const bl_port *port, const bl_rig_opti
         say("the loop has gone: %llu commands, %llu lost\n",
             (unsigned long long)(port->counts->received - port->counts->duplicated),
             (unsigned long long)port->counts->lost);
+        if (until > 0)
+            say("the enable was withdrawn %lld ticks after the emergency stop\n", (long long)until);
         if (options->once)
             break;
     }

@@ -13,7 +13,7 @@ static int usage(void)
 {
     fprintf(stderr,
         "usage: rig --link udp://HOST:PORT|shm://NAME [--timeout S] [--priority P] [--cpu N] [--spin S]\n"
-        "           [--fault nan|inf|frozen@N] [--once] [--parent PID]\n");
+        "           [--fault nan|inf|frozen|stop@N] [--once] [--parent PID]\n");
     return 1;
 }
 
@@ -56,9 +56,10 @@ int main(int count, char **words)
         options.fault = strncmp(fault, "nan@", 4) == 0 ? BL_FAULT_NAN
             : strncmp(fault, "inf@", 4) == 0           ? BL_FAULT_INF
             : strncmp(fault, "frozen@", 7) == 0        ? BL_FAULT_FROZEN
+            : strncmp(fault, "stop@", 5) == 0          ? BL_FAULT_STOP
                                                        : BL_FAULT_NONE;
         if (options.fault == BL_FAULT_NONE || at == NULL) {
-            fprintf(stderr, "rig: --fault must be nan@N, inf@N or frozen@N; found %s\n", fault);
+            fprintf(stderr, "rig: --fault must be nan@N, inf@N, frozen@N or stop@N; found %s\n", fault);
             return 1;
         }
         options.fault_at = atoll(at + 1);
@@ -73,7 +74,6 @@ int main(int count, char **words)
         .safe = calloc((size_t)bl_rig->commands + 1, sizeof(double))};
     if (config.safe == NULL)
         return 1;
-    options.safe = config.safe;
     if (bl_packet_key()) {
         fprintf(stderr, "rig: BONDLOOP_KEY is no key of 32 hexadecimal digits\n");
         return 1;
@@ -92,7 +92,7 @@ int main(int count, char **words)
     bl_priority(0);
     printf("ready %s\n", config.message);
     fflush(stdout);
-    const int code = bl_rig_play(bl_rig, port, &options);
+    const int code = bl_rig_play(bl_rig, port, &config, &options);
     port->close();
     return code;
 }

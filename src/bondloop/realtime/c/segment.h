@@ -37,6 +37,7 @@ enum {
     BL_CAUSE_OVERRUN = 11,
     BL_CAUSE_SUPERVISOR_LOST = 12,
     BL_CAUSE_RIG_FAULT = 13,
+    BL_CAUSE_EMERGENCY_STOP = 14,
     BL_CAUSE_STOOD_STILL = 15,
     BL_CAUSE_RECORD_LOST = 16, /* given by the supervisor */
     BL_CAUSE_ELSEWHERE = 18
@@ -50,7 +51,9 @@ enum {
     BL_FLAG_EXECUTIVE = 8, /* the command is the executive's ramp, not the tick's */
     BL_FLAG_REFUSED = 16,  /* measured values were not believed; the last good ones are used */
     BL_FLAG_MAIL = 32,     /* a command from the mailbox was handled */
-    BL_FLAG_SILENT = 64    /* the rig was commanded nothing; the command shown is the last one, or the safe one */
+    BL_FLAG_SILENT = 64,   /* the rig was commanded nothing; the command shown is the last one, or the safe one */
+    BL_FLAG_STOPPED = 128, /* the emergency stop at the rig is pressed */
+    BL_FLAG_ENABLED = 256  /* the rig was enabled with what was sent */
 };
 
 typedef struct {
