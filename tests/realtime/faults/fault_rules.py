@@ -73,6 +73,7 @@ STATED = {
     "command faster than its limit": Stated(Cause.COMMAND_RATE, "0", "it was computed"),
     "rig elsewhere than the test begins": Stated(Cause.ELSEWHERE, "0", "the start"),
     "loop frozen until its successor has the rig": Stated(Cause.LINK_LOST, "0", "it woke"),
+    "emergency stop pressed": Stated(Cause.EMERGENCY_STOP, "0", "its arrival"),
     "near a limit": Stated(None),
     "packets without the key": Stated(None),
     "packets from another address": Stated(None),

@@ -56,8 +56,8 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
 void bl_guard_halt(bl_run *run)
 {
     run->flags |= BL_FLAG_STOPPED;
-    if (run->halted || run->stage == BL_INACTIVE) /* the latter: nothing moves, and a start will find it pressed */
-        return;
+    if (run->halted || run->stage == BL_INACTIVE || (run->stage == BL_RETREAT && !run->commanded))
+        return; /* nothing has been started: a start would find it pressed */
     run->halted = 1;
     if (run->stage == BL_SAFE)
         return;

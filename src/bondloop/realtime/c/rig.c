@@ -16,6 +16,7 @@
 #define IDLE_NS 5000000  /* without a session, or after this in lock-step, the rig sleeps between looks */
 #define WAIT_NS 2000000
 #define SPINS 500 /* looks before others may use the processor */
+#define RELAY 0.05 /* s that it stays powered when the enable is withdrawn, as the relay of a machine would let it */
 
 static bl_model model;
 static double *commands, *given, *measured, *kept;
@@ -23,7 +24,8 @@ static long ratio = 1;
 static int64_t shown;
 static const bl_rig_options *options;
 static bl_port_config *wire;
-static int moves;              /* it has been commanded something while it was enabled */
+static int moves;              /* it has been commanded something while it was powered */
+static int64_t out;            /* ticks since the enable was withdrawn */
 static int64_t stopped, until; /* measurements since the emergency stop was pressed; of which until it was let go of */
 
 int bl_rig_accepts(double period)
@@ -69,7 +71,8 @@ static int is_live(void)
 {
     if (wire->withdrawn && stopped > 0 && until == 0)
         until = stopped;
-    return !wire->pressed && !wire->withdrawn;
+    out = wire->withdrawn ? out + 1 : 0;
+    return !wire->pressed && (double)out*model.tick->period <= RELAY;
 }
 
 /* Waits for each command and answers it. */
@@ -157,6 +160,7 @@ int bl_rig_play(
         bl_model_reset(&model);
         shown = stopped = until = 0;
         moves = 0;
+        out = INT32_MAX; /* not powered before it is enabled */
         memset(port->counts, 0, sizeof *port->counts);
         measure();
         port->accept(measured);
