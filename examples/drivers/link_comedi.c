@@ -7,6 +7,10 @@
  *
  *   volts = (command - OFFSET)/SCALE          measured = OFFSET + SCALE*volts
  *
+ * Three digital lines may follow, each once: &stop=LINE, high while the emergency stop is not pressed (so that a broken
+ * wire is a pressed one), &beat=LINE, which toggles with every cycle in which the rig is enabled and is low otherwise,
+ * and &enable=LINE, high while the rig is enabled.
+ *
  * What is in the address is kept in the run file: the calibration of a test is on record with it.
  */
 #define _GNU_SOURCE
@@ -28,11 +32,15 @@ typedef struct {
 } wire;
 
 static comedi_t *board;
-static const bl_link_config *loop;
-static int outputs, inputs; /* numbers of the subdevices; -1: none */
+static bl_link_config *loop;
+static int outputs, inputs, digital; /* numbers of the subdevices; -1: none */
 static wire out[MOST], in[MOST];
 static long out_count, in_count;
 static int commanded; /* the outputs have been written to */
+
+enum { STOP, BEAT, ENABLE, LINES };
+static const char *const line_words[LINES] = {"stop=", "beat=", "enable="};
+static long line[LINES]; /* numbers of the digital lines; -1: none */
 
 /* ------------------------------------------------------------------ open: all that may fail, block or allocate */
 
@@ -66,10 +74,29 @@ static int read_wire(char *text, wire *made)
     return 0;
 }
 
+/* Reads "stop=LINE" and the like; 0, 1 if it is something else, or -1 if it is wrong. */
+static int read_line(const char *word)
+{
+    for (int i = 0; i < LINES; ++i) {
+        const size_t length = strlen(line_words[i]);
+        if (strncmp(word, line_words[i], length) != 0)
+            continue;
+        char *end;
+        const long number = strtol(word + length, &end, 10);
+        if (end == word + length || *end != '\0' || number < 0 || number > 1000 || line[i] >= 0)
+            return -1;
+        line[i] = number;
+        return 0;
+    }
+    return 1;
+}
+
 /* Splits the address (which it changes) at ? and &; 0, or an error. */
 static int read_address(bl_link_config *config, char *address)
 {
     out_count = in_count = 0;
+    for (int i = 0; i < LINES; ++i)
+        line[i] = -1;
     char *rest = strchr(address, '?');
     if (rest != NULL)
         *rest++ = '\0';
@@ -77,6 +104,11 @@ static int read_address(bl_link_config *config, char *address)
         rest = strchr(word, '&');
         if (rest != NULL)
             *rest++ = '\0';
+        const int digit = read_line(word);
+        if (digit < 0)
+            return refuse(config, "expected stop=, beat= or enable=LINE, each once; found ", word);
+        if (digit == 0)
+            continue;
         const int is_out = strncmp(word, "out=", 4) == 0, is_in = strncmp(word, "in=", 3) == 0;
         if ((!is_out && !is_in) || (is_out ? out_count : in_count) == MOST
             || read_wire(word + (is_out ? 4 : 3), is_out ? &out[out_count] : &in[in_count]))
@@ -112,6 +144,45 @@ static int know_channels(bl_link_config *config, int part, const char *word, wir
             return refuse(config, "no voltage converter: ", found);
     }
     return 0;
+}
+
+/* Makes the digital lines inputs and outputs, the latter low: not enabled; 0, or an error. */
+static int know_lines(bl_link_config *config)
+{
+    for (int i = 0; i < LINES; ++i) {
+        if (line[i] < 0)
+            continue;
+        const int lines = digital < 0 ? 0 : comedi_get_n_channels(board, (unsigned)digital);
+        char what[96];
+        snprintf(what, sizeof what, "%s%ld, but the board has %d such lines", line_words[i], line[i], lines);
+        if (line[i] >= lines)
+            return refuse(config, "there is no ", what);
+        const unsigned way = i == STOP ? COMEDI_INPUT : COMEDI_OUTPUT;
+        if (comedi_dio_config(board, (unsigned)digital, (unsigned)line[i], way) < 0
+            || (i != STOP && comedi_dio_write(board, (unsigned)digital, (unsigned)line[i], 0) < 0))
+            return refuse(config, "a digital line fails: ", comedi_strerror(comedi_errno()));
+    }
+    config->tells_stop = line[STOP] >= 0;
+    return 0;
+}
+
+/* Whether the emergency stop is pressed: also where that cannot be read. */
+static int is_pressed(void)
+{
+    unsigned is_high = 0;
+    return line[STOP] >= 0
+        && (comedi_dio_read(board, (unsigned)digital, (unsigned)line[STOP], &is_high) < 0 || !is_high);
+}
+
+/* Tries both lines, though one fails. */
+static int write_enable(unsigned word)
+{
+    int wrong = 0;
+    const unsigned bits[LINES] = {0, (word & BL_BEAT) != 0, (word & BL_ENABLE) != 0};
+    for (int i = BEAT; i < LINES; ++i)
+        if (line[i] >= 0 && comedi_dio_write(board, (unsigned)digital, (unsigned)line[i], bits[i]) < 0)
+            wrong = -1;
+    return wrong;
 }
 
 static int is_within(double volts, const wire *w)
@@ -163,6 +234,7 @@ static int link_open(bl_link_config *config, double *measured)
         return refuse(config, "cannot be opened: ", comedi_strerror(comedi_errno()));
     outputs = comedi_find_subdevice_by_type(board, COMEDI_SUBD_AO, 0);
     inputs = comedi_find_subdevice_by_type(board, COMEDI_SUBD_AI, 0);
+    digital = comedi_find_subdevice_by_type(board, COMEDI_SUBD_DIO, 0);
     if (know_channels(config, outputs, "out", out, out_count) || know_channels(config, inputs, "in", in, in_count))
         return BL_LINK_FAILED;
     if (comedi_lock(board, (unsigned)outputs) < 0 || (in_count > 0 && comedi_lock(board, (unsigned)inputs) < 0)) {
@@ -173,6 +245,9 @@ static int link_open(bl_link_config *config, double *measured)
         if (!is_within((config->safe[i] - out[i].offset)/out[i].scale, &out[i]))
             return refuse(config, "the safe command is beyond the range of its output", "");
     }
+    if (know_lines(config))
+        return BL_LINK_FAILED;
+    config->stopped = is_pressed();
     loop = config;
     commanded = 0; /* until the first command the outputs stay as they were found */
     if (read_all(measured))
@@ -184,14 +259,19 @@ static int link_open(bl_link_config *config, double *measured)
 
 static int link_exchange(const double *commands, double *measured, bl_link_counts *counts)
 {
+    const int sends = commands != NULL || measured == NULL;
+    int wrong = sends && !loop->enable && write_enable(0); /* withdrawn before anything else is written */
     if (commands != NULL) {
         counts->sent += 1;
         commanded = 1;
-        if (write_all(commands))
-            return BL_LINK_LOST;
+        wrong |= write_all(commands);
     }
+    wrong |= sends && loop->enable && write_enable(loop->enable); /* given when the command is there */
+    if (wrong)
+        return BL_LINK_LOST;
     if (measured == NULL)
-        return BL_LINK_OLD; /* also where there was nothing to do: a board needs no sign of life */
+        return BL_LINK_OLD;
+    loop->stopped = is_pressed();
     if (read_all(measured))
         return BL_LINK_LOST;
     counts->received += 1;
@@ -202,10 +282,13 @@ static void link_close(void)
 {
     if (board == NULL)
         return; /* also called after an `open` that failed */
-    if (commanded) /* else the outputs are left alone */
+    if (loop != NULL)
+        (void)write_enable(0);
+    if (commanded && !loop->halted) /* else they are left alone, or where the rig stood at its emergency stop */
         (void)write_all(loop->safe);
     comedi_close(board); /* gives up the locks, too */
     board = NULL;
+    loop = NULL;
     commanded = 0;
 }
 

@@ -74,14 +74,25 @@ class Spring:
     """The hardware, as far as the link is concerned: one displacement in m, one force in N."""
 
     displacement = safe = 0.0
+    stopped = enabled = False
+    """Whether the emergency stop is pressed (of a real rig a digital input), and the loop enables the rig."""
+
+    def word(self) -> int:
+        """Return what the loop is told: 1, since there is an emergency stop, and 2 while it is pressed."""
+        return 1 | (2 if self.stopped else 0)
+
+    def enable(self, word: int) -> None:
+        """Heed what the loop says: 2 to enable, 4 with every second one, which a real rig puts out on a pin."""
+        self.enabled = word & 3 != 1  # a loop that does not say 1 gives no enables
 
     def move(self, commands: Sequence[float]) -> None:
-        """Go where the loop wants it."""
-        self.displacement = commands[0]
+        """Go where the loop wants it, with power only."""
+        if self.enabled and not self.stopped:
+            self.displacement = commands[0]
 
     def rest(self) -> None:
         """Go where the loop wanted it to go without one; a real rig goes there on a ramp."""
-        self.displacement = self.safe
+        self.move([self.safe])
 
     def measure(self) -> list[float]:
         """Return what the sensors show."""
@@ -108,6 +119,7 @@ def serve(
             session = 0  # gone without a word
             if newest:  # else it was never commanded, and stays where it is
                 rig.rest()
+            rig.enable(1)  # withdrawn
         if found is None or not all(map(math.isfinite, found[4])):
             continue
         kind, whose, sequence, detail, values = found
@@ -124,21 +136,24 @@ def serve(
                 asked, owner, nonce = whose, peer, secrets.randbits(64)
             session, newest, sent, heard = asked ^ nonce, 0, 0, time.monotonic()
             rig.safe = values[4]
-            own.sendto(pack(ACCEPT, asked, echo=nonce, values=rig.measure()), peer)
+            own.sendto(pack(ACCEPT, asked, rig.word(), nonce, rig.measure()), peer)
         elif session == 0 or (whose, peer) != (session, owner):
             continue
         elif kind == COMMAND and len(values) == len(commands) and sequence >= newest:
+            rig.enable(detail)
             if sequence > newest:  # not a copy, which in lock-step is answered but moves nothing
                 rig.move(values)
             newest, sent, heard = sequence, sent + 1, time.monotonic()
-            own.sendto(pack(MEASURED, session, sent, newest, rig.measure()), peer)
+            own.sendto(pack(MEASURED, session, sent, newest, rig.measure(), rig.word()), peer)
         elif kind == ALIVE:  # the rig stays as it is, and shows what it measures
+            rig.enable(detail)
             sent, heard = sent + 1, time.monotonic()
-            own.sendto(pack(MEASURED, session, sent, newest, rig.measure()), peer)
+            own.sendto(pack(MEASURED, session, sent, newest, rig.measure(), rig.word()), peer)
         elif kind == BYE:
             session = 0
             if newest:
                 rig.rest()
+            rig.enable(1)  # withdrawn
 
 
 if __name__ == "__main__":

@@ -131,6 +131,10 @@ def test_inactive_the_outputs_are_left_alone(program, board, table, start):
         ("out=0,0.02,0,0,7&in=0,1", "found out=0,0.02,0,0,7"),
         ("out=0,nan&in=0,1", "found out=0,nan"),
         ("out=0,0.02&sensor=0,1", "found sensor=0,1"),
+        ("out=0,0.02&in=0,1&stop=8", "no stop=8, but the board has 8 such lines"),
+        ("out=0,0.02&in=0,1&stop=", "expected stop=, beat= or enable=LINE, each once; found stop="),
+        ("out=0,0.02&in=0,1&beat=1&beat=2", "each once; found beat=2"),
+        ("out=0,0.02&in=0,1&enable=-1", "each once; found enable=-1"),
         ("out=0,0.0005&in=0,1", "the safe command is beyond the range of its output"),
     ],
 )
@@ -195,6 +199,62 @@ def test_a_sensor_at_the_end_of_its_range_trips(program, board, table):
         rows = loop.ring.read()
         assert np.isfinite(rows["channels"]).all()
     assert written(board)[2][-1] == round(STEPS * (0.01 / 0.00505 + 10) / 20)
+
+
+LINES = "out=0,0.02&in=0,1&stop=5&beat=6&enable=7"
+
+
+def digital(board, number):
+    """Return what was written to a digital line, in its order."""
+    words = (text.split() for text in board.read_text().splitlines())
+    return [int(w[2]) for w in words if w[0] == "line" and int(w[1]) == number]
+
+
+def samples(board):
+    return [int(text.split()[2]) for text in board.read_text().splitlines() if not text.startswith("line")]
+
+
+def test_the_enable_line_and_the_beat(program, board, table):
+    """Low from `open` on; with the commands high, and toggling; low with the last one, and by `close`."""
+    with LoopProcess(program, options(board, LINES, start=False), table) as loop:
+        until(lambda: loop.ring.written > 20)
+        assert set(digital(board, 7)) == set(digital(board, 6)) == {0}
+        assert samples(board) == []
+        loop.mailbox.start()
+        assert loop.wait(20) == 0, loop.said
+        rows = loop.ring.read()
+        assert "tells nothing of an emergency stop" not in loop.said
+    enable, beat = digital(board, 7), digital(board, 6)
+    given = (rows["flags"] & 256 > 0).astype(int)
+    assert enable == [0, *given, 0]
+    assert given.sum() == len(samples(board)) - 2, "all commands but that of the last cycle, and that of `close`"
+    at = np.flatnonzero(enable)
+    assert np.abs(np.diff(np.array(beat)[at])).tolist() == [1] * (len(at) - 1)
+    text = board.read_text().splitlines()
+    first = text.index("line 7 1")
+    assert not text[first - 2].startswith("line"), "enabled when the command is there"
+
+
+def test_the_emergency_stop_of_a_board(program, board, table, monkeypatch):
+    """High at 31 readings, one by `open`: the 31st cycle trips; the last command stays, also after `close`."""
+    monkeypatch.setenv("COMEDI_STUB_STOP", "31")
+    with LoopProcess(program, options(board, LINES), table) as loop:
+        assert loop.wait(20) == 3
+        status, rows = loop.status(), loop.ring.read()
+        assert (status.cause, status.cause_cycle) == (Cause.EMERGENCY_STOP, 30)
+        command = rows["channels"][:, loop.ring.names.index("command")]
+    assert digital(board, 7) == [0, *[1] * 30, *[0] * (len(rows) - 30), 0]
+    assert set(command[30:]) == {command[29]}
+    volt = np.rint(STEPS * (command / 0.02 + 10) / 20).astype(int).tolist()
+    assert samples(board) == volt, "and not the safe command, to which it would jump"
+
+
+def test_nothing_starts_while_the_emergency_stop_of_a_board_is_pressed(program, board, table, monkeypatch):
+    monkeypatch.setenv("COMEDI_STUB_STOP", "0")
+    with pytest.raises(InputError, match="the emergency stop at the rig is pressed"):
+        LoopProcess(program, options(board, LINES), table)
+    assert samples(board) == []
+    assert set(digital(board, 7)) == {0}
 
 
 def test_hot_as_for_measuring_what_the_driver_costs(program, board, table):

@@ -96,6 +96,23 @@ def test_inactive_the_rig_stays_where_it_stands(programs, table, playing):
     until(lambda: rig.displacement == 0.0)
 
 
+def test_its_emergency_stop(programs, table, playing):
+    """It moves at no command after that, nor at the goodbye; released, it waits for the next session."""
+    link, rig = playing
+    with LoopProcess(programs.loop, options(link, steps=0, lock_step=False), table) as loop:
+        until(lambda: rig.displacement != 0.0)
+        rig.stopped = True
+        assert loop.wait(60) == 3
+        assert loop.status().cause == 14
+    stood = rig.displacement
+    with pytest.raises(InputError, match="the emergency stop at the rig is pressed"):
+        LoopProcess(programs.loop, options(link), table)
+    rig.stopped = False
+    with LoopProcess(programs.loop, options(link, steps=1), table) as loop:
+        assert loop.wait(60) == 0, loop.said
+        assert channels(loop, "measured.force")[0][0] == 30e3 * stood != 0.0
+
+
 def test_on_the_clock_as_a_program_of_its_own(programs, table):
     command = [sys.executable, str(PEER), "0", "command", "measured.force"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -128,7 +145,7 @@ def test_a_loop_that_falls_silent(peer, playing, monkeypatch):
 
         hello = {"values": [1, 1, 1e-3, 0, 0.03125], "detail": signature}
         *answer, nonce = ask(peer.HELLO, 5, **hello)
-        assert answer == [peer.ACCEPT, 5, 0, (0.0,)]
+        assert answer == [peer.ACCEPT, 5, rig.word(), (0.0,)]
         mine = 5 ^ nonce
         own.send(peer.pack(peer.COMMAND, 5, 9, values=[0.7]))  # of nobody
         own.send(peer.pack(peer.COMMAND, mine, 9, values=[math.nan]))  # nowhere to go

@@ -1,9 +1,10 @@
 /* A board that does not exist, for trying link_comedi.c: two analogue outputs, four inputs, 16 bits, ranges
  * +-10 V (number 0) and +-5 V (number 1). A cable joins input 0 to output 0 and input 1 to output 1; input 2 sees
- * half of output 0, input 3 hangs loose at 1 V.
+ * half of output 0, input 3 hangs loose at 1 V. And eight digital lines, of which all inputs are high.
  *
  * The "device" is an ordinary file, which must exist. Every conversion of an output adds a line to it:
- * "CHANNEL RANGE SAMPLE". COMEDI_STUB_FAIL=N in the environment makes all readings fail after the first N.
+ * "CHANNEL RANGE SAMPLE", or "line NUMBER BIT". COMEDI_STUB_FAIL=N in the environment makes all readings fail after
+ * the first N, COMEDI_STUB_STOP=N all digital inputs low.
  */
 #define _GNU_SOURCE
 #include "comedilib.h"
@@ -17,12 +18,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { INPUTS, OUTPUTS };
+enum { INPUTS, OUTPUTS, DIGITAL };
 #define STEPS 65535u
 
 struct comedi_t_struct {
     int file, locked;
     long left; /* readings before they fail; -1: never */
+    long high; /* readings of digital lines before they are low; -1: never */
+    unsigned is_output; /* a bit for each digital line */
     double volts[2];
 };
 
@@ -35,6 +38,8 @@ comedi_t *comedi_open(const char *filename)
     board.file = open(filename, O_WRONLY | O_APPEND);
     const char *fail = getenv("COMEDI_STUB_FAIL");
     board.left = fail == NULL ? -1 : atol(fail);
+    const char *stop = getenv("COMEDI_STUB_STOP");
+    board.high = stop == NULL ? -1 : atol(stop);
     return board.file < 0 ? NULL : &board;
 }
 
@@ -56,13 +61,13 @@ const char *comedi_strerror(int number)
 int comedi_find_subdevice_by_type(comedi_t *device, int type, unsigned int start)
 {
     (void)device, (void)start;
-    return type == COMEDI_SUBD_AO ? OUTPUTS : type == COMEDI_SUBD_AI ? INPUTS : -1;
+    return type == COMEDI_SUBD_AO ? OUTPUTS : type == COMEDI_SUBD_AI ? INPUTS : type == COMEDI_SUBD_DIO ? DIGITAL : -1;
 }
 
 int comedi_get_n_channels(comedi_t *device, unsigned int subdevice)
 {
     (void)device;
-    return subdevice == OUTPUTS ? 2 : 4;
+    return subdevice == OUTPUTS ? 2 : subdevice == INPUTS ? 4 : 8;
 }
 
 int comedi_get_n_ranges(comedi_t *device, unsigned int subdevice, unsigned int channel)
@@ -114,6 +119,29 @@ int comedi_data_write(comedi_t *device, unsigned int subdevice, unsigned int cha
     const double span = ranges[range].max - ranges[range].min;
     device->volts[channel] = ranges[range].min + span*data/STEPS;
     return write(device->file, line, (size_t)length) == length ? 1 : -1;
+}
+
+int comedi_dio_config(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int direction)
+{
+    (void)subdevice;
+    device->is_output |= (direction == COMEDI_OUTPUT ? 1u : 0u) << channel;
+    return 1;
+}
+
+int comedi_dio_read(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int *bit)
+{
+    (void)subdevice, (void)channel;
+    *bit = device->high != 0;
+    device->high -= device->high > 0;
+    return 1;
+}
+
+int comedi_dio_write(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int bit)
+{
+    (void)subdevice;
+    char text[48];
+    const int length = snprintf(text, sizeof text, "line %u %u\n", channel, bit);
+    return device->is_output >> channel & 1 && write(device->file, text, (size_t)length) == length ? 1 : -1;
 }
 
 /* As the library does it: the two ends of the range are no measurements. */

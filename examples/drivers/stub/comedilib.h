@@ -10,7 +10,8 @@ typedef struct {
     unsigned int unit;
 } comedi_range;
 
-enum { COMEDI_SUBD_AI = 1, COMEDI_SUBD_AO = 2 };
+enum { COMEDI_SUBD_AI = 1, COMEDI_SUBD_AO = 2, COMEDI_SUBD_DIO = 5 };
+enum { COMEDI_INPUT, COMEDI_OUTPUT };
 #define AREF_GROUND 0
 #define UNIT_volt 0
 
@@ -29,6 +30,9 @@ int comedi_data_read(comedi_t *device, unsigned int subdevice, unsigned int chan
     unsigned int aref, lsampl_t *data);
 int comedi_data_write(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int range,
     unsigned int aref, lsampl_t data);
+int comedi_dio_config(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int direction);
+int comedi_dio_read(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int *bit);
+int comedi_dio_write(comedi_t *device, unsigned int subdevice, unsigned int channel, unsigned int bit);
 double comedi_to_phys(lsampl_t data, comedi_range *range, lsampl_t maxdata);
 lsampl_t comedi_from_phys(double data, comedi_range *range, lsampl_t maxdata);
 
