@@ -186,7 +186,7 @@ MAIN = """
 int main(void)
 {
     const bl_packet packet = {.kind = BL_COMMAND, .session = 0x1122334455667788, .sequence = 1, .echo = 0,
-        .time_ns = 1500000000, .count = 1, .detail = 0, .values = {0.005}};
+        .time_ns = 1500000000, .count = 1, .detail = 3, .values = {0.005}};
     unsigned char bytes[BL_PACKET_BYTES];
     const size_t count = bl_packet_write(bytes, &packet);
     for (size_t i = 0; i < count; ++i)

@@ -2,12 +2,16 @@
 
 import random
 import re
+import signal
+import time
 
 import numpy as np
 import pytest
 from fault_rules import RETREAT, STATED, channel, ended, flagged, nothing_lost, ticks
+from two_halves import until
 
 from bondloop.errors import InputError
+from bondloop.realtime.inactive import measured_line, newest_measured
 from bondloop.realtime.layout import STATES
 from bondloop.safety.causes import Cause, cause_words
 
@@ -88,6 +92,22 @@ def test_across_a_link_it_takes_two_ticks_of_the_rig(bench, scheme):
     assert 1 <= min(counted) <= 2, counted
 
 
+def test_a_loop_that_stood_still_does_not_bring_the_power_back(bench):
+    """Who watches the beat has cut it meanwhile: commands go to safety, the enable stays withdrawn."""
+    loop = bench.loop(bench.rig("shm").link, gap=0.5)
+    until(lambda: loop.ring.written > 50)
+    loop.send(signal.SIGSTOP)
+    last = int(loop.ring.segment.header["heartbeat_ns"][0])
+    until(lambda: time.monotonic_ns() - last > 1e9)
+    loop.send(signal.SIGCONT)
+    ring, rows, status = ended(loop, 3)
+    assert Cause(status.cause) is Cause.STOOD_STILL
+    enabled = flagged(rows, "enabled")
+    assert enabled[: status.cause_cycle].all()
+    assert not enabled[status.cause_cycle :].any()
+    assert channel(ring, rows, "command")[-1] == 0.0
+
+
 @pytest.mark.parametrize("scheme", ["udp", "shm", "loopback"])
 def test_nothing_starts_while_it_is_pressed(bench, scheme):
     link = "loopback://stop@0" if scheme == "loopback" else bench.rig(scheme, fault="stop@0").link
@@ -97,10 +117,6 @@ def test_nothing_starts_while_it_is_pressed(bench, scheme):
 
 @pytest.mark.parametrize("scheme", ["udp", "shm"])
 def test_who_only_looks_sees_it(bench, scheme):
-    from two_halves import until
-
-    from bondloop.realtime.inactive import measured_line, newest_measured
-
     loop = bench.loop(bench.rig(scheme, fault="stop@0").link, inactive=True, start=False)
     until(lambda: loop.ring.written > 5)
     assert measured_line(newest_measured(loop.ring)).endswith("emergency stop +1 pressed")

@@ -24,7 +24,7 @@ static void begin(bl_run *run)
     memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
     run->step = 0;
     run->late = 0;
-    run->halted = 0;
+    run->halted = run->silenced = 0;
     run->approach = 0;
     run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
@@ -251,7 +251,7 @@ static int give(bl_run *run, const bl_link *link, int came, int was)
 {
     bl_segment *s = run->segment;
     const int silent = run->stage == BL_INACTIVE || !run->commanded;
-    const int enabled = !silent && !run->halted && !(run->stage == BL_SAFE && was == BL_SAFE);
+    const int enabled = !silent && !run->halted && !run->silenced && !(run->stage == BL_SAFE && was == BL_SAFE);
     run->wire->enable = enabled ? BL_ENABLE | (run->cycle & 1 ? BL_BEAT : 0) : 0;
     run->flags |= enabled ? BL_FLAG_ENABLED : 0;
     if (!silent)

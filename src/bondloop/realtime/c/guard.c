@@ -87,8 +87,10 @@ int bl_guard_follow(bl_run *run)
 
 void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted)
 {
-    if (run->stage == BL_ACTIVE || run->stage == BL_RETREAT)
-        bl_guard_trip(run, BL_CAUSE_STOOD_STILL, 0, (double)pause_ns*1e-9, trusted);
+    if (run->stage != BL_ACTIVE && run->stage != BL_RETREAT)
+        return;
+    run->silenced = 1;
+    bl_guard_trip(run, BL_CAUSE_STOOD_STILL, 0, (double)pause_ns*1e-9, trusted);
 }
 
 void bl_guard_measured(bl_run *run)

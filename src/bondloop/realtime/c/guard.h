@@ -19,6 +19,7 @@ typedef struct {
     int stage;                   /* of the lifecycle */
     int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
+    int silenced;                /* it stood still: who watches the beat has cut the power, which must not come back */
     int halted;                  /* by the emergency stop: the commands follow the rig, which is not enabled */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
     int64_t same, late; /* cycles in a row with the same news, after the deadline */

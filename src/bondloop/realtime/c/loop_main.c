@@ -234,8 +234,8 @@ static int run(const arguments *given, const bl_options *options, int lock)
     if (given->telemetry == NULL || code == BL_EXIT_LINK || segment->cause == BL_CAUSE_SUPERVISOR_LOST)
         bl_segment_remove(named.telemetry);
     if (code == BL_EXIT_TRIPPED)
-        fprintf(stderr, "loop: tripped with cause %d at step %lld; the safe state was reached\n",
-            (int)segment->cause, (long long)segment->cause_step);
+        fprintf(stderr, "loop: tripped with cause %d at step %lld; %s\n", (int)segment->cause,
+            (long long)segment->cause_step, config.halted ? "the rig was let go of" : "the safe state was reached");
     free(measured);
     return code;
 }
