@@ -82,7 +82,7 @@ class Spring:
         return 1 | (2 if self.stopped else 0)
 
     def enable(self, word: int) -> None:
-        """Heed what the loop says: 2 to enable, 4 with every second one, which a real rig puts out on a pin."""
+        """Heed what the loop says: 2 to enable, 4 with every second one: a real rig puts it out on a pin."""
         self.enabled = word & 3 != 1  # a loop that does not say 1 gives no enables
 
     def move(self, commands: Sequence[float]) -> None:

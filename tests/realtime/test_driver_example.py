@@ -227,7 +227,7 @@ def test_the_enable_line_and_the_beat(program, board, table):
     enable, beat = digital(board, 7), digital(board, 6)
     given = (rows["flags"] & 256 > 0).astype(int)
     assert enable == [0, *given, 0]
-    assert given.sum() == len(samples(board)) - 2, "all commands but that of the last cycle, and that of `close`"
+    assert given.sum() == len(samples(board)) - 2, "all but those of the last cycle and of `close`"
     at = np.flatnonzero(enable)
     assert np.abs(np.diff(np.array(beat)[at])).tolist() == [1] * (len(at) - 1)
     text = board.read_text().splitlines()
@@ -236,7 +236,7 @@ def test_the_enable_line_and_the_beat(program, board, table):
 
 
 def test_the_emergency_stop_of_a_board(program, board, table, monkeypatch):
-    """High at 31 readings, one by `open`: the 31st cycle trips; the last command stays, also after `close`."""
+    """High at 31 readings, one by `open`: the 31st cycle trips; the last command stays."""
     monkeypatch.setenv("COMEDI_STUB_STOP", "31")
     with LoopProcess(program, options(board, LINES), table) as loop:
         assert loop.wait(20) == 3

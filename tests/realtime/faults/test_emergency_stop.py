@@ -1,4 +1,4 @@
-"""The emergency stop at the rig: a trip in the tick in which it is read, the enable withdrawn with the same tick."""
+"""The emergency stop at the rig: a trip in the tick in which it is read, which withdraws the enable."""
 
 import random
 import re
@@ -73,7 +73,7 @@ def test_pressed_at_a_rig(bench, scheme, number, lock_step):
 
 
 def latency(rig):
-    """Ticks of the rig from the first measurement that says so to the withdrawn enable, as it tells at the end."""
+    """Ticks of the rig from its first measurement that says so to the withdrawn enable, as it tells."""
     for line in rig.process.stdout:
         if words := re.match(r"the enable was withdrawn (\d+) ticks after the emergency stop", line):
             return int(words[1])
