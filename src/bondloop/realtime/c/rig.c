@@ -25,7 +25,7 @@ static int64_t shown;
 static const bl_rig_options *options;
 static bl_port_config *wire;
 static int moves;              /* it has been commanded something while it was powered */
-static int64_t out;            /* ticks since the enable was withdrawn */
+static int64_t unpowered;      /* ticks since the enable was withdrawn */
 static int64_t stopped, until; /* measurements since the emergency stop was pressed; of which until it was let go of */
 
 int bl_rig_accepts(double period)
@@ -71,8 +71,8 @@ static int is_live(void)
 {
     if (wire->withdrawn && stopped > 0 && until == 0)
         until = stopped;
-    out = wire->withdrawn ? out + 1 : 0;
-    return !wire->pressed && (double)out*model.tick->period <= RELAY;
+    unpowered = wire->withdrawn ? unpowered + 1 : 0;
+    return !wire->pressed && (double)unpowered*model.tick->period <= RELAY;
 }
 
 /* Waits for each command and answers it. */
@@ -160,7 +160,7 @@ int bl_rig_play(
         bl_model_reset(&model);
         shown = stopped = until = 0;
         moves = 0;
-        out = INT32_MAX; /* not powered before it is enabled */
+        unpowered = INT32_MAX; /* not powered before it is enabled */
         memset(port->counts, 0, sizeof *port->counts);
         measure();
         port->accept(measured);
