@@ -78,7 +78,7 @@ int bl_guard_follow(bl_run *run)
         const long have = tick->place_measured[i];
         if (!tick->is_place[i])
             run->commands[i] = tick->safe[i];
-        else if (have >= 0) /* else nobody knows better than the last command */
+        else if (have >= 0 && isfinite(run->measured[have])) /* else nobody knows better than the last command */
             run->commands[i] = run->measured[have];
     }
     run->retreated += 1;
