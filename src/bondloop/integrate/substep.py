@@ -47,6 +47,8 @@ class SubStep(Scheme):
         acceleration.
     P, I, D
         Of the error-force compensation: P = -1, I = D = 0 is Bayer's; all zero for none. I in 1/s, D in s.
+        ``scheme.P`` is a parameter of the test, and so are ``scheme.I`` and ``scheme.D`` where they are not
+        zero, so that they can be changed without building anew.
     control
         What the rig is given: ``"acceleration"`` (a shaking table) or ``"displacement"`` (an actuator). The
         displacement is Newmark's for the same acceleration: u_exp = u + Δt v + (1/2 - α)Δt² a + αΔt² a_exp as
@@ -245,12 +247,16 @@ class _Writer:
             total = self._vars("error_sum")
             made.states.update(dict.fromkeys(total, 0.0))
             grown = [t + e for t, e in zip(total, error, strict=True)]
-            sums = [x + (h * s.I) * g for x, g in zip(sums, grown, strict=True)]
+            I = Var("scheme.I")
+            made.parameters[I] = s.I
+            sums = [x + (h * I) * g for x, g in zip(sums, grown, strict=True)]
             updates += zip(total, grown, strict=True)
         if s.D:
             old = self._vars("old_error")
             made.states.update(dict.fromkeys(old, 0.0))
-            sums = [x + (s.D / h) * (e - o) for x, e, o in zip(sums, error, old, strict=True)]
+            D = Var("scheme.D")
+            made.parameters[D] = s.D
+            sums = [x + (D / h) * (e - o) for x, e, o in zip(sums, error, old, strict=True)]
             updates += zip(old, error, strict=True)
         f = self._vars("new_compensation")
         made.steps += [Assign(t, P * x) for t, x in zip(f, sums, strict=True)]

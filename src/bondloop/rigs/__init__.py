@@ -28,6 +28,7 @@ from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from
 from bondloop.rigs.shaking_table import ShakingTable
 from bondloop.rigs.specimen import Specimen
 from bondloop.rigs.sub_stepped import SubSteppedRig
+from bondloop.rigs.table_drive import TableDrive
 
 __all__ = [
     "LVDT",
@@ -57,6 +58,7 @@ __all__ = [
     "ShakingTable",
     "Specimen",
     "SubSteppedRig",
+    "TableDrive",
     "chain",
     "coulomb",
     "cubic_spring",

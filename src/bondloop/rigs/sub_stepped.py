@@ -146,16 +146,27 @@ class Machine:
         Coupling forces on the numerical half.
     prefix
         Of names.
+    watched
+        Further states of the tick that are renewed together with the forces, with what they are: a velocity
+        that is none of the states of the equations.
     """
 
     def __init__(
-        self, rig: SubSteppedRig, system: System, inputs: Sequence[Var], forces: Sequence[Expr], prefix: str
+        self,
+        rig: SubSteppedRig,
+        system: System,
+        inputs: Sequence[Var],
+        forces: Sequence[Expr],
+        prefix: str,
+        watched: Mapping[Var, Expr],
     ) -> None:
+        self.watched = dict(watched)
         self.rig, self.system, self.inputs, self.forces = rig, system, tuple(inputs), tuple(forces)
         self.prefix = prefix
         indices = [f"[{i}]" if len(forces) > 1 else "" for i in range(len(forces))]
         self.force = [Var(f"{prefix}force{i}") for i in indices]
         self.raw = [Var(f"{prefix}raw_force{i}") for i in indices]
+        self.newest = [Var(f"{v.name}_now") for v in self.watched]
         self.sample = Var(f"{prefix}sample")
 
     def advance(self, held: Sequence[Expr], period: float) -> list[Step]:
@@ -177,22 +188,21 @@ class Machine:
             for part in applied:
                 steps += part.steps
                 values.append(part.value)
-        return [*steps, Update(tuple(zip(self.force, values, strict=True)))]
+        pairs = zip((*self.force, *self.watched), (*values, *self.newest), strict=True)
+        return [*steps, Update(tuple(pairs))]
 
     def _forces(self, held: Sequence[Expr]) -> list[Step]:
-        """Statements of the forces at the present state; of a linear system, one product."""
+        """Statements of what is read at the present state; of a linear system, one product."""
+        targets, read = (*self.raw, *self.newest), (*self.forces, *self.watched.values())
         if self.system.is_linear:
-            named = {f"force[{i}]": f for i, f in enumerate(self.forces)}
+            named = {f"force[{i}]": f for i, f in enumerate(read)}
             space = connect("rig", [self.system], {}, named).numeric().explicit()
             matrix = np.hstack([space.C.toarray(), space.D.toarray()])
-            return [Product(tuple(self.raw), matrix, (*self.system.state_vars, *held))]
+            return [Product(targets, matrix, (*self.system.state_vars, *held))]
         given: dict[Var, Expr] = {v: v for v in self.system.state_vars}
         given.update(zip(self.inputs, held, strict=True))
-        program, table = instantiate(self.system.schedule(list(self.forces)), given, "@measured")
-        return [
-            *program,
-            *(Assign(r, substitute(f, table)) for r, f in zip(self.raw, self.forces, strict=True)),
-        ]
+        program, table = instantiate(self.system.schedule(list(read)), given, "@measured")
+        return [*program, *(Assign(r, substitute(e, table)) for r, e in zip(targets, read, strict=True))]
 
     def sensors(self, period: float) -> list[Applied]:
         """Write the sensor of every force; nothing where it is exact."""
@@ -211,9 +221,10 @@ class Machine:
         """Finish: all states with their values at the start, the measured forces among them."""
         system = self.system
         x, u = system.initial().tolist(), [0.0] * len(system.input_vars)
-        first = system.function(list(self.forces))(x, u, [], list(system.values().values()))
+        read = [*self.forces, *self.watched.values()]
+        first = system.function(read)(x, u, [], list(system.values().values()))
         states = dict(zip(system.state_vars, x, strict=True))
-        states.update(zip(self.force, first, strict=True))
+        states.update(zip((*self.force, *self.watched), first, strict=True))
         for part in applied:
             states.update(part.states)
         offered = {word: list(exprs) for word, exprs in motion.items()}
@@ -228,19 +239,28 @@ def machine(
     motions: Sequence[Mapping[str, Expr]],
     prefix: str,
     values: Mapping[str, float] | None,
+    loads: Sequence[Var] = (),
+    watched: Mapping[Var, Expr] | None = None,
 ) -> Machine:
-    """Join a machine's own equations, all of whose inputs are held, to the specimen that it moves."""
-    links: dict[Var, Expr] = {}
+    """Join a machine's own equations to the specimen that it moves.
+
+    All of its inputs are held, but for the ``loads`` of one that feels what the specimen takes, one per
+    interface. ``watched`` are states of the tick for what is none of the equations.
+    """
+    # The force on the numerical half is the one on the machine; a load is what is taken from the machine.
+    links: dict[Var, Expr] = {load: -f for load, f in zip(loads, specimen.forces, strict=bool(loads))}
     for wanted, offered in zip(specimen.motions, motions, strict=True):
         for word, u in wanted.items():
             if word not in offered:
                 raise InputError(
                     f"the specimen has a mass at its interface and answers to its {word} ({u.name}), which a "
-                    f"{type(rig).__name__} does not impose; put that mass into the numerical half"
+                    f"{type(rig).__name__}{' with a drive' if loads else ''} does not impose; put that mass "
+                    "into the numerical half"
                 )
             links[u] = offered[word]
     whole = connect("rig", [specimen.system, own], links, {})
     for path in values or {}:
         if path not in whole.parameters:
             raise InputError(unknown_name("parameter", path, whole.parameters, where="the rig"))
-    return Machine(rig, with_values(whole, values or {}), own.input_vars, specimen.forces, prefix)
+    held = [u for u in own.input_vars if u not in links]
+    return Machine(rig, with_values(whole, values or {}), held, specimen.forces, prefix, watched or {})
