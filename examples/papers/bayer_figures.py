@@ -1,28 +1,51 @@
-"""Figures 2 to 6 of Bayer, Dorka and Füllekrug 2000: forces over time and their spectra, side by side.
+"""Figures 2 to 6 of Bayer, Dorka and Füllekrug 2000: forces, their spectra, and the peaks' errors.
 
-`examples/sub_steps.py` draws them.
+`examples/sub_steps.py` draws 2, 3, 5 and 6, `bayer_findings.py` draws 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from bondloop.papers.bayer_substep import spectrum
-from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
+from bondloop.plots.page import (
+    ACTUAL,
+    COLOURS,
+    DASHES,
+    DESIRED,
+    GREY,
+    INK,
+    LABEL,
+    TICK,
+    dress,
+    finish,
+    heading,
+    legend,
+    page,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from bondloop.hybrid import Run
+    from bondloop.papers.bayer_accuracy import Rehearsed
 
-__all__ = ["compared", "transient"]
+__all__ = ["compared", "compensation_maps", "peak_heights", "transient"]
 
 HIGHEST = 60.0
 """End of the frequency axis, Hz."""
+REACH = 42.0
+"""End of the axis of peak errors, %."""
+TITLES = {
+    "first_mode": "First mode, 7.1 Hz", "second_mode": "Second mode, 15.7 Hz", "rigid_body": "Base motion, 19 Hz"
+}  # fmt: skip
 
 
 def transient(run: Run, path: Path) -> Path:
@@ -57,6 +80,80 @@ def compared(runs: Mapping[str, Run], path: Path, seconds: float = 2.0) -> Path:
         legend(left)
         _spectra(right, run, looks)
         heading(right, "Spectrum")
+    finish(figure, path)
+    return path
+
+
+def peak_heights(cells: Mapping[tuple[int, float, float], Rehearsed], path: Path) -> Path:
+    """Draw the errors of the spectral peaks over the number of sub-steps (figure 4).
+
+    A row without and one with compensation, a column a peak, a line a time step; cells that are unstable are
+    left out.
+    """
+    counts, steps, gains = (sorted({cell[i] for cell in cells}) for i in range(3))
+    figure = page(4.3)
+    rows = figure.subplots(len(gains), len(TITLES), sharex=True, sharey=True, squeeze=False)
+    for number, (row, P) in enumerate(zip(rows, reversed(gains), strict=True)):
+        for axes, (name, title) in zip(row, TITLES.items(), strict=True):
+            axes.axhline(0, color=INK, linewidth=0.8)
+            for i, h in enumerate(steps):
+                stable = [k for k in counts if cells[int(k), h, P].stable]
+                errors = [100 * cells[int(k), h, P].peak_errors[name] for k in stable]
+                look = {"color": COLOURS[i], "linestyle": DASHES[i], "linewidth": 1.2, "markersize": 3}
+                axes.plot(stable, errors, marker="os^"[i], label=f"{1e3 * h:.0f} ms", **look)
+            axes.set(ylim=(-REACH, REACH), xlim=(0.5, max(counts) + 0.5))
+            dress(axes, "sub-steps k" if number == len(gains) - 1 else "")
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            if not number:
+                heading(axes, title, lines_below=1)
+        words = "without compensation" if P == 0 else f"with P = {P:g}"
+        row[0].set_ylabel(f"{words}\npeak error [%]", fontsize=LABEL, color=INK)
+    legend(rows[0][-1])
+    finish(figure, path)
+    return path
+
+
+def compensation_maps(
+    maps: Mapping[str, NDArray[Any]],
+    gains: Sequence[float],
+    times: Sequence[float],
+    chosen: tuple[float, float],
+    path: Path,
+) -> Path:
+    """Draw the error over P and D: on an ideal table, on one that is 1 ms late, and the worst of nine tables.
+
+    Pairs with which a motion grows are struck through; the chosen pair is framed.
+    """
+    error, growth = 100 * maps["error"], maps["growth"]
+    panels = {
+        "Ideal table": (error[1, 0], growth[1, 0]),
+        "1 ms late": (error[1, -1], growth[1, -1]),
+        "Worst of ±10 % and 0 to 1 ms": (error.max(axis=(0, 1)), growth.max(axis=(0, 1))),
+    }
+    figure = page(3.4)
+    row = figure.subplots(1, len(panels), sharey=True)
+    for axes, (title, (values, rates)) in zip(row, panels.items(), strict=True):
+        image = axes.imshow(
+            np.clip(values.T, 5, 50), origin="lower", aspect="auto", cmap="viridis_r", vmin=5, vmax=50
+        )
+        for m, n in np.ndindex(values.shape):
+            if rates[m, n] >= 0:
+                axes.plot([m - 0.5, m + 0.5], [n - 0.5, n + 0.5], color="white", linewidth=0.8)
+            else:
+                ink = "white" if values[m, n] > 30 else INK
+                axes.text(m, n, f"{values[m, n]:.0f}", ha="center", va="center", fontsize=5.5, color=ink)
+        if chosen[0] in gains and chosen[1] in times:
+            m, n = gains.index(chosen[0]), times.index(chosen[1])
+            axes.add_patch(Rectangle((m - 0.5, n - 0.5), 1, 1, fill=False, color=COLOURS[1], linewidth=1.6))
+        axes.set_xticks(range(0, len(gains), 2), [f"{P:g}" for P in gains[::2]])
+        axes.set_yticks(range(0, len(times), 2), [f"{1e3 * D:g}" for D in times[::2]])
+        axes.tick_params(labelsize=TICK, color=GREY, labelcolor=INK, length=2)
+        axes.set_xlabel("P", fontsize=LABEL, color=INK)
+        heading(axes, title)
+    row[0].set_ylabel("D [ms]", fontsize=LABEL, color=INK)
+    bar = figure.colorbar(image, ax=row, pad=0.015, fraction=0.03)
+    bar.set_label("rms error of the force [%]", fontsize=LABEL, color=INK)
+    bar.ax.tick_params(labelsize=TICK)
     finish(figure, path)
     return path
 
