@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from papers.bayer_figures import compared, transient
 
 from bondloop.papers import bayer_substep as paper
+from bondloop.papers.bayer_accuracy import PEAKS
 from bondloop.studies import Axis, Case, heat_maps, study
 
 FIGURES: dict[str, dict[str, dict[str, float]]] = {
@@ -27,7 +27,6 @@ FIGURES: dict[str, dict[str, dict[str, float]]] = {
         "the same with P = -1": {"sub_steps": 3, "overshoot": -0.1, "P": -1.0},
     },
 }
-BANDS = {"7 Hz": (5, 10), "16 Hz": (14.5, 17.3), "19 Hz": (18, 20), "30 to 60 Hz": (30, 60)}
 
 
 def test_of(options: Mapping[str, Any]) -> Any:
@@ -38,34 +37,23 @@ def test_of(options: Mapping[str, Any]) -> Any:
     return paper.test(**given)  # type: ignore[arg-type]
 
 
-def by_band(run: Any) -> dict[str, float]:
-    """Return the rms error of the coupling force in bands of frequency, relative to the exact force there."""
-    f, exact = paper.spectrum(run["reference.force"], run.time[1])
-    error = paper.spectrum(run["force"] - run["reference.force"], run.time[1])[1]
-    found = {}
-    for name, (low, high) in BANDS.items():
-        inside = (f > low) & (f < high)
-        found[name] = float(np.sqrt(np.sum(error[inside] ** 2) / np.sum(exact[inside] ** 2)))
-    return found
-
-
 def main(out: Path, most: int = 12) -> dict[str, Any]:
     """Draw figures 2, 3, 5 and 6 and maps up to `most` sub-steps; print and return what was found."""
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"table 2": paper.table_2()}
     print("Table 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
     files = [transient(paper.test().run(paper.SECONDS), out / "sub_steps_figure_2.png")]
-    print(f"\n{'':26} {'stable':>6} {'radius':>8} {'error':>9}   and in the bands {', '.join(BANDS)}")
+    print(f"\n{'':26} {'stable':>6} {'radius':>8} {'error':>9}   and of the peaks at 7.1, 15.7 and 19 Hz")
     for figure, cases in FIGURES.items():
         runs = {title: test_of(options).run(paper.SECONDS) for title, options in cases.items()}
         files.append(compared(runs, out / f"sub_steps_{figure}.png"))
         for title, run in runs.items():
             numbers = paper.findings(run)
             found[f"{figure}: {title}"] = numbers
-            bands = "  ".join(f"{x:8.2g}" for x in by_band(run).values())
+            heights = "  ".join(f"{numbers[f'{name}_peak_error']:8.2g}" for name in PEAKS)
             print(
                 f"{title:26} {numbers['stable']!s:>6} {numbers['spectral_radius']:8.5f} "
-                f"{numbers['rms_error']:9.3g}   {bands}"
+                f"{numbers['rms_error']:9.3g}   {heights}"
             )
 
     axes = [

@@ -7,6 +7,7 @@ same force.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ ALPHA, DELTA = 1 / 4, 1 / 2
 """Newmark's constants: constant average acceleration."""
 
 
-def coupling_force(  # noqa: PLR0914 - the paper's symbols
+def coupling_force(
     sub_steps: int,
     h: float,
     seconds: float,
@@ -41,7 +42,7 @@ def coupling_force(  # noqa: PLR0914 - the paper's symbols
     z = np.zeros(6)
     u, v, a, f, total, before = (np.zeros(2) for _ in range(6))
     force, ramp, forces, errors = 0.0, 0.0, [], []
-    for now, then in zip(loads[:-1], loads[1:], strict=True):
+    for now, then in itertools.pairwise(loads):
         error = M @ a + C @ v + K @ u - np.array([0.0, force]) - now - f  # (1), f in it
         total = total + error
         f = P * (error + h * I * total + D / h * (error - before))  # (9)

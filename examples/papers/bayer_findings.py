@@ -5,6 +5,7 @@ Run: python examples/papers/bayer_findings.py out
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,6 +64,28 @@ def left_over(counts: tuple[int, ...] = (4, 9, 18)) -> dict[int, float]:
     return rests
 
 
+def near_40_hz(case: Rehearsed) -> tuple[float, float]:
+    """Return the highest line between 38 and 48 Hz of the measured force and of the exact one, N."""
+    f = paper.spectrum(case.exact, case.period)[0]
+    inside = (f > 38) & (f < 48)
+    measured, exact = (paper.spectrum(x, case.period)[1][inside].max() for x in (case.force, case.exact))
+    return float(measured), float(exact)
+
+
+def learned() -> dict[str, float]:
+    """Return what the page tells beyond the paper, at 4 ms."""
+    run = paper.test().run(paper.SECONDS)
+    frequencies, ratios = paper.table_2()["combined system"]
+    behind = run["actual.displacement"] - run["desired.displacement"]
+    return {
+        "error with forty sub-steps": rehearsed({"sub_steps": 40}).error,
+        "Newmark's period elongation at 15.7 Hz": (2 * np.pi * 15.705 * 0.004) ** 2 / 12,
+        "Newmark's period elongation at 12.5 Hz": (2 * np.pi * 12.5 * 0.004) ** 2 / 12,
+        "table behind the computed motion": float(np.std(behind) / np.std(run["desired.displacement"])),
+        "decay of the structure's first mode": float(ratios[0] / 100 * 2 * np.pi * frequencies[0]),
+    }
+
+
 def figure_4(most: int) -> Cells:
     """Rehearse up to `most` sub-steps, with every time step, without and with compensation."""
     cells: Cells = {}
@@ -99,12 +122,18 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
     print("\nFigure 2, peaks of the exact force [7.1, 15.7, about 19 Hz]:", end=" ")
     print(*(f"{p.height:.2f} N at {p.frequency:.2f} Hz" for p in numbers["figure 2"].values()), sep=", ")
     words = ", ".join(name.replace("_", " ") for name in PEAKS)
-    print(f"\n{'':33} {'growth':>8}  {'at':>7}  {'rms error':>9}   errors of the peaks: {words}")
+    print(f"\n{'':33} radius {'growth':>8}  {'at':>7}  {'rms error':>9}   errors of the peaks: {words}")
     for title, case in cases.items():
         heights = "".join(f"{_percent(x):>9}" for x in case.peak_errors.values())
+        radius = math.exp(case.growth * case.period)
         print(
-            f"{title:33} {case.growth:+8.2f}  {case.frequency:4.1f} Hz  {_percent(case.error):>9}   {heights}"
+            f"{title:33} {radius:.4f} {case.growth:+8.2f}  {case.frequency:4.1f} Hz  "
+            f"{_percent(case.error):>9}   {heights}"
         )
+    numbers["near 40 Hz"] = {title: near_40_hz(case) for title, case in cases.items()}
+    print("\nHighest line between 38 and 48 Hz, and the exact force's:")
+    for title, (measured, exact) in numbers["near 40 Hz"].items():
+        print(f"{title:33} {measured:10.3g} N  {exact:.3g} N")
 
     cells = numbers["figure 4"] = figure_4(most)
     numbers["better"] = {name: better(cells, name) for name in PEAKS}
@@ -116,10 +145,14 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
                 f"{name.replace('_', ' ')} " + " ".join(f"{_percent(x.peak_errors[name]):>8}" for x in pair)
                 for name in PEAKS
             )
-            print(f"{1e3 * h:.0f} ms, k = {k:2}   {columns}")
+            rms = " ".join(f"{_percent(x.error):>8}" for x in pair)
+            decay = " ".join(f"{x.growth:+6.2f}" for x in pair)
+            print(f"{1e3 * h:.0f} ms, k = {k:2}   {columns}   rms {rms}   growth {decay}")
     print(f"unstable: {[(k, h, P) for (k, h, P), cell in cells.items() if not cell.stable]}")
     for name, (count, of) in numbers["better"].items():
         print(f"the compensation makes the {name.replace('_', ' ')}'s peak better in {count} of {of} cells")
+    numbers["learned"] = learned()
+    print(*(f"{name}: {x:.4f}" for name, x in numbers["learned"].items()), sep="\n")
     print("File:", peak_heights(cells, out / "bayer_figure_4.png"))
     return numbers
 
