@@ -145,6 +145,12 @@ def main(
     )
 
     P, D = GAINS[RECOMMENDED]
+    frequencies, ratios = paper.table_2()["combined system"]
+    omega = 2 * np.pi * frequencies[[1, 3]]
+    numbers["taken away"] = abs(P) * D * TIME_STEP / SUB_STEPS * omega**2
+    numbers["structure"] = (frequencies[1], -ratios[1] / 100 * omega[0])
+    print(f"  in the structure: {frequencies[1]:.3f} Hz, {numbers['structure'][1]:+.2f} 1/s")
+    print("D takes away", *(f"{_percent(x)} of the force" for x in numbers["taken away"]), "in modes 2 and 4")
     integral = Rehearsals(on_table(I=1.0, delay=1e-3), SECONDS)
     numbers["integral"] = {I: integral.at({**values(P, D), "scheme.I": I}).error for I in (-1.0, 0.0, 1.0)}
     print("I =", *(f"{I:+g} 1/s: {_percent(e)}" for I, e in numbers["integral"].items()))

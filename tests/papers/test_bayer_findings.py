@@ -116,6 +116,9 @@ def test_the_cases_of_the_text(findings, title):
 
 def test_the_peak_near_40_hz(findings):
     heights = {title: pair[0] for title, pair in findings["near 40 Hz"].items()}
+    found = [x for title, x in heights.items() if title.startswith(("figure 5", "figure 6"))]
+    assert found == pytest.approx([3.81, 0.0054, 0.0884, 0.0055], rel=0.01)
+    assert findings["near 40 Hz"]["figure 5: the same, P = -1"][1] == pytest.approx(0.0086, rel=0.01)
     assert heights["figure 5: 10 % overshoot, k = 3"] > 100 * heights["figure 5: the same, P = -1"]
     assert heights["figure 6: 10 % undershoot, k = 3"] > 3 * heights["figure 6: the same, P = -1"]
 
@@ -170,6 +173,7 @@ def test_the_claims_on_figure_4(findings):
 
 def test_what_one_learns_beyond_the_paper(findings):
     learned = findings["learned"]
+    assert learned["largest acceleration of the base"] == pytest.approx(10.2, abs=0.05)
     assert learned["error with forty sub-steps"] == percent(14.2)
     assert learned["Newmark's period elongation at 15.7 Hz"] == percent(1.3)
     assert learned["Newmark's period elongation at 12.5 Hz"] == percent(0.8)
@@ -218,6 +222,9 @@ def test_gains_on_a_servo_hydraulic_table(compensation):
             now, late = errors(linear, name)
             assert now.growth < 1e-3
             assert late.growth > 20
+    for linear, none, paper_s in ((True, 20.5, 20.2), (False, 18.6, 17.3)):
+        assert errors(linear, "none")[0].error == percent(none)
+        assert errors(linear, "the paper's P = -1")[0].error == percent(paper_s)
     assert errors(False, "P = -0.5, D = 16 ms")[1].growth == pytest.approx(9.0, abs=0.1)
 
 
@@ -237,7 +244,9 @@ def test_why_it_is_accurate_and_what_it_costs(compensation):
     assert modes["none"] == pytest.approx((15.59, -2.41), abs=0.006)
     assert modes["the paper's P = -1"] == pytest.approx((15.54, -1.45), abs=0.006)
     assert modes["P = -0.4, D = 16 ms"] == pytest.approx((15.67, -1.67), abs=0.006)
-    assert np.ptp(list(compensation["integral"].values())) < 0.002
+    assert np.ptp(list(compensation["integral"].values())) < 0.0015
+    assert compensation["taken away"] == pytest.approx([0.062, 0.502], abs=5e-4)  # |P| D τ ω² by hand
+    assert compensation["structure"] == pytest.approx((15.705, -1.94), abs=0.006)
     noise = compensation["noise"]
     assert noise["none"] == percent(18.4)
     assert noise["P = -0.4, D = 16 ms"] == percent(7.5)

@@ -100,10 +100,16 @@ class TableDrive(Described, family="table_drive", alone=True):
         top = POSITIVE.check(highest, "TableDrive.tuned(highest)", "Hz")
         moved = transfer_system(actuator)
         omega = 2 * math.pi * top * np.arange(1, 31) / 30
-        space = moved.system.linearise()
+        space = connect("moved", [moved.system], {}, {"velocity": moved.velocity}).linearise()
+        worst = max(space.poles(), key=lambda pole: pole.real, default=0j)
+        if worst.real > 1e-6 * abs(worst) and abs(worst) > 0:
+            raise InputError(
+                f"TableDrive.tuned: the actuator's own loop is unstable, a motion at "
+                f"{abs(worst.imag) / (2 * math.pi):.3g} Hz grows at {worst.real:.3g} 1/s; tune its controller "
+                "for the mass that it moves first"
+            )
         row = space.inputs.index(moved.command.name)
-        velocity = connect("moved", [moved.system], {}, {"velocity": moved.velocity}).linearise()
-        response = velocity.frequency_response(omega)[:, 0, row] / (1j * omega)
+        response = space.frequency_response(omega)[:, 0, row] / (1j * omega)
         if np.abs(response).min() == 0:
             raise InputError(
                 f"TableDrive.tuned: the actuator does not answer to its command {moved.command.name}; give "
