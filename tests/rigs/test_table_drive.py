@@ -312,7 +312,7 @@ def test_bad_drives_are_refused():
         TableDrive(ServoHydraulic(), "3 mm")
     with pytest.raises(InputError, match=r"TableDrive.tuned\(highest\): expected a number above 0"):
         TableDrive.tuned(ServoHydraulic(), "-3 Hz")
-    with pytest.raises(InputError, match=r"own loop is unstable, a motion at \d+ Hz grows at"):
+    with pytest.raises(InputError, match=r"own loop is unstable, a motion at 96.8 Hz grows at 77 1"):
         TableDrive.tuned(ServoHydraulic(cylinder=Cylinder(mass=60), linear=True))
     with pytest.raises(InputError, match="ShakingTable with a drive does not impose"):
         ShakingTable(one_mass(base_mass=1.0), drive=TableDrive(ServoHydraulic())).build(0.001)

@@ -116,8 +116,8 @@ class ShakingTable(SubSteppedRig):
         overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
         own, motions, loads = self._alone(names, prefix) if self.drive is None else self._driven(names)
         own = connect("table", [own], {}, {}, parameters={overshoot: float(self.overshoot)})
-        velocities = [Var(f"{n}velocity") for n in names] if loads else [m["velocity"] for m in motions]
-        watched = {v: m["velocity"] for v, m in zip(velocities, motions, strict=True)} if loads else {}
+        # Equations of an actuator have momenta, so its velocity is no state of them: it is read as forces are.
+        watched = {Var(f"{n}velocity"): m["velocity"] for n, m in zip(names, motions, strict=True) if loads}
         joined = machine(self, specimen, own, motions, prefix, values, loads, watched)
         applied = joined.sensors(period)
         wanted = [Var(f"{n}acceleration_command") for n in names]
@@ -134,7 +134,9 @@ class ShakingTable(SubSteppedRig):
                 steps += joined.advance(held, seconds)
             return [*steps, *joined.measure(late.parts[-1][0], number, applied)]
 
-        motion = {"displacement": [m["displacement"] for m in motions], "velocity": velocities}
+        motion = {word: [m[word] for m in motions] for word in ("displacement", "velocity")}
+        if watched:
+            motion["velocity"] = list(watched)
         built = joined.built(motion, applied, impose)
         built.before += [Assign(p, Const(0.0)) for p in peak]
         built.peak = peak

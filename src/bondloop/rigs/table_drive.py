@@ -104,9 +104,9 @@ class TableDrive(Described, family="table_drive", alone=True):
         worst = max(space.poles(), key=lambda pole: pole.real, default=0j)
         if worst.real > 1e-6 * abs(worst) and abs(worst) > 0:
             raise InputError(
-                f"TableDrive.tuned: the actuator's own loop is unstable, a motion at "
-                f"{abs(worst.imag) / (2 * math.pi):.3g} Hz grows at {worst.real:.3g} 1/s; tune its controller "
-                "for the mass that it moves first"
+                "TableDrive.tuned: the actuator's own loop is unstable, a motion at "
+                f"{abs(worst.imag) / (2 * math.pi):.3g} Hz grows at {worst.real:.3g} 1/s; first tune its "
+                "controller for the mass that it moves"
             )
         row = space.inputs.index(moved.command.name)
         response = space.frequency_response(omega)[:, 0, row] / (1j * omega)
@@ -144,15 +144,16 @@ class TableDrive(Described, family="table_drive", alone=True):
         return DrivenTable(system, wanted, moved.load, position, moved.velocity)
 
 
-def drives_of(drive: TableDrive | Sequence[TableDrive], count: int) -> list[TableDrive]:
-    """Return one drive for each of ``count`` tables."""
-    drives = list(drive) if isinstance(drive, Sequence) else [drive] * count
-    wrong = next((d for d in drives if not isinstance(d, TableDrive)), None)
-    if wrong is not None:
-        raise InputError(
-            "ShakingTable(drive): expected a TableDrive, such as "
-            f"TableDrive(bondloop.transfer.ServoHydraulic()); found {wrong!r:.60}"
-        )
+def drives_of(drive: object, count: int) -> list[TableDrive]:
+    """Return one drive for each of ``count`` tables, of one for all or of one each."""
+    drives = []
+    for each in drive if isinstance(drive, Sequence) else [drive] * count:
+        if not isinstance(each, TableDrive):
+            raise InputError(
+                "ShakingTable(drive): expected a TableDrive, such as "
+                f"TableDrive(bondloop.transfer.ServoHydraulic()); found {each!r:.60}"
+            )
+        drives.append(each)
     if len(drives) != count:
         raise InputError(f"ShakingTable(drive): expected one drive or {count}; found {len(drives)}")
     return drives
