@@ -116,7 +116,7 @@ class ShakingTable(SubSteppedRig):
         overshoot = Var(f"{prefix}overshoot", OVERSHOOT)
         own, motions, loads = self._alone(names, prefix) if self.drive is None else self._driven(names)
         own = connect("table", [own], {}, {}, parameters={overshoot: float(self.overshoot)})
-        # Equations of an actuator have momenta, so its velocity is no state of them: it is read as forces are.
+        # Equations of an actuator have momenta: its velocity is no state of them, and is read as forces are.
         watched = {Var(f"{n}velocity"): m["velocity"] for n, m in zip(names, motions, strict=True) if loads}
         joined = machine(self, specimen, own, motions, prefix, values, loads, watched)
         applied = joined.sensors(period)
