@@ -94,8 +94,20 @@ def second_mode(P: float, D: float) -> tuple[float, float]:
 
 def hydraulic(delay: float, *, linear: bool) -> dict[str, Any]:
     """Rehearse the gains on a servo-hydraulic table with leads that fit it."""
-    many = Rehearsals(on_table(delay=delay, drive=TableDrive.tuned(ServoHydraulic(linear=linear))), SECONDS)
+    many = Rehearsals(on_table(delay=delay, drive=_drive(linear=linear)), SECONDS)
     return {name: many.at(values(*pair)) for name, pair in GAINS.items()}
+
+
+def drift(delay: float) -> tuple[float, float]:
+    """Return how far the servo-hydraulic table is from where it should be after 4 s, and its rms motion, m."""
+    table = on_table(delay=delay, drive=_drive(linear=False))
+    run = table.with_values(values(*GAINS[RECOMMENDED])).run(paper.SECONDS)
+    wanted = run["desired.displacement"]
+    return float(run["actual.displacement"][-1] - wanted[-1]), float(np.std(wanted))
+
+
+def _drive(*, linear: bool) -> TableDrive:
+    return TableDrive.tuned(ServoHydraulic(linear=linear))
 
 
 def main(
@@ -132,6 +144,12 @@ def main(
         cases = numbers["hydraulic"][delay, linear] = hydraulic(delay, linear=linear)
         print(f"\nServo-hydraulic, {'small-signal' if linear else 'whole'} model, {1e3 * delay:g} ms late:")
         print(*(f"{name}: {_percent(c.error)} ({c.growth:+.2f})" for name, c in cases.items()), sep="; ")
+
+    numbers["drift"] = {delay: drift(delay) for delay in (0.0, 1e-3)}
+    far = ", ".join(
+        f"{1e3 * x:+.2f} mm (motion {1e3 * size:.2f} mm)" for x, size in numbers["drift"].values()
+    )
+    print(f"\nAfter 4 s the table of the whole model has drifted by {far}, 0 and 1 ms late.")
 
     numbers["bears"] = {}
     for name, over in itertools.product(("none", "the paper's P = -1", RECOMMENDED), OVERSHOOTS):

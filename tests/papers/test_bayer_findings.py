@@ -228,6 +228,12 @@ def test_gains_on_a_servo_hydraulic_table(compensation):
     assert errors(False, "P = -0.5, D = 16 ms")[1].growth == pytest.approx(9.0, abs=0.1)
 
 
+def test_a_servo_hydraulic_table_drifts(compensation):
+    drifts, motions = (1e3 * np.abs(x) for x in zip(*compensation["drift"].values(), strict=True))
+    assert drifts == pytest.approx([0.95, 0.29], abs=0.1)
+    assert motions == pytest.approx([0.25, 0.25], abs=0.02)
+
+
 def test_how_much_delay_the_gains_bear(compensation):
     expected = {
         "none": (0.2, 0.1, 0.1),
