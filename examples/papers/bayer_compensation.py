@@ -99,7 +99,7 @@ def hydraulic(delay: float, *, linear: bool) -> dict[str, Any]:
 
 
 def drift(delay: float) -> tuple[float, float]:
-    """Return how far the servo-hydraulic table is from where it should be after 4 s, and its rms motion, m."""
+    """Return how far off the servo-hydraulic table is after 4 s, and its rms motion, both in m."""
     table = on_table(delay=delay, drive=_drive(linear=False))
     run = table.with_values(values(*GAINS[RECOMMENDED])).run(paper.SECONDS)
     wanted = run["desired.displacement"]
