@@ -39,6 +39,7 @@ GAINS: dict[str, tuple[float, float]] = {
     "the paper's P = -1": (-1.0, 0.0),
     "P = -0.4, D = 4 ms": (-0.4, 0.004),
     "P = -0.4, D = 6 ms": (-0.4, 0.006),
+    "P = -0.9, D = 12 ms": (-0.9, 0.012),
     "P = -0.5, D = 16 ms": (-0.5, 0.016),
     "P = -0.4, D = 16 ms": (-0.4, 0.016),
 }
@@ -138,6 +139,14 @@ def main(
         ]
         worst = f"{_percent(maps['error'].max())} ({maps['growth'].max():+.2f})"
         print(f"{name:20}", *(f"{c:>20}" for c in (*cells, worst)))
+
+    numbers["peaks"] = {}
+    print("\nErrors of the peaks at 7.1, 15.7 and 19 Hz over 4 s, without overshoot, at the same delays:")
+    for delay in DELAYS:
+        many = Rehearsals(on_table(delay=delay), paper.SECONDS)
+        for name in ("P = -0.9, D = 12 ms", "P = -0.5, D = 16 ms", RECOMMENDED):
+            peaks = numbers["peaks"][name, delay] = list(many.at(values(*GAINS[name])).peak_errors.values())
+            print(f"{name:20} {1e3 * delay:3.1f} ms ", *(f"{100 * x:+8.1f} %" for x in peaks))
 
     numbers["hydraulic"] = {}
     for delay, linear in itertools.product((0.0, 1e-3), (True, False)):

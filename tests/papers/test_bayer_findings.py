@@ -188,6 +188,7 @@ TABLES = {  # errors in % without overshoot at 0, 0.5 and 1 ms, None where it gr
     "the paper's P = -1": (27.2, None, None, None),
     "P = -0.4, D = 4 ms": (13.8, 17.9, None, None),
     "P = -0.4, D = 6 ms": (12.3, 16.6, None, None),
+    "P = -0.9, D = 12 ms": (38.0, 16.4, 9.2, 57.4),
     "P = -0.5, D = 16 ms": (12.2, 5.9, 14.1, 38.5),
     "P = -0.4, D = 16 ms": (7.3, 9.3, 17.4, 36.4),
 }
@@ -202,6 +203,16 @@ def test_gains_on_tables_that_are_late_and_overshoot(compensation, name):
         assert expected is None or e == percent(expected)
     assert (growth.max() < 0) == (worst is not None)
     assert worst is None or error.max() == percent(worst)
+
+
+def test_the_peaks_with_the_recommended_gains(compensation):
+    expected = {0.0: (-0.8, 12.6, -3.0), 0.5e-3: (-14.5, -13.8, -3.3), 1e-3: (-25.1, -30.1, -3.6)}
+    for delay, errors in expected.items():
+        assert compensation["peaks"]["P = -0.4, D = 16 ms", delay] == [percent(x) for x in errors]
+    late, prompt = (compensation["peaks"]["P = -0.9, D = 12 ms", delay] for delay in (1e-3, 0.0))
+    assert late == [percent(x) for x in (-13.1, -0.3, -1.7)]
+    assert prompt[1] == percent(111.3)
+    assert all(cases["P = -0.9, D = 12 ms"].growth > 10 for cases in compensation["hydraulic"].values())
 
 
 def test_the_best_pair_of_the_map(compensation):
