@@ -11,6 +11,7 @@ from bondloop.program.expr import Const, Expr, Op, Var, evaluate, function, sele
 from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.inverse_system import InverseSystem
 from bondloop.program.kinds import describable
+from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.program.schedule import Assign
 from bondloop.program.statespace import StateSpace
 from bondloop.program.system import System
@@ -25,6 +26,7 @@ __all__ = [
     "Expr",
     "InverseSystem",
     "Op",
+    "PositiveRealness",
     "StateSpace",
     "System",
     "Update",
@@ -34,6 +36,7 @@ __all__ = [
     "evaluate",
     "function",
     "instantiate",
+    "positive_realness",
     "select",
     "substitute",
     "system_from_matrices",
