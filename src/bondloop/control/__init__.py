@@ -10,6 +10,7 @@ from bondloop.control.base import Controller, Design, Measured
 from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
+from bondloop.control.discrete_mcs import DiscreteMCS
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.mcs import MCS
@@ -31,6 +32,7 @@ __all__ = [
     "Design",
     "Desired",
     "Direct",
+    "DiscreteMCS",
     "InverseModel",
     "LeadCompensation",
     "Measured",

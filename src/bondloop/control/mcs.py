@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.control.mcs_law import AdaptiveLaw
 from bondloop.errors import InputError
-from bondloop.program.expr import Const, Expr, Var, function, select
-from bondloop.program.quantity import Quantity, Role, quantity_of
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
-from bondloop.program.tick import Channel
-from bondloop.units import multiplied
+from bondloop.program.quantity import Quantity
+from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE
+from bondloop.substructure.reference_model import reference_model
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.expr import Expr, Var
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["MCS"]
+
+FILTERS = ("settling", "lyapunov", "reference")
+"""Ways to choose C_e."""
+
+HIGHEST = 8
+"""Most derivatives, beyond which filtered ones say nothing of a measured motion."""
 
 
 @dataclass(frozen=True)
@@ -27,30 +37,51 @@ class MCS(Controller):
     """Adaptive control that needs no model of the transfer system.
 
     ``u = K x + K_r r`` (Wagg 2001, eq. 6) with the gains ``K = a int(y_e x^T) dt + b y_e x^T`` and
-    ``K_r = a int(y_e r^T) dt + b y_e r^T``, all from zero. The reference model is the numerical half itself:
+    ``K_r = a int(y_e r^T) dt + b y_e r^T``. The reference model is the numerical half itself:
     ``x_e = x_m - x`` is the difference between its interface motion and the transfer system's, and
     ``y_e = C_e x_e`` the filtered error.
+
+    The proof of stability asks that {A_m, B_e, C_e} is strictly positive real (eq. 11), with A_m that of the
+    *numerical half* (eq. 9): see `bondloop.substructure.reference_model`. C_e = [4/t_s, 1] is strictly
+    positive real with a model of poles at -4/t_s, which is not the one that is followed; with a mass on a
+    spring and a damper it is only where 4/t_s is below c/m. The check of a test says which it is.
 
     Parameters
     ----------
     alpha, beta
         Adaptive weights a and b; the literature keeps alpha / beta = 10.
     settling_time
-        Settling time t_s in seconds of the ideal error dynamics: both poles at -4/t_s.
+        Settling time t_s in seconds of the ideal error dynamics: all poles at -4/t_s.
     order
-        2: gains on displacement and velocity, ``C_e = [4/t_s, 1]``; 1: gains on displacement only,
-        ``C_e = 1``.
+        How many of displacement, velocity, acceleration and so on have gains. Beyond the velocity they are
+        derivatives of the desired and the measured velocity, both behind the same filter.
     reference
         The signal r: None for the desired displacement, or a signal such as the support motion (Wagg 2001).
     error_filter
-        ``"settling"``: C_e as above; ``"lyapunov"``: C_e = B_e^T P with A_m^T P + P A_m = -Q, Q = I, and A_m
-        with both poles at -4/t_s. Either makes {A_m, B_e, C_e} strictly positive real.
+        C_e. ``"settling"``: the coefficients of (s + 4/t_s)^(order - 1), so [4/t_s, 1] for order 2;
+        ``"lyapunov"``: C_e = B_e^T P with A_m^T P + P A_m = -Q, Q = I, and A_m with all poles at -4/t_s;
+        ``"reference"``: the same with A_m of the numerical half, which makes it strictly positive real for
+        this test (order 2 only); or C_e itself, a weight for each of displacement, velocity and so on.
     dead_zone
         Wind-up protection: the integral part does not adapt while |y_e| is below this.
     leakage
         Wind-up protection by sigma-modification: the integral part decays at this rate in 1/s.
     coupled
         For several transfer systems: gains from every measured motion to every command.
+    initial_gains
+        K(0) and then K_r(0): one number for each gain of a command, all commands alike; or a list of such
+        lists, one for each command. Zeros where nothing is given.
+    differentiation_time
+        For orders above 2: time constant in s of the filters that differentiate; several sample periods.
+
+    Examples
+    --------
+    >>> MCS(settling_time=0.01).error_weights()
+    (400.0, 1.0)
+    >>> MCS(settling_time=0.01, order=3).error_weights()
+    (160000.0, 800.0, 1.0)
+    >>> MCS(error_filter=[0.05, 1]).error_weights()
+    (0.05, 1.0)
     """
 
     alpha: float = 100.0
@@ -58,39 +89,96 @@ class MCS(Controller):
     settling_time: float = 0.01
     order: int = 2
     reference: Any = None
-    error_filter: str = "settling"
+    error_filter: str | Sequence[float] = "settling"
     dead_zone: float = 0.0
     leakage: float = 0.0
     coupled: bool = False
+    initial_gains: Any = ()
+    differentiation_time: float = 0.01
 
     def __post_init__(self) -> None:
-        for name, units in (("alpha", ()), ("beta", ()), ("settling_time", ("s",))):
-            object.__setattr__(self, name, POSITIVE.check(getattr(self, name), f"MCS({name})", *units))
-        if self.order not in (1, 2):
-            raise InputError(f"MCS: order must be 1 or 2; found {self.order}")
-        if self.error_filter not in ("settling", "lyapunov"):
-            raise InputError(
-                f"MCS: error_filter must be 'settling' or 'lyapunov'; found {self.error_filter!r}"
-            )
+        kind = type(self).__name__
+        times = ("settling_time", "differentiation_time")
+        for name, units in (("alpha", ()), ("beta", ()), *((time, ("s",)) for time in times)):
+            object.__setattr__(self, name, POSITIVE.check(getattr(self, name), f"{kind}({name})", *units))
         for name, units in (("dead_zone", ()), ("leakage", ("1/s",))):
-            object.__setattr__(self, name, NOT_NEGATIVE.check(getattr(self, name), f"MCS({name})", *units))
+            object.__setattr__(self, name, NOT_NEGATIVE.check(getattr(self, name), f"{kind}({name})", *units))
+        try:
+            order = 0 if isinstance(self.order, bool) else operator.index(self.order)
+        except TypeError:
+            order = 0
+        if not 1 <= order <= HIGHEST:
+            raise InputError(f"{kind}: order must be a whole number from 1 to {HIGHEST}; found {self.order}")
+        object.__setattr__(self, "error_filter", self._checked_filter())
+        object.__setattr__(self, "initial_gains", self._checked_gains())
+
+    def _checked_filter(self) -> str | tuple[float, ...]:
+        kind, choice = type(self).__name__, self.error_filter
+        if isinstance(choice, str):
+            if choice not in FILTERS:
+                raise InputError(
+                    f"{kind}: error_filter must be {', '.join(map(repr, FILTERS))} or the weights themselves; "
+                    f"found {choice!r}"
+                )
+            if choice == "reference" and self.order != 2:
+                raise InputError(
+                    f"{kind}: error_filter='reference' takes A_m from the numerical half, whose interface "
+                    f"motion is of second order; found order {self.order}"
+                )
+            return choice
+        numbers = list(choice) if isinstance(choice, Sequence | np.ndarray) else [choice]
+        weights = tuple(NOT_NEGATIVE.check(w, f"{kind}(error_filter)") for w in numbers)
+        if len(weights) != self.order or not weights[-1]:
+            raise InputError(
+                f"{kind}: expected {self.order} weights in error_filter, one for each of displacement, "
+                f"velocity and so on, the last above 0; found {list(weights)}"
+            )
+        return weights
+
+    def _checked_gains(self) -> tuple[Any, ...]:
+        kind = type(self).__name__
+        rows = self.initial_gains
+        if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str):
+            raise InputError(f"{kind}: initial_gains are a list of numbers, or of such lists; found {rows!r}")
+        nested = [isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in rows]
+        if any(nested) and not all(nested):
+            raise InputError(f"{kind}: initial_gains are numbers or lists of numbers, not both; found {rows!r}")
+        if any(nested):
+            return tuple(tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in row) for row in rows)
+        return tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in rows)
 
     def error_weights(self) -> tuple[float, ...]:
-        """Return the row C_e: weights of the displacement and velocity errors.
-
-        >>> MCS(settling_time=0.01).error_weights()
-        (400.0, 1.0)
-        """
-        pole = 4.0 / self.settling_time
-        if self.order == 1:
-            return (1.0,) if self.error_filter == "settling" else (1 / (2 * pole),)
+        """Return the row C_e: weights of the errors of displacement, velocity and so on."""
+        if not isinstance(self.error_filter, str):
+            return tuple(self.error_filter)
+        if self.error_filter == "reference":
+            raise InputError(
+                "the weights depend on the numerical half with error_filter='reference'; ask error_matrix(half)"
+            )
+        pole, n = 4.0 / self.settling_time, self.order
         if self.error_filter == "settling":
-            return (pole, 1.0)
-        from scipy.linalg import solve_continuous_lyapunov
+            return tuple(comb(n - 1, k) * pole ** (n - 1 - k) for k in range(n))
+        A = np.diag(np.ones(n - 1), 1)
+        A[-1] = [-comb(n, k) * pole ** (n - k) for k in range(n)]
+        return tuple(float(w) for w in _lyapunov(A, np.eye(n)[:, -1:])[0])
 
-        A = np.array([[0.0, 1.0], [-(pole**2), -2 * pole]])
-        P = solve_continuous_lyapunov(A.T, -np.eye(2))
-        return (float(P[1, 0]), float(P[1, 1]))
+    def error_matrix(self, half: NumericalHalf) -> NDArray[np.float64]:
+        """Return C_e for all interfaces: a row for each, over all displacement errors, velocity errors, ...
+
+        Parameters
+        ----------
+        half
+            The numerical half, of which ``error_filter="reference"`` takes A_m.
+        """
+        if self.error_filter == "reference":
+            model = reference_model(half)
+            if np.linalg.eigvals(model.A).real.max() >= 0:
+                raise InputError(
+                    "MCS(error_filter='reference'): the interface motion of the numerical half, all others held, "
+                    "does not decay, so no C_e makes it strictly positive real; give it a spring and a damper"
+                )
+            return _lyapunov(model.A, model.B)
+        return np.kron(np.array([self.error_weights()]), np.eye(len(half.flows)))
 
     def _error(self, kinds: Sequence[Quantity]) -> Quantity | None:
         """Return what y_e measures: (4/t_s) x + v is a velocity, and x alone a displacement.
@@ -101,6 +189,9 @@ class MCS(Controller):
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - needs no model
         """Join the adaptive laws to the numerical half, whose interface motion is the reference model's."""
+        return self._joined(half, sampled=False)[0]
+
+    def _joined(self, half: NumericalHalf, *, sampled: bool) -> tuple[Design, AdaptiveLaw]:
         names = [f"[{i}]" for i in range(len(half.flows))] if len(half.flows) > 1 else [""]
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         desired: list[Expr] = []
@@ -108,103 +199,67 @@ class MCS(Controller):
             z, new = displacement_state(states, flow, f"controller.desired{index}.displacement")
             states.update(new)
             desired.append(z)
-        words = ("displacement", "velocity")[: self.order]
-        kinds = [(d.displacement, d.flow)[: self.order] for d in half.domains]
-        measured = [
-            [Var(f"controller.{word}{index}", quantity=q) for word, q in zip(words, of_one, strict=True)]
-            for index, of_one in zip(names, kinds, strict=True)
-        ]
-        shared = Var("controller.reference")
+        law = AdaptiveLaw(self, states, dict(half.system.definitions), sampled=sampled)
+        law.observe(half, names, desired)
+        weights, places = law.weights(self, self.error_matrix(half))
+        shared = law.reference
         signals: dict[Var, Any] = {} if self.reference is None else {shared: self.reference}
-        law = _Law(self, states, dict(half.system.definitions))
         commands: list[Expr] = []
         for i, index in enumerate(names):
-            model = [desired[i], half.flows[i]][: self.order]
-            seen: list[Expr] = list(measured[i])
+            seen: list[Expr] = list(law.measured[i])
             if self.coupled:
-                seen = [v for motion in measured for v in motion]
+                seen = [v for motion in law.measured for v in motion]
             references = [shared] if signals else desired if self.coupled else [desired[i]]
-            commands.append(law.command(index, model, measured[i], seen, references, self._error(kinds[i])))
-        displacements = tuple(m[0] for m in measured)
-        velocities = tuple(m[1] for m in measured) if self.order == 2 else ()
+            law.error(index, places[i], weights[i], self._error(law.kinds[i]))
+            first = self._first(i, len(names), len(seen) + len(references))
+            commands.append(law.command(index, seen, references, first))
         system = half.system.replaced(
             name="computer",
             states=law.states,
-            inputs=[*half.efforts, *half.excitations, *displacements, *velocities, *signals],
+            inputs=[*half.efforts, *half.excitations, *law.displacements, *law.velocities, *signals, *law.held],
             outputs={f"command{index}": u for index, u in zip(names, commands, strict=True)},
             parameters={**half.system.parameters_by_var, **law.parameters},
             definitions=law.definitions,
+            initial={**half.system.initial_by_var, **({} if sampled else law.initial)},
         )
-        return Design(
+        design = Design(
             system,
             tuple(commands),
             half.efforts,
             tuple(desired),
             half.flows,
-            displacements,
-            velocities,
+            law.displacements,
+            law.velocities,
             tuple(law.channels),
             signals,
+            adapted=tuple(law.held),
             gains=tuple(law.gains),
         )
+        return design, law
+
+    def _first(self, i: int, count: int, gains: int) -> tuple[float, ...]:
+        """Return the initial gains of one command."""
+        rows = self.initial_gains
+        if not rows:
+            return (0.0,) * gains
+        nested = isinstance(rows[0], tuple)
+        if nested and len(rows) != count:
+            raise InputError(
+                f"{type(self).__name__}: expected a list of initial_gains for each of {count} commands; found "
+                f"{len(rows)}"
+            )
+        row: tuple[float, ...] = rows[i] if nested else rows
+        if len(row) != gains:
+            raise InputError(
+                f"{type(self).__name__}: expected {gains} initial_gains for a command, {gains - 1} or fewer of K "
+                f"and then those of K_r; found {len(row)}"
+            )
+        return row
 
 
-class _Law:
-    """Collects the equations of the adaptive laws, one command after the other."""
+def _lyapunov(A: NDArray[np.float64], B: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return C = B^T P with A^T P + P A = -I: {A, B, C} is strictly positive real."""
+    from scipy.linalg import solve_continuous_lyapunov
 
-    def __init__(self, mcs: MCS, states: dict[Var, Expr], definitions: dict[Var, Expr]) -> None:
-        self.states, self.definitions = states, definitions
-        self.parameters: dict[Var, float | None] = {}
-        self.channels: list[Channel] = []
-        self.gains: list[Var] = []
-        self.alpha, self.beta = self._constant("alpha", mcs.alpha), self._constant("beta", mcs.beta)
-        self.weights = [self._constant(f"error_weight[{i}]", w) for i, w in enumerate(mcs.error_weights())]
-        self.leakage = self._constant("leakage", mcs.leakage) if mcs.leakage else None
-        self.dead_zone = self._constant("dead_zone", mcs.dead_zone) if mcs.dead_zone else None
-
-    def _constant(self, name: str, value: float) -> Var:
-        var = Var(f"controller.{name}", NOT_NEGATIVE if name in ("leakage", "dead_zone") else POSITIVE)
-        self.parameters[var] = value
-        return var
-
-    def command(
-        self,
-        index: str,
-        model: Sequence[Expr],
-        measured: Sequence[Expr],
-        seen: Sequence[Expr],
-        references: Sequence[Expr],
-        measures: Quantity | None,
-    ) -> Expr:
-        """Add one command, ``u = K x + K_r r``; return it."""
-        error: Expr = Const(0.0)
-        for w, z, x in zip(self.weights, model, measured, strict=True):
-            error = error + w * (z - x)
-        y_e = Var(f"controller.error{index}")
-        self.definitions[y_e] = error
-        self.channels.append(Channel.of(y_e.name, y_e, measures, Role.ERROR))
-        gains = [(f"K{index}[{j}]", x) for j, x in enumerate(seen)]
-        several = len(references) > 1
-        gains += [(f"K_r{index}[{j}]" if several else f"K_r{index}", r) for j, r in enumerate(references)]
-        total: Expr = Const(0.0)
-        for name, signal in gains:
-            total = total + self._gain(f"controller.{name}", y_e, signal) * signal
-        u = Var(f"command{index}")
-        self.definitions[u] = total
-        return u
-
-    def _gain(self, name: str, y_e: Var, signal: Expr) -> Var:
-        """Add one gain: its integral part as a state, its proportional part beside it."""
-        adapting: Expr = y_e
-        if self.dead_zone is not None:
-            adapting = select(function("fabs", y_e) > self.dead_zone, y_e, 0)
-        integral = Var(f"{name}.integral")
-        self.gains.append(integral)
-        growth = self.alpha * adapting * signal
-        self.states[integral] = growth if self.leakage is None else growth - self.leakage * integral
-        gain = Var(name)
-        self.definitions[gain] = integral + self.beta * y_e * signal
-        known = quantity_of(signal)
-        per = None if known is None else Quantity("gain", multiplied("", known.unit, -1))
-        self.channels.append(Channel.of(name, gain, per, Role.GAIN))
-        return gain
+    P = solve_continuous_lyapunov(A.T, -np.eye(len(A)))
+    return np.asarray(B.T @ P, dtype=float)

@@ -6,17 +6,20 @@ from bondloop.bondgraph.cut import cut, interfaces, rejoin
 from bondloop.substructure.assumptions import Assumption, Assumptions, check_assumptions
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
+from bondloop.substructure.reference_model import ReferenceModel, reference_model
 
 __all__ = [
     "Assumption",
     "Assumptions",
     "CausalPath",
     "NumericalHalf",
+    "ReferenceModel",
     "check_assumptions",
     "cut",
     "interfaces",
     "numerical_half",
     "orientation",
+    "reference_model",
     "rejoin",
     "shortest_causal_path",
 ]
