@@ -1,0 +1,155 @@
+"""Every number and figure of docs/papers/wagg-2001.md: Wagg and Stoten 2001, on both of its examples.
+
+Run: python examples/papers/wagg.py out
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bondloop.hybrid import Run
+from bondloop.papers import wagg_figures, wagg_passivity
+from bondloop.papers import wagg_three_mass as chain
+from bondloop.papers import wagg_two_mass_rig as rig
+
+Numbers = dict[str, float]
+
+PAPER, QUIET = "$C_e$ = [400, 1]", "$C_e$ = [0.05, 1]"
+SETTINGS: dict[str, tuple[float, float, tuple[float, float]]] = {
+    f"{PAPER}, α = 100": (100.0, 10.0, (400.0, 1.0)),
+    f"{PAPER}, α = 1000": (1000.0, 100.0, (400.0, 1.0)),
+    f"{QUIET}, α = 10⁴": (1e4, 1e3, (0.05, 1.0)),
+}
+"""alpha, beta and C_e by label; the first bursts."""
+
+PROTECTION: dict[str, dict[str, float]] = {
+    "no protection": {},
+    "dead zone 1 mm/s": {"dead_zone": 1e-3},
+    "dead zone 3 mm/s": {"dead_zone": 3e-3},
+    "dead zone 12 mm/s": {"dead_zone": 12e-3},
+    "sigma 0.01 1/s": {"leakage": 0.01},
+    "sigma 0.1 1/s": {"leakage": 0.1},
+    "sigma 1 1/s": {"leakage": 1.0},
+}
+
+
+def passivity(out: Path) -> Numbers:
+    """Equations (10) to (14): H14, its stability, and whether C_e makes it strictly positive real."""
+    own, fictitious = wagg_passivity.reference(), wagg_passivity.fictitious(0.01)
+    track = wagg_passivity.reference(rig.model())
+    wagg_figures.passivity(
+        {
+            "chain, [400, 1]": ([400, 1], own),
+            "chain, [0.05, 1]": ([0.05, 1], own),
+            "poles at −400, [400, 1]": ([400, 1], fictitious),
+            "rig, [4, 1]": ([4, 1], track),
+        },
+        out / "wagg_passivity.png",
+    )
+    loud, quiet = (wagg_passivity.realness(w, own) for w in ([400, 1], [0.05, 1]))
+    return {
+        "H14, -k2/m2": float(own.A[1, 0]),
+        "H14, -c2/m2": float(own.A[1, 1]),
+        "H14, largest real part of a pole": max(p.real for p in loud.poles),
+        "C_e = [400, 1]: strictly positive real": loud.strict,
+        "C_e = [400, 1]: least real part": loud.least,
+        "C_e = [400, 1]: at rad/s": loud.frequency,
+        "C_e = [400, 1]: negative from rad/s": loud.crossings[0],
+        "C_e = [0.05, 1]: strictly positive real": quiet.strict,
+        "C_e = [400, 1], poles at -400: strictly positive real": wagg_passivity.realness(
+            [400, 1], fictitious
+        ).strict,
+        "rig, c2/m2": -float(track.A[1, 1]),
+        "rig, C_e = [4, 1]: strictly positive real": wagg_passivity.realness([4, 1], track).strict,
+    }
+
+
+def bursts(out: Path) -> Numbers:
+    """Figure 5, and why its gains burst."""
+    model = wagg_passivity.reference()
+    cases: dict[str, tuple[Any, ...]] = {}
+    numbers: Numbers = {}
+    for label, (alpha, beta, weights) in SETTINGS.items():
+        run = chain.test(alpha, beta, error_filter=weights).run(chain.SECONDS)
+        cases[label] = (run, alpha, beta, weights)
+        plain = f"C_e = [{weights[0]:g}, 1], alpha = {alpha:g}"
+        numbers[f"{plain}: error to z2"] = chain.findings(run)["normalised_rms_error_to_complete"]
+        numbers[f"{plain}: largest gain"] = _largest_gain(run)
+        numbers[f"{plain}: fastest motion, m/s"] = float(np.abs(run["actual.velocity"]).max())
+        numbers[f"{plain}: quiet from W ="] = wagg_passivity.quiet_level(alpha, beta, weights, model)
+    first = next(iter(cases.values()))
+    level = wagg_passivity.motion(first[0])
+    numbers["W of the chain: largest"] = float(level.max())
+    numbers["W of the chain: least"] = float(level.min())
+    start, end = 1.7, 2.3
+    numbers["growth of the error from 1.7 to 2.3 s: seen"] = _ringing(first[0], end) / _ringing(first[0], start)
+    grown = wagg_passivity.foretold(first[0], start, *first[1:])
+    numbers["growth of the error from 1.7 to 2.3 s: foretold"] = float(np.interp(end, first[0].time, grown))
+    wagg_figures.figure_5(first[0], out / "wagg_figure_5.png")
+    wagg_figures.bursts(cases, out / "wagg_bursts.png")
+    return numbers
+
+
+def _ringing(run: Run, start: float) -> float:
+    """Return the largest filtered error of 0.2 s, without its mean."""
+    error = run["controller.error"][(run.time >= start) & (run.time < start + 0.2)]
+    return float(np.abs(error - error.mean()).max())
+
+
+def _largest_gain(run: Run) -> float:
+    return max(float(np.abs(run[name]).max()) for name, _ in wagg_figures.GAINS)
+
+
+def discrete() -> Numbers:
+    """The law as a difference equation beside the one that is integrated, both sampled at 1 kHz."""
+    numbers: Numbers = {}
+    for kind in ("mcs", "discrete"):
+        for alpha, beta, weights in list(SETTINGS.values())[1:]:
+            test = chain.test(alpha, beta, coupling="sampled", controller=kind, error_filter=weights)
+            error = chain.findings(test.run(chain.SECONDS))["normalised_rms_error_to_complete"]
+            numbers[f"{kind}, C_e = [{weights[0]:g}, 1], alpha = {alpha:g}: error to z2"] = error
+    return numbers
+
+
+def two_mass_rig(out: Path) -> Numbers:
+    """Figures 7 to 9."""
+    run = rig.test().run(rig.SECONDS)
+    wagg_figures.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
+    return rig.findings(run)
+
+
+def protection() -> Numbers:
+    """What a dead zone and sigma-modification cost, and what they hold: with noise of 1 mm, for 500 s."""
+    numbers: Numbers = {}
+    for label, settings in PROTECTION.items():
+        clean = rig.findings(rig.test(**settings).run(rig.SECONDS))
+        noisy = rig.findings(rig.test(noise=1e-3, **settings).run(500))
+        numbers[f"{label}: error"] = clean["normalised_rms_error"]
+        numbers[f"{label}: error after one period"] = clean["normalised_rms_error_after_one_period"]
+        numbers[f"{label}: largest K_2, noise"] = noisy["largest_K[1]"]
+    return numbers
+
+
+def main(out: Path) -> dict[str, Numbers]:
+    """Print all numbers, draw all figures; return the numbers."""
+    out.mkdir(parents=True, exist_ok=True)
+    found = {
+        "Passivity, equations 10 to 14": passivity(out),
+        "Three masses, figure 5": bursts(out),
+        "Sampled at 1 kHz": discrete(),
+        "Two-mass rig, figures 7 to 9": two_mass_rig(out),
+        "Wind-up protection on the rig": protection(),
+    }
+    for title, numbers in found.items():
+        print(f"\n{title}")
+        for name, value in numbers.items():
+            print(f"  {name:58} {value if isinstance(value, bool) else f'{value:.5g}'}")
+    return found
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
