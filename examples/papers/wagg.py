@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from bondloop.hybrid import Run
-from bondloop.papers import wagg_figures, wagg_passivity
+from bondloop.papers import wagg_equations, wagg_figures, wagg_passivity
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
+from bondloop.papers.gawthrop_three_mass import CUT
+from bondloop.substructure import interfaces, numerical_half
 
 Numbers = dict[str, float]
 
@@ -37,8 +39,29 @@ PROTECTION: dict[str, dict[str, float]] = {
 }
 
 
+def equations() -> Numbers:
+    """Equations (4) to (17) against the test as it runs, with C_e = [0.05, 1]."""
+    alpha, beta, weights = SETTINGS[f"{QUIET}, α = 10⁴"]
+    test = chain.test(alpha, beta, error_filter=weights).replaced(record=[wagg_equations.FIRST_MASS])
+    run = test.run(chain.SECONDS)
+    poles = np.sort_complex(numerical_half(chain.model().cut(CUT)[0]).system.poles())
+    theirs = np.sort_complex(np.linalg.eigvals(wagg_equations.numerical_model()))
+    middle, _ = chain.model().cut("m1.right >> m2.left", CUT)
+    return {
+        "(16), (17): slowest pole's frequency, rad/s": float(np.abs(poles.imag).min()),
+        "(16), (17): fastest pole's frequency, rad/s": float(np.abs(poles.imag).max()),
+        "(16), (17): largest difference of a pole": float(np.abs(poles - theirs).max()),
+        "(13), (14): B_c": wagg_equations.transfer_system()[1],
+        "(10): largest residual over the largest term": wagg_equations.residual_of_error_dynamics(run),
+        "(12): least value of the integral": float(wagg_equations.work_of_adaptation(run).min()),
+        "(12): -gamma^2 for alpha = 10^4": wagg_equations.bound_of_adaptation(alpha),
+        "(12): -gamma^2 for alpha = 100": wagg_equations.bound_of_adaptation(100.0),
+        "interfaces where the second mass is the specimen": len(interfaces(middle)),
+    }
+
+
 def passivity(out: Path) -> Numbers:
-    """Equations (10) to (14): H14, its stability, and whether C_e makes it strictly positive real."""
+    """Equations (11) and (14): H14, its stability, and whether C_e makes it strictly positive real."""
     own, fictitious = wagg_passivity.reference(), wagg_passivity.fictitious(0.01)
     track = wagg_passivity.reference(rig.model())
     wagg_figures.passivity(
@@ -83,6 +106,8 @@ def bursts(out: Path) -> Numbers:
         numbers[f"{plain}: quiet from W ="] = wagg_passivity.quiet_level(alpha, beta, weights, model)
     first = next(iter(cases.values()))
     level = wagg_passivity.motion(first[0])
+    bursting = wagg_equations.work_of_adaptation(first[0])
+    numbers["(12) with bursts: least value of the integral"] = float(bursting.min())
     numbers["W of the chain: largest"] = float(level.max())
     numbers["W of the chain: least"] = float(level.min())
     start, end = 1.7, 2.3
@@ -119,7 +144,24 @@ def two_mass_rig(out: Path) -> Numbers:
     """Figures 7 to 9."""
     run = rig.test().run(rig.SECONDS)
     wagg_figures.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
-    return rig.findings(run)
+    error = 1e3 * np.abs(run["desired.displacement"] - run["actual.displacement"])
+    rise, later = (run.time > 45) & (run.time < 60), run.time > rig.PERIOD
+    return {
+        **rig.findings(run),
+        "friction alone displaces the transfer system by, mm": 1e3 * rig.FRICTION / rig.STIFFNESS,
+        "largest error on the way up to the peak at 65 s, mm": float(error[rise].max()),
+        "largest error after one period, mm": float(error[later].max()),
+        "K_r swings at multiple of the forcing": _multiple(run, "controller.K_r"),
+        "K_r after one period: least": float(run["controller.K_r"][later].min()),
+        "K_r after one period: largest": float(run["controller.K_r"][later].max()),
+    }
+
+
+def _multiple(run: Run, name: str) -> int:
+    """Return the multiple of the forcing's frequency at which a channel swings most, in its last whole period."""
+    last = run.time > run.time[-1] - rig.PERIOD
+    t, k = run.time[last], run[name][last] - run[name][last].mean()
+    return 1 + int(np.argmax([abs(np.mean(k * np.exp(-1j * n * rig.OMEGA * t))) for n in range(1, 6)]))
 
 
 def protection() -> Numbers:
@@ -138,7 +180,8 @@ def main(out: Path) -> dict[str, Numbers]:
     """Print all numbers, draw all figures; return the numbers."""
     out.mkdir(parents=True, exist_ok=True)
     found = {
-        "Passivity, equations 10 to 14": passivity(out),
+        "Equations 4 to 17": equations(),
+        "Passivity": passivity(out),
         "Three masses, figure 5": bursts(out),
         "Sampled at 1 kHz": discrete(),
         "Two-mass rig, figures 7 to 9": two_mass_rig(out),
