@@ -61,13 +61,16 @@ def main(out: Path) -> dict[str, Any]:
             "quiet": quiet,
         }
         error, half, gain, fastest, _ = found[name].values()
-        print(f"{name:40} {100 * error:10.2f} % {100 * half:10.2f} % {gain:12.0f} {fastest:8.1f} m/s {quiet:12.3f}")
+        print(
+            f"{name:40} {100 * error:10.2f} % {100 * half:10.2f} % {gain:12.0f} {fastest:8.1f} m/s "
+            f"{quiet:12.3f}"
+        )
 
     path = figure_5(paper.test().run(paper.SECONDS), out / "adaptive_control.png")
     print(
-        f"\nThe motion's level W lies between {level.min():.3f} and {level.max():.3f}: loops that are quiet from a\n"
-        "higher level on burst. They are not passive; C_e of the numerical half (reference) is.\n"
-        "Verdict: the transfer system follows without any model. Those weights of the simulation that burst do\n"
+        f"\nThe motion's level W lies between {level.min():.3f} and {level.max():.3f}: loops that are quiet\n"
+        "only above it burst. They are not passive; C_e of the numerical half (reference) is.\n"
+        "Verdict: the transfer system follows without any model. Weights that burst do\n"
         "not survive sampling at 1 kHz. Rehearse it sampled, as it will run."
     )
     print(f"Files: {path}")

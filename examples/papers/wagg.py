@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.hybrid import Run
 from bondloop.papers import wagg_equations, wagg_figures, wagg_passivity
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
 from bondloop.papers.gawthrop_three_mass import CUT
 from bondloop.substructure import interfaces, numerical_half
 
+if TYPE_CHECKING:
+    from bondloop.hybrid import Run
+
 Numbers = dict[str, float]
 
 PAPER, QUIET = "$C_e$ = [400, 1]", "$C_e$ = [0.05, 1]"
 SETTINGS: dict[str, tuple[float, float, tuple[float, float]]] = {
-    f"{PAPER}, α = 100": (100.0, 10.0, (400.0, 1.0)),
-    f"{PAPER}, α = 1000": (1000.0, 100.0, (400.0, 1.0)),
-    f"{QUIET}, α = 10⁴": (1e4, 1e3, (0.05, 1.0)),
+    f"{PAPER}, $\\alpha$ = 100": (100.0, 10.0, (400.0, 1.0)),
+    f"{PAPER}, $\\alpha$ = 1000": (1000.0, 100.0, (400.0, 1.0)),
+    f"{QUIET}, $\\alpha$ = $10^4$": (1e4, 1e3, (0.05, 1.0)),
 }
 """alpha, beta and C_e by label; the first bursts."""
 
@@ -41,7 +43,7 @@ PROTECTION: dict[str, dict[str, float]] = {
 
 def equations() -> Numbers:
     """Equations (4) to (17) against the test as it runs, with C_e = [0.05, 1]."""
-    alpha, beta, weights = SETTINGS[f"{QUIET}, α = 10⁴"]
+    alpha, beta, weights = SETTINGS[f"{QUIET}, $\\alpha$ = $10^4$"]
     test = chain.test(alpha, beta, error_filter=weights).replaced(record=[wagg_equations.FIRST_MASS])
     run = test.run(chain.SECONDS)
     poles = np.sort_complex(numerical_half(chain.model().cut(CUT)[0]).system.poles())
@@ -68,7 +70,7 @@ def passivity(out: Path) -> Numbers:
         {
             "chain, [400, 1]": ([400, 1], own),
             "chain, [0.05, 1]": ([0.05, 1], own),
-            "poles at −400, [400, 1]": ([400, 1], fictitious),
+            "poles at $-$400, [400, 1]": ([400, 1], fictitious),
             "rig, [4, 1]": ([4, 1], track),
         },
         out / "wagg_passivity.png",
@@ -111,7 +113,9 @@ def bursts(out: Path) -> Numbers:
     numbers["W of the chain: largest"] = float(level.max())
     numbers["W of the chain: least"] = float(level.min())
     start, end = 1.7, 2.3
-    numbers["growth of the error from 1.7 to 2.3 s: seen"] = _ringing(first[0], end) / _ringing(first[0], start)
+    numbers["growth of the error from 1.7 to 2.3 s: seen"] = _ringing(first[0], end) / _ringing(
+        first[0], start
+    )
     grown = wagg_passivity.foretold(first[0], start, *first[1:])
     numbers["growth of the error from 1.7 to 2.3 s: foretold"] = float(np.interp(end, first[0].time, grown))
     wagg_figures.figure_5(first[0], out / "wagg_figure_5.png")
@@ -130,7 +134,7 @@ def _largest_gain(run: Run) -> float:
 
 
 def discrete() -> Numbers:
-    """The law as a difference equation beside the one that is integrated, both sampled at 1 kHz."""
+    """Compare the law as a difference equation with the one that is integrated, both sampled at 1 kHz."""
     numbers: Numbers = {}
     for kind in ("mcs", "discrete"):
         for alpha, beta, weights in list(SETTINGS.values())[1:]:
@@ -158,14 +162,14 @@ def two_mass_rig(out: Path) -> Numbers:
 
 
 def _multiple(run: Run, name: str) -> int:
-    """Return the multiple of the forcing's frequency at which a channel swings most, in its last whole period."""
+    """Return the multiple of the forcing's frequency at which a channel swings most, in its last period."""
     last = run.time > run.time[-1] - rig.PERIOD
     t, k = run.time[last], run[name][last] - run[name][last].mean()
     return 1 + int(np.argmax([abs(np.mean(k * np.exp(-1j * n * rig.OMEGA * t))) for n in range(1, 6)]))
 
 
 def protection() -> Numbers:
-    """What a dead zone and sigma-modification cost, and what they hold: with noise of 1 mm, for 500 s."""
+    """Measure what a dead zone and sigma-modification cost, and what they hold: with noise, for 500 s."""
     numbers: Numbers = {}
     for label, settings in PROTECTION.items():
         clean = rig.findings(rig.test(**settings).run(rig.SECONDS))

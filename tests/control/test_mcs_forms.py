@@ -1,6 +1,7 @@
-"""MCS in its other forms: any order, initial gains, C_e of the numerical half or one's own, in discrete time."""
+"""MCS in its other forms: any order, initial gains, C_e of the half or one's own, in discrete time."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -111,7 +112,9 @@ def products(run, mcs, i=None):
     at = "" if i is None else f"[{i}]"
     y_e = run[f"controller.error{at}"]
     which = range(2) if mcs.coupled else [i]
-    motions = [run[f"actual.{w}{'' if j is None else f'[{j}]'}"] for j in which for w in ("displacement", "velocity")]
+    motions = [
+        run[f"actual.{w}{'' if j is None else f'[{j}]'}"] for j in which for w in ("displacement", "velocity")
+    ]
     if mcs.reference is not None:
         references = [0.5 * np.cos(run.time)]
     else:
@@ -184,11 +187,11 @@ def test_the_discrete_law_tends_to_the_continuous_one_with_its_period():
         x = chain(DiscreteMCS(**settings), rate=float(rate)).run(4)["actual.displacement"]
         apart.append(np.abs(x - exact[:: 4000 // rate]).max())
     assert apart[0] > 1e-5
-    assert [a / b for a, b in zip(apart, apart[1:], strict=False)] == pytest.approx([2, 2], rel=0.15)
+    assert [a / b for a, b in pairwise(apart)] == pytest.approx([2, 2], rel=0.15)
 
 
 def test_the_reference_filter_is_strictly_positive_real_with_the_numerical_half():
-    """Lyapunov's equation with A_m = H14 by hand: P's last row is [0.5, 10], as 2 p12 k = 1, 2 p22 c = 1 + 2 p12."""
+    """Lyapunov's equation with A_m = H14 by hand: 2 p12 k = 1 and 2 p22 c = 1 + 2 p12, so [0.5, 10]."""
     numerical, _ = three._chain(three.VALUES, C(stiffness=1.0)).cut(three.CUT)
     half = numerical_half(numerical)
     mcs = MCS(error_filter="reference")

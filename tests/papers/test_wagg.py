@@ -132,9 +132,7 @@ def test_the_quiet_level_is_where_the_frozen_loop_stops_growing(level):
     assert (root.real < 0) == (level > wagg_passivity.quiet_level(*settings, model))
     # x_e, its velocity, and the integral of y_e: the eigenvalues of that matrix are the roots.
     alpha, beta, (w0, w1) = settings
-    A = np.array(
-        [[0, 1, 0], [-1 - level * beta * w0, -0.1 - level * beta * w1, -level * alpha], [w0, w1, 0]]
-    )
+    A = np.array([[0, 1, 0], [-1 - level * beta * w0, -0.1 - level * beta * w1, -level * alpha], [w0, w1, 0]])
     assert max(np.linalg.eigvals(A).real) == pytest.approx(root.real, rel=1e-6, abs=1e-9)
 
 

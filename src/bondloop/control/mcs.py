@@ -117,7 +117,7 @@ class MCS(Controller):
         if isinstance(choice, str):
             if choice not in FILTERS:
                 raise InputError(
-                    f"{kind}: error_filter must be {', '.join(map(repr, FILTERS))} or the weights themselves; "
+                    f"{kind}: error_filter must be {', '.join(map(repr, FILTERS))} or the weights; "
                     f"found {choice!r}"
                 )
             if choice == "reference" and self.order != 2:
@@ -142,7 +142,9 @@ class MCS(Controller):
             raise InputError(f"{kind}: initial_gains are a list of numbers, or of such lists; found {rows!r}")
         nested = [isinstance(row, Sequence | np.ndarray) and not isinstance(row, str) for row in rows]
         if any(nested) and not all(nested):
-            raise InputError(f"{kind}: initial_gains are numbers or lists of numbers, not both; found {rows!r}")
+            raise InputError(
+                f"{kind}: initial_gains are numbers or lists of numbers, not both; found {rows!r}"
+            )
         if any(nested):
             return tuple(tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in row) for row in rows)
         return tuple(FINITE.check(x, f"{kind}(initial_gains)") for x in rows)
@@ -152,9 +154,7 @@ class MCS(Controller):
         if not isinstance(self.error_filter, str):
             return tuple(self.error_filter)
         if self.error_filter == "reference":
-            raise InputError(
-                "the weights depend on the numerical half with error_filter='reference'; ask error_matrix(half)"
-            )
+            raise InputError("error_filter='reference' depends on the numerical half; ask error_matrix(half)")
         pole, n = 4.0 / self.settling_time, self.order
         if self.error_filter == "settling":
             return tuple(comb(n - 1, k) * pole ** (n - 1 - k) for k in range(n))
@@ -174,8 +174,8 @@ class MCS(Controller):
             model = reference_model(half)
             if np.linalg.eigvals(model.A).real.max() >= 0:
                 raise InputError(
-                    "MCS(error_filter='reference'): the interface motion of the numerical half, all others held, "
-                    "does not decay, so no C_e makes it strictly positive real; give it a spring and a damper"
+                    "MCS(error_filter='reference'): the interface motion of the numerical half does not decay, "
+                    "so no C_e makes it strictly positive real; give it a spring and a damper"
                 )
             return _lyapunov(model.A, model.B)
         return np.kron(np.array([self.error_weights()]), np.eye(len(half.flows)))
@@ -216,7 +216,14 @@ class MCS(Controller):
         system = half.system.replaced(
             name="computer",
             states=law.states,
-            inputs=[*half.efforts, *half.excitations, *law.displacements, *law.velocities, *signals, *law.held],
+            inputs=[
+                *half.efforts,
+                *half.excitations,
+                *law.displacements,
+                *law.velocities,
+                *signals,
+                *law.held,
+            ],
             outputs={f"command{index}": u for index, u in zip(names, commands, strict=True)},
             parameters={**half.system.parameters_by_var, **law.parameters},
             definitions=law.definitions,
@@ -245,14 +252,13 @@ class MCS(Controller):
         nested = isinstance(rows[0], tuple)
         if nested and len(rows) != count:
             raise InputError(
-                f"{type(self).__name__}: expected a list of initial_gains for each of {count} commands; found "
-                f"{len(rows)}"
+                f"{type(self).__name__}: expected initial_gains for each of {count} commands; found {len(rows)}"
             )
         row: tuple[float, ...] = rows[i] if nested else rows
         if len(row) != gains:
             raise InputError(
-                f"{type(self).__name__}: expected {gains} initial_gains for a command, {gains - 1} or fewer of K "
-                f"and then those of K_r; found {len(row)}"
+                f"{type(self).__name__}: expected {gains} initial_gains for a command, first those of K, then "
+                f"those of K_r; found {len(row)}"
             )
         return row
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.quantity import Quantity, Role, quantity_of
 from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE
@@ -14,6 +12,7 @@ from bondloop.program.tick import Channel
 from bondloop.units import multiplied
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.control.mcs import MCS

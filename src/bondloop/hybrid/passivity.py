@@ -1,4 +1,4 @@
-"""Whether the proof of stability of an MCS controller holds for the test it is in (Wagg 2001, eqs. 10 to 14)."""
+"""Whether the proof of stability of an MCS controller holds for its test (Wagg 2001, eqs. 10 to 14)."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def passivity_notes(test: HybridTest) -> list[str]:
     advice = (
         "the gains may burst; error_filter='reference' makes them so"
         if result.stable
-        else "no error filter makes them so: the interface motion of the numerical half does not decay by itself"
+        else "no error filter makes them so: the numerical half's interface motion does not decay"
     )
     return [f"the error dynamics of the adaptive law are not {what}: {result.why_not}; {advice}"]

@@ -47,15 +47,17 @@ def transfer_system(m: float = 1.0, c: float = 1.0, k: float = 1.0) -> tuple[NDA
 
 def _motions(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return x and x_m as rows of displacement and velocity, and r."""
-    x, x_m = (np.array([run[f"{who}.{w}"] for w in ("displacement", "velocity")]) for who in ("actual", "desired"))
+    x, x_m = (
+        np.array([run[f"{who}.{w}"] for w in ("displacement", "velocity")]) for who in ("actual", "desired")
+    )
     return x, x_m, wagg_three_mass.AMPLITUDE * np.cos(run.time)
 
 
 def residual_of_error_dynamics(run: Run) -> float:
     """Return the largest error of equation (10) along a run, over the largest of its terms.
 
-    The left side is a difference quotient of the recorded motion; d = H13 z_m alone, for with the masses of the
-    paper the interface force acts on both sides alike and R_m = I.
+    The left side is a difference quotient of the recorded motion; d = H13 z_m alone, for with the masses of
+    the paper the interface force acts on both sides alike and R_m = I.
 
     Parameters
     ----------
@@ -103,8 +105,8 @@ def work_of_adaptation(run: Run) -> NDArray[np.float64]:
 def bound_of_adaptation(alpha: float) -> float:
     """Return -gamma^2 of equation (12), in closed form.
 
-    With the gains' integral parts I, ``y_e w = (dI/dt)/alpha``: the integral is that of (I - I*) dI/alpha, plus
-    beta times a square. So it is never below -|I*|^2/(2 alpha), I* being the ideal gains, from I(0) = 0.
+    With the gains' integral parts I, ``y_e w = (dI/dt)/alpha``: the integral is that of (I - I*) dI/alpha,
+    plus beta times a square. So it is never below -|I*|^2/(2 alpha), I* being the ideal gains, from I(0) = 0.
 
     Examples
     --------

@@ -42,7 +42,9 @@ def figure_5(run: Run, path: Path) -> Path:
     """Draw the second mass of the complete chain with the transfer system (a), and the gains (b)."""
     figure = page(4.2)
     motion, gains = figure.subplots(2, 1, sharex=True)
-    motion.plot(run.time, run["reference.m2.displacement"], label="desired: complete system, $z_2$", **DESIRED)
+    motion.plot(
+        run.time, run["reference.m2.displacement"], label="desired: complete system, $z_2$", **DESIRED
+    )
     motion.plot(run.time, run["actual.displacement"], label="actual: transfer system, $x$", **ACTUAL)
     motion.set_xlim(0, float(run.time[-1]))
     dress(motion, "", "displacement [m]")
@@ -101,7 +103,9 @@ def passivity(cases: Mapping[str, tuple[Sequence[float], ReferenceModel]], path:
     axes.axhline(0, color=GREY, linewidth=0.7, zorder=1)
     for i, (label, (weights, model)) in enumerate(cases.items()):
         phase = np.degrees(np.angle(wagg_passivity.response(weights, omegas, model)))
-        axes.plot(omegas, phase, color=COLOURS[i], linestyle=DASHES[i % len(DASHES)], linewidth=1.3, label=label)
+        axes.plot(
+            omegas, phase, color=COLOURS[i], linestyle=DASHES[i % len(DASHES)], linewidth=1.3, label=label
+        )
     axes.set_xscale("log")
     axes.set(xlim=(omegas[0], omegas[-1]), ylim=(-190, 100))
     dress(axes, "frequency [rad/s]", "phase of $g_e$ [degrees]")

@@ -1,17 +1,17 @@
 """The passivity that Wagg and Stoten 2001 ask for, and why the gains of their simulation burst without it.
 
 Equation (11) asks that {A_m, B_e, C_e} is strictly positive real, with A_m = H14 of the numerical half
-(equations 7 to 9): here a mass on a spring and a damper, s^2 + (c2/m2) s + k2/m2. A row C_e = [w0, w1] is that
-just for 0 < w0/w1 < c2/m2.
+(equations 7 to 9): here a mass on a spring and a damper, s^2 + (c2/m2) s + k2/m2. A row C_e = [w0, w1] makes
+it that just for 0 < w0/w1 < c2/m2.
 
-Where it is not, this is what happens. Let the motions w = (x, dx/dt, r) that the gains multiply stand still for
-a while. Then the law is a PI controller of the error, with gains that grow with the motion squared:
+Where it is not, this is what happens. Let the motions w = (x, dx/dt, r) that the gains multiply stand still
+for a while. Then the law is a PI controller of the error, with gains that grow with the motion squared:
 
     s (s^2 + c s + k) + W (beta s + alpha) (w1 s + w0) = 0,    W = |w|^2 / m_t.
 
 A PI controller is passive, so with a strictly positive real model this is stable for every W. Otherwise it is
-unstable for small W, up to a level that follows from Routh's criterion, and the error grows, ringing, whenever the
-structure is near rest, until it is itself the motion that raises W above the level: a burst.
+unstable for small W, up to a level that follows from Routh's criterion. There the error grows, ringing, until
+it is itself the motion that raises W above the level: a burst.
 
 References
 ----------
@@ -89,7 +89,9 @@ def fictitious(settling_time: float) -> ReferenceModel:
     return ReferenceModel(np.array([[0.0, 1.0], [-(p**2), -2 * p]]), np.array([[0.0], [1.0]]))
 
 
-def growth(level: float, alpha: float, beta: float, weights: Sequence[float], model: ReferenceModel) -> complex:
+def growth(
+    level: float, alpha: float, beta: float, weights: Sequence[float], model: ReferenceModel
+) -> complex:
     """Return the least stable root, in rad/s, of the error's loop with the motion frozen.
 
     Parameters
@@ -136,7 +138,9 @@ def motion(run: Run, mass: float = 1.0) -> NDArray[np.float64]:
     return np.asarray((x**2 + v**2 + r**2) / mass)
 
 
-def foretold(run: Run, start: float, alpha: float, beta: float, weights: Sequence[float]) -> NDArray[np.float64]:
+def foretold(
+    run: Run, start: float, alpha: float, beta: float, weights: Sequence[float]
+) -> NDArray[np.float64]:
     """Return by how much the error's ringing grows from `start` on: the integral of the frozen loop's growth.
 
     Parameters

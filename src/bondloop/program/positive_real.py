@@ -160,7 +160,9 @@ class _System:
         self.size = float(terms.max())
         self.limit = float(np.linalg.eigvalsh(high)[0])
         if self.proper and np.abs(np.linalg.eigvalsh(high)).min() <= NONE * self.size:
-            raise InputError("positive_realness: D is not zero, yet D + D^T is not of full rank; leave it out")
+            raise InputError(
+                "positive_realness: D is not zero, yet D + D^T is not of full rank; leave it out"
+            )
         parts = float((np.abs(self.C) @ np.abs(self.B)).max())
         skew = np.abs(CB - CB.T).max() > NONE * parts
         self.lagging = not self.proper and bool(skew or np.linalg.eigvalsh(CB)[0] <= NONE * parts)
@@ -180,7 +182,7 @@ class _System:
         from scipy.linalg import eig
 
         A, B, C, D = self.A, self.B, self.C, self.D
-        n, m = B.shape
+        n = len(A)
         none = np.zeros((n, n))
         M = np.block([[A, none, B], [none, -A.T, -C.T], [C, B.T, D + D.T]])
         N = np.zeros_like(M)
@@ -190,7 +192,9 @@ class _System:
         return np.asarray(upper[finite] / lower[finite], dtype=complex)
 
 
-def _lowest(f: Callable[[ArrayLike], NDArray[np.float64]], places: NDArray[np.float64]) -> tuple[float, float]:
+def _lowest(
+    f: Callable[[ArrayLike], NDArray[np.float64]], places: NDArray[np.float64]
+) -> tuple[float, float]:
     """Return the least value of a function of the frequency, and where: on a grid, then refined."""
     from scipy.optimize import minimize_scalar
 
@@ -209,7 +213,9 @@ def _lowest(f: Callable[[ArrayLike], NDArray[np.float64]], places: NDArray[np.fl
     return float(values[k]), float(grid[k])
 
 
-def _sign_changes(f: Callable[[ArrayLike], NDArray[np.float64]], zeros: NDArray[np.complex128]) -> list[float]:
+def _sign_changes(
+    f: Callable[[ArrayLike], NDArray[np.float64]], zeros: NDArray[np.complex128]
+) -> list[float]:
     """Return the frequencies above zero at which a function changes its sign."""
     # A double zero, which only touches, is found to the root of the rounding and need not lie on the axis.
     near = np.abs(zeros.real) < 1e-6 * np.abs(zeros)

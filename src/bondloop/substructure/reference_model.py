@@ -33,7 +33,7 @@ class ReferenceModel:
     >>> from bondloop.papers import wagg_three_mass
     >>> from bondloop.substructure import numerical_half
     >>> half = numerical_half(wagg_three_mass.model().cut("m2.right >> m3.left")[0])
-    >>> reference_model(half).A.tolist()        # -k2/m2, -c2/m2
+    >>> reference_model(half).A.tolist()  # -k2/m2, -c2/m2
     [[0.0, 1.0], [-1.0, -0.1]]
     """
 
@@ -74,6 +74,4 @@ def reference_model(half: NumericalHalf) -> ReferenceModel:
         V[moved[0], i] = 1 / row[moved[0]]
     X = np.where(stretches[:, None], A @ V, 0.0)  # column i: unit displacement at interface i
     identity, none = np.eye(n), np.zeros((n, n))
-    return ReferenceModel(
-        np.block([[none, identity], [C @ A @ X, C @ A @ V]]), np.vstack([none, identity])
-    )
+    return ReferenceModel(np.block([[none, identity], [C @ A @ X, C @ A @ V]]), np.vstack([none, identity]))
