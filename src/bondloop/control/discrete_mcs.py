@@ -36,10 +36,16 @@ class DiscreteMCS(MCS):
 
     ``K_k = K_(k-1) + b p_k - (b - a T) p_(k-1)``,
 
-    likewise for K_r: the rectangle rule for the integral part of `MCS`, which is integrated together with the
-    numerical half and so with the step that this is integrated with. It costs an addition and two products a
-    gain, and needs no derivative of anything. The same settings as `MCS`; it works sample by sample, so the
-    coupling of a test must be ``"sampled"``.
+    likewise for K_r. That is the rectangle rule for the integral part, where `MCS` integrates it together
+    with the numerical half, by the same scheme. It works sample by sample, so the coupling of a test must be
+    ``"sampled"``.
+
+    Parameters
+    ----------
+    alpha, beta, settling_time, order, reference, error_filter, dead_zone, leakage, coupled, initial_gains
+        As of `MCS`.
+    differentiation_time
+        As of `MCS`, for orders above 2.
 
     Examples
     --------

@@ -113,7 +113,8 @@ class MCS(Controller):
         object.__setattr__(self, "initial_gains", self._checked_gains())
 
     def _checked_filter(self) -> str | tuple[float, ...]:
-        kind, choice = type(self).__name__, self.error_filter
+        kind = type(self).__name__
+        choice: Any = self.error_filter  # whatever stands in a file
         if isinstance(choice, str):
             if choice not in FILTERS:
                 raise InputError(
@@ -174,7 +175,7 @@ class MCS(Controller):
             model = reference_model(half)
             if np.linalg.eigvals(model.A).real.max() >= 0:
                 raise InputError(
-                    "MCS(error_filter='reference'): the interface motion of the numerical half does not decay, "
+                    "MCS(error_filter='reference'): the numerical half's interface motion does not decay, "
                     "so no C_e makes it strictly positive real; give it a spring and a damper"
                 )
             return _lyapunov(model.A, model.B)
@@ -249,15 +250,15 @@ class MCS(Controller):
         rows = self.initial_gains
         if not rows:
             return (0.0,) * gains
-        nested = isinstance(rows[0], tuple)
+        kind, nested = type(self).__name__, isinstance(rows[0], tuple)
         if nested and len(rows) != count:
             raise InputError(
-                f"{type(self).__name__}: expected initial_gains for each of {count} commands; found {len(rows)}"
+                f"{kind}: expected initial_gains for each of {count} commands; found {len(rows)}"
             )
         row: tuple[float, ...] = rows[i] if nested else rows
         if len(row) != gains:
             raise InputError(
-                f"{type(self).__name__}: expected {gains} initial_gains for a command, first those of K, then "
+                f"{kind}: expected {gains} initial_gains for a command, first those of K, then "
                 f"those of K_r; found {len(row)}"
             )
         return row

@@ -22,7 +22,6 @@ from bondloop.plots.page import (
     legend,
     page,
 )
-from bondloop.plots.thinning import envelope
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +67,7 @@ def figures_7_to_9(run: Run, path: Path) -> Path:
     dress(motion, "", "displacement [mm]")
     heading(motion, "Figure 7")
     legend(motion)
-    force.plot(*envelope(run.time, 1e3 * run["force"]), color=COLOURS[0], linewidth=1.0)
+    force.plot(run.time, 1e3 * run["force"], color=COLOURS[0], linewidth=1.0)
     dress(force, "", "force [mN]", ticks=4)
     heading(force, "Figure 8")
     _gains(gains, run)
@@ -81,8 +80,7 @@ def figures_7_to_9(run: Run, path: Path) -> Path:
 
 def _gains(axes: Axes, run: Run) -> None:
     for (name, label), dash, colour in zip(GAINS, DASHES, COLOURS, strict=False):
-        x, y = envelope(run.time, run[name])
-        axes.plot(x, y, color=colour, linestyle=dash, linewidth=1.1, label=label)
+        axes.plot(run.time, run[name], color=colour, linestyle=dash, linewidth=1.1, label=label)
     legend(axes)
 
 
@@ -128,13 +126,13 @@ def bursts(cases: Mapping[str, tuple[Run, float, float, Sequence[float]]], path:
     figure = page(6.4)
     level, gains, beginning = figure.subplots(3, 1, height_ratios=(1, 1.2, 1.2))
     model = wagg_passivity.reference()
-    label, (bursting, *settings) = next(iter(cases.items()))
+    label, (bursting, alpha, beta, weights) = next(iter(cases.items()))
     level.plot(bursting.time, wagg_passivity.motion(bursting), **DESIRED)
-    for (name, (run, *values)), colour, dash in zip(cases.items(), COLOURS, DASHES, strict=False):
-        quiet = wagg_passivity.quiet_level(*values, model)
+    for (name, (run, a, b, row)), colour, dash in zip(cases.items(), COLOURS, DASHES, strict=False):
+        quiet = wagg_passivity.quiet_level(a, b, row, model)
         level.axhline(quiet, color=colour, linestyle=dash, linewidth=1.3)
-        x, y = envelope(run.time, np.abs(run["controller.K[1]"]))
-        gains.plot(x, np.maximum(y, 1e-2), color=colour, linestyle=dash, linewidth=1.0, label=name)
+        gain = np.maximum(np.abs(run["controller.K[1]"]), 1e-2)
+        gains.plot(run.time, gain, color=colour, linestyle=dash, linewidth=1.0, label=name)
     for axes in (level, gains):
         axes.set_xlim(0, float(bursting.time[-1]))
     level.set_ylim(-0.04, 1.1)
@@ -147,7 +145,7 @@ def bursts(cases: Mapping[str, tuple[Run, float, float, Sequence[float]]], path:
     shown = (bursting.time >= start) & (bursting.time <= end)
     t, error = bursting.time[shown], np.abs(bursting["controller.error"][shown])
     peak = int(np.argmax(error[t < start + 0.2]))
-    bound = error[peak] * wagg_passivity.foretold(bursting, float(t[peak]), *settings)[shown]
+    bound = error[peak] * wagg_passivity.foretold(bursting, float(t[peak]), alpha, beta, weights)[shown]
     beginning.plot(t, error, color=COLOURS[0], linewidth=1.0, label=f"$|y_e|$, {label}")
     beginning.plot(t, bound, color=COLOURS[1], linestyle=DASHES[1], linewidth=1.3, label="growth as foretold")
     beginning.set_yscale("log")

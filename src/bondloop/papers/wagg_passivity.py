@@ -118,10 +118,10 @@ def quiet_level(alpha: float, beta: float, weights: Sequence[float], model: Refe
     --------
     >>> m = reference()
     >>> round(quiet_level(100, 10, [400, 1], m), 3), quiet_level(100, 10, [0.05, 1], m)
-    (0.966, 0.0)
+    (0.965, 0.0)
     """
-    k, c = -model.A[1]
-    w0, w1 = weights
+    k, c = (-model.A[1]).tolist()
+    w0, w1 = (float(w) for w in weights)
     square = beta * w1 * (beta * w0 + alpha * w1)
     linear = beta * w1 * k + c * (beta * w0 + alpha * w1) - alpha * w0
     inside = linear**2 - 4 * square * c * k

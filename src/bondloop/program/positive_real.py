@@ -149,9 +149,10 @@ class _System:
         from scipy.linalg import matrix_balance
 
         # States of like sizes: a chain of derivatives with poles at -400 has entries of 1 and 400^n.
-        A, T = matrix_balance(A)
-        self.unit = float(np.abs(np.linalg.eigvals(A)).max()) or 1.0
-        self.A, self.B, self.C, self.D = A / self.unit, np.linalg.solve(T, B) / self.unit, C @ T, D
+        balanced, T = matrix_balance(A)
+        self.unit = float(np.abs(np.linalg.eigvals(balanced)).max()) or 1.0
+        self.A, self.B = balanced / self.unit, np.linalg.solve(T, B) / self.unit
+        self.C, self.D = C @ T, D
         self.proper = bool(D.any())
         CB, CAB = self.C @ self.B, self.C @ self.A @ self.B
         high = (D + D.T) / 2 if self.proper else -(CAB + CAB.T) / 2
@@ -207,7 +208,9 @@ def _lowest(
     if grid[k] > 0:  # own frequencies stand beside each other: the next ones of the even grid enclose it
         ratio = points[1] / points[0]
         bounds = (grid[k] / ratio, grid[k] * ratio)
-        fine = minimize_scalar(f, bounds=bounds, method="bounded", options={"xatol": 1e-9 * grid[k]})
+        fine = minimize_scalar(
+            lambda w: float(f(w)), bounds=bounds, method="bounded", options={"xatol": 1e-9 * grid[k]}
+        )
         if fine.fun < values[k]:
             return float(fine.fun), float(fine.x)
     return float(values[k]), float(grid[k])
