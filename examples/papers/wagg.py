@@ -149,11 +149,13 @@ def two_mass_rig(out: Path) -> Numbers:
     run = rig.test().run(rig.SECONDS)
     wagg_figures.figures_7_to_9(run, out / "wagg_two_mass_rig.png")
     error = 1e3 * np.abs(run["desired.displacement"] - run["actual.displacement"])
-    rise, later = (run.time > 45) & (run.time < 60), run.time > rig.PERIOD
+    rise, fall = ((run.time > start) & (run.time < end) for start, end in ((45, 60), (15, 25)))
+    later = run.time > rig.PERIOD
     return {
         **rig.findings(run),
         "friction alone displaces the transfer system by, mm": 1e3 * rig.FRICTION / rig.STIFFNESS,
         "largest error on the way up to the peak at 65 s, mm": float(error[rise].max()),
+        "largest error on the way down, from 15 to 25 s, mm": float(error[fall].max()),
         "largest error after one period, mm": float(error[later].max()),
         "K_r swings at multiple of the forcing": _multiple(run, "controller.K_r"),
         "K_r after one period: least": float(run["controller.K_r"][later].min()),
