@@ -26,7 +26,8 @@ LONG = {
     "cli": "check identify run study",
     "compile": "c_writer groups products toolchain",
     "control": (
-        "adaptive_feedforward adaptive_virtual_junction compensators inverse_model mcs virtual_junction"
+        "adaptive_feedforward adaptive_virtual_junction compensators inverse_model mcs mcs_forms "
+        "virtual_junction"
     ),
     "examples": "examples",
     "hybrid": (

@@ -55,7 +55,7 @@ def reference_model(half: NumericalHalf) -> ReferenceModel:
     """
     flows = {f"interface[{i}]": flow for i, flow in enumerate(half.flows)}
     space = half.system.replaced(outputs=flows).linearise().explicit()
-    A, C = np.asarray(space.A.toarray()), np.asarray(space.C.toarray())
+    A, C = space.A, np.asarray(space.C.toarray())
     n, count = C.shape
     stretches = np.array(
         [v.quantity is not None and v.quantity.kind == "displacement" for v in half.system.state_vars]
@@ -72,6 +72,12 @@ def reference_model(half: NumericalHalf) -> ReferenceModel:
                 "known where it is the velocity of one mass, its own"
             )
         V[moved[0], i] = 1 / row[moved[0]]
-    X = np.where(stretches[:, None], A @ V, 0.0)  # column i: unit displacement at interface i
+    rates = np.asarray(A @ V)
+    X = np.where(stretches[:, None], rates, 0.0)  # column i: unit displacement at interface i
     identity, none = np.eye(n), np.zeros((n, n))
-    return ReferenceModel(np.block([[none, identity], [C @ A @ X, C @ A @ V]]), np.vstack([none, identity]))
+    A_m = np.block([[none, identity], [C @ (A @ X), C @ rates]])
+    if not np.isfinite(A_m).all():
+        raise ModelError(
+            "the reference model has no numbers where the numerical half starts: a law has none there"
+        )
+    return ReferenceModel(A_m, np.vstack([none, identity]))
