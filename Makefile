@@ -1,12 +1,14 @@
 # Set-up and the daily jobs. Needs Python 3.11 or later, make and a C compiler; everything else goes into .venv.
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
-#   make test-hostile  files changed at random, processes killed and frozen: some five minutes
+#   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
 #   make lint    formatting, lint, types, the import rules between rooms
 #   make pages   the page of all public names and the picture of the rooms, after a change of either
 
 PYTHON ?= python3
 WORKERS ?= 2
+# Seconds for each of the hunts of test-hostile that have no end of their own.
+HUNT ?= 75
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,8 +44,9 @@ test-quick: $(DEV)
 
 test-hostile: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
-	$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds 120
-	$(BIN)/python tests/hostile/kills.py --runs 15
+	$(BIN)/python tests/hostile/packets.py --packets 200000
+	$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT)
+	$(BIN)/python tests/hostile/kills.py --runs 15 --seconds $(HUNT)
 
 lint: $(DEV)
 	$(BIN)/ruff format --check .

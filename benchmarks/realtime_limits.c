@@ -104,6 +104,7 @@ int main(int count, char **words)
     const pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setsid(); /* as rigs and loops are: Linux shares a processor out between sessions, and then within them */
         pin(atoi(words[4]));
         for (long i = 1; i <= trips; ++i)
             if (udp) {

@@ -1,8 +1,8 @@
 """Generated C compiles without a warning, under every compiler that is here."""
 
-import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,14 +13,13 @@ from bondloop.compile.c_writer import write_c
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "hybrid"))
+from compilers_here import COMPILERS, STRICT
 from drawn_tests import case
 from random_ticks import ticks
 
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror"]
-COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 TESTS = [entry.name for entry in papers.entries() if entry.kind == "test"]
 
-pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is here")
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang nor zig is here")
 
 
 UNREAD = ["-Wno-unused-variable", "-Wno-unused-but-set-variable"]
@@ -28,9 +27,16 @@ UNREAD = ["-Wno-unused-variable", "-Wno-unused-but-set-variable"]
 
 
 def said(text, using, *more):
-    command = [using, "-std=c99", "-O1", "-fno-math-errno", *STRICT, *more, "-x", "c", "-", "-c"]
-    command += ["-o", "/dev/null"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stderr
+    with tempfile.TemporaryDirectory() as folder:  # zig reads no standard input
+        (Path(folder) / "tick.c").write_text(text)
+        command = [*COMPILERS[using].command, "-std=c99", "-O1", "-fno-math-errno", *STRICT, *more]
+        command += ["-c", "tick.c", "-o", "tick.o"]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize("using", COMPILERS)
+def test_a_warning_would_be_told(using):
+    assert "conversion" in said("int f(double x);\nint f(double x) { return (int)x + x; }\n", using)
 
 
 @pytest.mark.parametrize("using", COMPILERS)

@@ -23,6 +23,8 @@ from pathlib import Path
 
 TEST, LENGTH = "gawthrop-two-actuators", 2.0
 VICTIMS = ("supervisor", "loop", "rig", "recorder")
+MEMORY = "memory"
+"""No process: the telemetry segment, which is made shorter. That ends who has it mapped in Python."""
 PATIENCE = 90.0
 """Seconds after the signal within which all must have ended."""
 
@@ -51,11 +53,12 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def kill_one(seed: int) -> Outcome:
+def kill_one(seed: int, victim: str = "") -> Outcome:
     """Start a run, send a signal to one of its processes, wait for the end, look around."""
     rng = random.Random(seed)
-    victim = rng.choice(VICTIMS)
-    pause = 0.0 if rng.random() < 0.5 else rng.choice((0.02, 0.1, 0.5, 1.5, 4.0))
+    drawn = rng.choice(VICTIMS)
+    pause = 0.0 if rng.random() < 0.5 or victim == MEMORY else rng.choice((0.02, 0.1, 0.5, 1.5, 4.0))
+    victim = victim or drawn
     outcome = Outcome(seed, victim, f"frozen for {pause:g} s" if pause else "killed")
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         temporary, out = Path(folder) / "tmp", Path(folder) / "out"
@@ -71,12 +74,13 @@ def kill_one(seed: int) -> Outcome:
                 start_new_session=True,
                 env={**os.environ, "TMPDIR": str(temporary), "MPLBACKEND": "Agg"},
             )
-            seen = _harm(supervisor, victim, pause, rng.uniform(0.0, 1.2 * LENGTH))
+            latest = 0.3 if victim == MEMORY else 1.2  # while it is still there
+            seen = _harm(supervisor, victim, pause, rng.uniform(0.0, latest * LENGTH))
             _wait_for_all(supervisor, seen, outcome)
             outcome.code = supervisor.poll()
             said.seek(0)
             text = said.read()
-        if victim not in seen.values():
+        if victim not in {*seen.values(), MEMORY}:
             outcome.faults.append(f"no {victim} was seen: " + text.strip()[-200:])
         if "Traceback" in text:
             outcome.faults.append("a traceback: " + text.strip().splitlines()[-1])
@@ -88,13 +92,19 @@ def _harm(supervisor: subprocess.Popen, victim: str, pause: float, wait: float) 
     """Wait for the victim, then some more; send the signal. Return all processes that were seen."""
     seen = {supervisor.pid: "supervisor"}
     ends = time.monotonic() + PATIENCE
-    while not {victim, "loop"} <= {*seen.values()} and supervisor.poll() is None and time.monotonic() < ends:
+    needed = {"recorder" if victim == MEMORY else victim, "loop"}
+    while not needed <= {*seen.values()} and supervisor.poll() is None and time.monotonic() < ends:
         seen.update(_children(supervisor.pid))
         time.sleep(0.01)
     ends = time.monotonic() + wait
     while time.monotonic() < ends and supervisor.poll() is None:
         seen.update(_children(supervisor.pid))
         time.sleep(0.01)
+    if victim == MEMORY:
+        from bondloop.realtime.shared import FOLDER, PREFIX
+
+        for path in FOLDER.glob(f"{PREFIX}{supervisor.pid}-*"):
+            os.truncate(path, 0)
     for pid in [p for p, name in seen.items() if name == victim]:
         _send(pid, signal.SIGSTOP if pause else signal.SIGKILL)
         if pause:
@@ -124,10 +134,10 @@ def _look_around(pid: int, victim: str, temporary: Path, out: Path, outcome: Out
     from bondloop.records import Record
 
     left = [p.name for p in FOLDER.glob(f"{PREFIX}*{pid}*")]
-    if left and victim != "supervisor":  # a killed one cannot tidy up; the next run does
+    if left and victim not in ("supervisor", MEMORY):  # a killed one cannot tidy up; the next run does
         outcome.faults.append(f"shared memory is left: {left}")
     files = [p.name for p in temporary.rglob("*")]
-    if files and victim != "supervisor":
+    if files and victim not in ("supervisor", MEMORY):
         outcome.faults.append(f"temporary files are left: {files}")
     for path in sorted(out.glob("**/*.h5")):
         try:
@@ -168,15 +178,20 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many")
     given = parser.parse_args()
-    bad = without = 0
+    bad = without = runs = 0
+    ends = time.monotonic() + given.seconds
     for seed in range(given.first, given.first + given.runs):
+        if time.monotonic() > ends:
+            break
+        runs += 1
         o = kill_one(seed)
         bad, without = bad + bool(o.faults), without + (o.rows is None)
         print(
             f"{seed} {o.victim} {o.action}: exit {o.code}, {o.rows} ticks {'; '.join(o.faults)}", flush=True
         )
-    print(f"{given.runs} runs: {bad} with faults, {without} without a record")
+    print(f"{runs} runs: {bad} with faults, {without} without a record")
     sys.exit(bool(bad))
 
 

@@ -26,7 +26,10 @@ from typing import Any
 import numpy as np
 
 SECONDS = 5
-"""Longest that one file may take."""
+"""Longest that one file may take, in seconds of the processor: others' work is no hang."""
+
+PATIENCE = 60
+"""The same by the clock: for what waits instead of computing."""
 
 MEMORY = 8 * 2**30
 """Address space of the child, in bytes."""
@@ -316,9 +319,11 @@ def child(first: int, count: int, only: str | None) -> None:
         for seed in range(first, first + count):
             kind, content, changed = mutated(seed, only)
             print("file", seed, changed, kind, flush=True)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            signal.alarm(PATIENCE)
             wrong = read(kind, content, Path(folder))
             signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             if wrong:
                 print("wrong", seed, kind, "|", " ".join(wrong.split())[:300], flush=True)
 
@@ -363,7 +368,7 @@ def hunt(first: int, bytes_changed: int, seconds: float = 1e9, only: str | None 
                     break
             code = process.wait()
         if code and not enough:
-            what = "took too long" if code == -signal.SIGALRM else f"ended with {code}"
+            what = "took too long" if code in (-signal.SIGALRM, -signal.SIGPROF) else f"ended with {code}"
             alone = library(seed - 1, only)
             told = f"{what}: {last.strip()} {alone}"
             (outside if alone.startswith("refused") else wrong).append(told)

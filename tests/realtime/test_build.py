@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from two_halves import (
@@ -19,7 +21,6 @@ from two_halves import (
     make_rig,
 )
 
-from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import CompileError, InputError
 from bondloop.papers import dubois_damper, gawthrop_two_actuators, wagg_two_mass_rig
@@ -29,19 +30,23 @@ from bondloop.realtime.build import build_loop, build_rig, loop_sources, rig_sou
 from bondloop.realtime.interface import computer_ends, rig_ends
 from bondloop.realtime.layout import HEADER, MAIL, slot_type
 
-STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wstrict-prototypes", "-Werror")
+sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))
+from compilers_here import COMPILERS, STRICT
 
 
-def test_all_c_compiles_without_a_warning():
+@pytest.mark.parametrize("using", COMPILERS)
+@pytest.mark.parametrize("hooks", [(), ("-DBL_TEST_HOOKS",)], ids=["as it is", "hooks"])
+def test_all_c_compiles_without_a_warning(using, hooks):
     for files in (loop_sources(make_computer(), rig=make_rig()), rig_sources(make_rig())):
-        assert build_program(files, "strict", compiler(), extra=STRICT).exists()
+        assert build_program(files, "strict", COMPILERS[using], extra=(*STRICT, *hooks)).exists()
 
 
+@pytest.mark.parametrize("using", COMPILERS)
 @pytest.mark.parametrize("paper", [dubois_damper, gawthrop_two_actuators, wagg_two_mass_rig])
-def test_generated_ticks_compile_without_a_warning(paper):
+def test_generated_ticks_compile_without_a_warning(paper, using):
     test = paper.test()
     files = loop_sources(test.computer_tick, rig=test.rig_tick())
-    assert build_program(files, "strict", compiler(), extra=STRICT).exists()
+    assert build_program(files, "strict", COMPILERS[using], extra=STRICT).exists()
 
 
 def test_python_and_c_agree_on_the_layout(programs):

@@ -188,7 +188,7 @@ class CBody:
             f"int {i} = 0;",
             f"for (; {i} < {step.count}; ++{i}) {{",
             *inside,
-            f"    if ({self.text(step.until)})",
+            f"    if {self.text.condition(step.until)}",
             "        break;",
             "}",
             f"if ({i} == {step.count})",

@@ -27,7 +27,7 @@ __all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_s
 LINKS = ("udp", "shm", "loopback", "none")
 """Drivers that every loop has."""
 
-_SHARED = ("platform", "siphash", "packet", "model", "link_udp", "link_shm")
+_SHARED = ("platform", "shelter", "siphash", "packet", "model", "link_udp", "link_shm")
 _LOOP = (
     *_SHARED,
     "links",

@@ -18,7 +18,7 @@ from typing import Any, Self
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import Range
 from bondloop.realtime.layout import MAIL_KEY, MAILS
-from bondloop.realtime.shared import Segment
+from bondloop.realtime.shared import Segment, fence
 
 if sys.platform != "win32":  # as in shared.py
     import fcntl
@@ -125,7 +125,9 @@ class Mailbox:
         entry = header["mail"][0]
         at = (number - 1) % MAILS
         check = number ^ (kind | index << 32) ^ bits ^ MAIL_KEY
+        fence()  # the loop is done with what lies there
         entry[at] = (number, kind, index, value, check)
+        fence()
         header["mail_given"][0] = number
         return number
 

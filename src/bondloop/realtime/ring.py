@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -11,7 +10,7 @@ import numpy as np
 
 from bondloop.program.quantity import Meaning
 from bondloop.realtime.layout import BINS, STATES, slot_type
-from bondloop.realtime.shared import Segment
+from bondloop.realtime.shared import Segment, fence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -140,7 +139,6 @@ class Ring:
         self.realtime_offset_ns = int(header["realtime_offset_ns"])
         self.type = slot_type(int(header["channels"]), int(header["slot_bytes"]))
         self._slots: Any = np.frombuffer(segment.memory, self.type, self.slots, int(header["slots_at"]))
-        self._order = threading.Lock()
         self.cursor = self.written if from_now else 0
         self.lost = 0
 
@@ -177,7 +175,7 @@ class Ring:
             Return no more than so many.
         """
         written = self.written
-        self._fence()
+        fence()
         begin = max(self.cursor, written - self.slots + 1)
         self.lost += begin - self.cursor
         end = written if most is None else min(written, begin + most)
@@ -187,7 +185,7 @@ class Ring:
         before_wrap = min(count, self.slots - first)
         block[:before_wrap] = self._slots[first : first + before_wrap]
         block[before_wrap:] = self._slots[: count - before_wrap]
-        self._fence()
+        fence()
         # The loop may have lapped the copy: what it could have touched meanwhile is left out.
         touched = min(max(0, self.written - self.slots + 1 - begin), count)
         self.lost += touched
@@ -198,16 +196,6 @@ class Ring:
             self.lost += int((~whole).sum())
             block = block[whole]
         return block
-
-    def _fence(self) -> None:
-        """Let what was read before be read before what is read after, on processors that reorder loads (ARM).
-
-        Python has no fence of its own. A lock that is let go and taken again is one: loads before the release
-        are done by then, loads after the acquisition not before it, and ARM keeps the two in order.
-        """
-        for _ in range(2):
-            with self._order:
-                pass
 
     def blocks(self, most: int) -> Iterator[NDArray[Any]]:
         """Yield what is there in blocks of at most so many samples."""

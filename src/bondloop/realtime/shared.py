@@ -15,6 +15,7 @@ import os
 import secrets
 import stat
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -31,6 +32,7 @@ __all__ = [
     "FOLDER",
     "PREFIX",
     "Segment",
+    "fence",
     "fresh_name",
     "need_linux",
     "opened",
@@ -143,6 +145,18 @@ def sweep() -> list[str]:
     return removed
 
 
+def fence() -> None:
+    """Keep loads and stores before it before those after it, on processors that reorder them (ARM).
+
+    Python has no fence of its own. A lock that is let go and taken again is one: what comes before the
+    release is done by then, what comes after the acquisition not before it, and ARM keeps the two in order.
+    """
+    lock = threading.Lock()
+    for _ in range(2):
+        with lock:
+            pass
+
+
 class Segment:
     """A telemetry segment, attached.
 
@@ -179,6 +193,7 @@ class Segment:
         if len(self.memory) < HEADER.itemsize or self.memory[:8] != MAGIC:
             self.close()
             raise InputError(f"'{name}' is no telemetry segment of bondloop, or one that is not ready yet")
+        fence()  # the magic is written last
         self.header: Any = np.frombuffer(self.memory, HEADER, 1)
         found = int(self.header["version"][0])
         if found != VERSION or int(self.header["header_bytes"][0]) != HEADER.itemsize:

@@ -56,6 +56,8 @@ STATED = {
     "a cycle overruns, inactive, policy trip": Stated(None),
     "supervisor killed": Stated(Cause.SUPERVISOR_LOST, "1", "`supervisor` seconds without a heartbeat"),
     "supervisor frozen": Stated(Cause.SUPERVISOR_LOST, "1", "`supervisor` seconds without a heartbeat"),
+    "telemetry segment made shorter": Stated(Cause.SUPERVISOR_LOST, "1", "its memory was gone"),
+    "shared memory of the link made shorter": Stated(Cause.LINK_LOST, "1", "its memory was gone"),
     "Ctrl-C, the next recorder stalls": Stated(None),
     "Ctrl-C, the lock is held": Stated(None),
     "Ctrl-C, the live line hangs": Stated(None),

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "guard.h"
+#include "words.h"
 
 #define MAILS_PER_CYCLE 4
 #define LEAD 2 /* cycles that the tick's own interlock may take beyond the configured retreat */
+
+volatile int bl_telemetry_lost = 0;
 
 static double *room(long count)
 {
@@ -28,7 +31,7 @@ static void begin(bl_run *run)
     run->approach = 0;
     run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
-    run->segment->cause = BL_CAUSE_NONE;
+    __atomic_store_n(&run->segment->cause, (uint64_t)BL_CAUSE_NONE, __ATOMIC_RELEASE);
     run->segment->cause_cycle = run->segment->cause_step = -1;
     run->stage = BL_INACTIVE;
 }
@@ -98,6 +101,11 @@ static void listen(bl_run *run, int64_t now)
         run->stops = stops;
         s->counts.stops += 1;
         stop(run);
+    }
+    if (bl_telemetry_lost) { /* no supervisor is heard any more */
+        if (run->stage == BL_SAFE)
+            run->stage = BL_FINALIZED;
+        bl_guard_trip(run, BL_CAUSE_SUPERVISOR_LOST, 0, 0, 1);
     }
     if (bl_asked_to_end) {
         if (run->stage == BL_SAFE)
@@ -220,22 +228,15 @@ static int32_t narrow(int64_t ns)
 static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64_t busy, int64_t exchange)
 {
     bl_segment *s = run->segment;
+    const bl_slot now = {.sequence = 0, .cycle = run->cycle, .step = step, .time_ns = began, .wake_ns = narrow(wake),
+        .busy_ns = narrow(busy), .exchange_ns = narrow(exchange), .age = narrow(s->link.age), .state = run->stage,
+        .cause = (int32_t)s->cause, .flags = run->flags, .status = run->status};
     bl_slot *slot = bl_segment_begin(s);
-    slot->cycle = run->cycle;
-    slot->step = step;
-    slot->time_ns = began;
-    slot->wake_ns = narrow(wake);
-    slot->busy_ns = narrow(busy);
-    slot->exchange_ns = narrow(exchange);
-    slot->age = narrow(s->link.age);
-    slot->state = run->stage;
-    slot->cause = (int32_t)s->cause;
-    slot->flags = run->flags;
-    slot->status = run->status;
+    bl_words_put(slot, &now, sizeof now/8);
     double *channels = (double *)(slot + 1);
-    memcpy(channels, run->channels, sizeof(double)*(size_t)run->tick->channels);
+    bl_words_put(channels, run->channels, (size_t)run->tick->channels);
     for (long i = 0; i < run->tick->commands; ++i)
-        channels[run->tick->command_at[i]] = run->commands[i];
+        bl_words_put(&channels[run->tick->command_at[i]], &run->commands[i], 1);
     bl_segment_publish(s, slot);
     bl_histogram_add(&s->wake, wake);
     bl_histogram_add(&s->busy, busy);
@@ -346,7 +347,7 @@ static void run_cycles(bl_run *run, const bl_link *link)
             bl_sleep_until(sent + 1000000, 0);
         planned += period;
     }
-    s->state = BL_FINALIZED;
+    __atomic_store_n(&s->state, (uint64_t)BL_FINALIZED, __ATOMIC_RELEASE);
     free(last);
 }
 
@@ -366,7 +367,7 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wi
     begin(&run);
     if (options->start && !options->inactive)
         start(&run);
-    segment->state = (uint64_t)run.stage;
+    __atomic_store_n(&segment->state, (uint64_t)run.stage, __ATOMIC_RELEASE);
     run_cycles(&run, link);
     wire->enable = 0;
     wire->halted = run.halted;

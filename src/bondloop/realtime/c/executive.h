@@ -37,6 +37,9 @@ void bl_bare(bl_segment *segment, const bl_options *options, int64_t cycles);
 /* For measurements: ns that one tick takes by itself, executed so many times without a pause. */
 double bl_tick_cost(const bl_interface *tick, const bl_options *options, int64_t steps);
 
+/* 1 when another process has taken the memory of the segment away: see shelter.h. */
+extern volatile int bl_telemetry_lost;
+
 /* Runs the test to its end; the exit code of the process. */
 int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wire, bl_segment *segment,
     const bl_options *options, double *measured);

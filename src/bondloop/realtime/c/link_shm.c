@@ -20,6 +20,8 @@
 
 #include "platform.h"
 #include "port.h"
+#include "shelter.h"
+#include "words.h"
 
 #define MAGIC "BLSHM003"
 #define VALUES 252
@@ -48,8 +50,8 @@ typedef struct {
     uint64_t goodbye; /* session that is over */
     uint64_t spare1[2];
     uint64_t accepted, refused; /* sessions that the rig has answered */
-    int64_t rig_pid, rig_ns;
-    uint64_t spare2[4];
+    int64_t rig_pid;
+    uint64_t spare2[5];
     message_slot command, measurement;
     uint64_t current; /* session that the rig follows; 0: none. In a line of its own, which is hardly ever written */
     uint64_t spare3[7];
@@ -59,6 +61,7 @@ typedef struct {
 static shared_rig *shared = NULL;
 static int file = -1;
 static char path[200];
+static volatile int lost; /* another process has taken the memory away: nobody is at the other end any more */
 
 /* Sum over the words of a message, in which their order counts. */
 static uint64_t sum_of(uint64_t number, uint64_t sequence, uint64_t echo, const double *values, long count)
@@ -72,21 +75,18 @@ static uint64_t sum_of(uint64_t number, uint64_t sequence, uint64_t echo, const 
     return sum;
 }
 
-/* Returns the instant. */
-static int64_t write_message(message_slot *m, uint64_t number, uint64_t sequence, uint64_t echo, const double *values,
+/* Nothing else between the first store and the last: a reader who looks meanwhile takes the line away. */
+static void write_message(message_slot *m, uint64_t number, uint64_t sequence, uint64_t echo, const double *values,
     long count)
 {
     const uint64_t sum = sum_of(number, sequence, echo, values, count);
-    const uint64_t turn = (m->turn + 1) & ~(uint64_t)1; /* odd if the last writer was killed while it wrote */
+    const uint64_t head[3] = {sequence, echo, sum};
+    const uint64_t turn = (__atomic_load_n(&m->turn, __ATOMIC_RELAXED) + 1) & ~(uint64_t)1; /* odd if the last writer was killed while it wrote */
     __atomic_store_n(&m->turn, turn + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    const int64_t now = bl_now(); /* here: the line comes from the reader's core meanwhile; before, it costs half more */
-    m->sequence = sequence;
-    m->echo = echo;
-    m->sum = sum;
-    memcpy(m->values, values, sizeof(double)*(size_t)count);
+    bl_words_put(&m->sequence, head, 3);
+    bl_words_put(m->values, values, (size_t)count);
     __atomic_store_n(&m->turn, turn + 2, __ATOMIC_RELEASE);
-    return now;
 }
 
 /* Copies the message if it is not the one of `turn`, and of this session; 1 if it was copied. What was torn by its
@@ -100,15 +100,16 @@ static int read_message(message_slot *m, uint64_t number, uint64_t *turn, uint64
         if (before == *turn)
             return 0;
         if (!(before & 1)) {
-            const uint64_t place = m->sequence, answer = m->echo, sum = m->sum;
-            memcpy(copy, m->values, sizeof(double)*(size_t)count);
+            uint64_t head[3]; /* sequence, echo, sum */
+            bl_words_get(head, &m->sequence, 3);
+            bl_words_get(copy, m->values, (size_t)count);
             __atomic_thread_fence(__ATOMIC_ACQUIRE);
             if (__atomic_load_n(&m->turn, __ATOMIC_RELAXED) == before) {
-                if (sum != sum_of(number, place, answer, copy, count))
+                if (head[2] != sum_of(number, head[0], head[1], copy, count))
                     return 0; /* of another session, or of two writers; its successor's next message has another turn */
                 memcpy(values, copy, sizeof(double)*(size_t)count);
-                *sequence = place;
-                *echo = answer;
+                *sequence = head[0];
+                *echo = head[1];
                 *turn = before;
                 return 1;
             }
@@ -155,6 +156,7 @@ static int set_path(const char *address)
 
 static bl_link_config *loop;
 static uint64_t session, sent, answered, measured_turn;
+static int64_t beat_at; /* when the heartbeat was last written */
 
 static int fail(const char *text)
 {
@@ -198,9 +200,11 @@ static int shm_link_open(bl_link_config *config, double *measured)
         why = NULL;
         if (file >= 0 && is_ours(file, &why) && map_it() == 0) {
             why = NULL;
-            if (memcmp(shared->magic, MAGIC, 8) != 0 && memcmp(shared->magic, MAGIC, 5) == 0)
+            const int is_made = memcmp(shared->magic, MAGIC, 8) == 0;
+            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what was written before it is seen after it */
+            if (!is_made && memcmp(shared->magic, MAGIC, 5) == 0)
                 why = "is a rig's of another version of bondloop";
-            else if (flock(file, LOCK_EX | LOCK_NB) != 0)
+            else if (is_made && flock(file, LOCK_EX | LOCK_NB) != 0)
                 break;
             munmap(shared, sizeof *shared); /* nobody holds it: a dead rig's */
         }
@@ -243,6 +247,7 @@ static int shm_link_open(bl_link_config *config, double *measured)
     if (!read_message(&shared->measurement, session, &measured_turn, &sequence, &answered, measured, config->measured))
         return fail("the rig is there but shows nothing");
     know_stop();
+    bl_shelter(shared, sizeof *shared, 0, &lost); /* what is lost is of no session: the next exchange says so */
     config->emulated = 1; /* no machine speaks this: at the other end is a rig of bondloop's */
     return BL_LINK_FRESH;
 }
@@ -253,18 +258,23 @@ static int shm_link_exchange(const double *commands, double *measured, bl_link_c
         return BL_LINK_LOST; /* the rig has let go of us, or another loop has it: write nothing */
     if (commands != NULL) {
         sent += 1;
-        const int64_t now = write_message(&shared->command, session, sent, loop->enable, commands, loop->commands);
-        __atomic_store_n(&shared->owner_ns, now, __ATOMIC_RELAXED);
+        write_message(&shared->command, session, sent, loop->enable, commands, loop->commands);
         counts->sent += 1;
-    } else if (measured == NULL) {
-        __atomic_store_n(&shared->owner_ns, bl_now(), __ATOMIC_RELAXED);
+    }
+    const int64_t now = bl_now(); /* after the message, which is under way meanwhile */
+    /* A command is a sign of life itself. What other loops see of it is written now and then: the rig reads that line
+       at every look, and each time it would have to come from this core. */
+    const int is_alone = commands == NULL && measured == NULL;
+    if (is_alone || (commands != NULL && now - beat_at > shared->timeout_ns/64)) {
+        __atomic_store_n(&shared->owner_ns, now, __ATOMIC_RELAXED);
+        beat_at = now;
     }
     if (measured == NULL)
         return BL_LINK_OLD;
     uint64_t sequence;
     int fresh = 0;
     const int64_t patience = loop->lock_step ? loop->timeout_ns : loop->poll_ns;
-    const int64_t end = patience > 0 && sent > 0 ? bl_now() + patience : 0;
+    const int64_t end = patience > 0 && sent > 0 ? now + patience : 0;
     for (long spins = 0;; ++spins) {
         if (read_message(
                 &shared->measurement, session, &measured_turn, &sequence, &answered, measured, loop->measured)) {
@@ -359,6 +369,7 @@ static int port_open(bl_port_config *config)
     shared->rig_pid = getpid();
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(shared->magic, MAGIC, 8);
+    bl_shelter(shared, sizeof *shared, 0, &lost);
     followed = 0;
     snprintf(config->message, sizeof config->message, "shm://%s", config->address);
     return 0;
@@ -367,6 +378,11 @@ static int port_open(bl_port_config *config)
 static int port_receive(double *commands, int64_t wait_ns)
 {
     const uint64_t owner = __atomic_load_n(&shared->owner, __ATOMIC_ACQUIRE);
+    if (lost && !in_session && !bl_asked_to_end) { /* in a session the loop is silent from now on, which brings it to rest */
+        fprintf(stderr, "rig: another process has made the shared memory of shm://%s shorter; nobody finds it any more\n",
+            rig->address);
+        bl_asked_to_end = 1;
+    }
     if (owner != followed && owner != UINT64_MAX && owner != 0) {
         if (in_session) { /* another loop has taken over from one that went silent */
             in_session = 0;
@@ -381,7 +397,7 @@ static int port_receive(double *commands, int64_t wait_ns)
             __atomic_compare_exchange_n(&shared->owner, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
             return BL_PORT_NOTHING;
         }
-        command_turn = shared->command.turn; /* a former loop's */
+        command_turn = __atomic_load_n(&shared->command.turn, __ATOMIC_RELAXED); /* a former loop's */
         last_command = 0;
         rig->withdrawn = 1;
         in_session = 1;
@@ -430,10 +446,8 @@ static void port_accept(const double *measured)
 
 static void port_publish(const double *measured)
 {
-    const int64_t now = write_message(
-        &shared->measurement, followed, ++published, last_command | (rig->pressed ? PRESSED : 0), measured,
+    write_message(&shared->measurement, followed, ++published, last_command | (rig->pressed ? PRESSED : 0), measured,
         rig->measured);
-    __atomic_store_n(&shared->rig_ns, now, __ATOMIC_RELAXED);
     rig_counts.sent += 1;
 }
 

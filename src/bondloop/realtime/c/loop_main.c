@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "executive.h"
 #include "packet.h"
+#include "shelter.h"
 
 static int usage(const char *what)
 {
@@ -65,8 +65,8 @@ static int set_parameter(double *values, const char *text)
     return -1;
 }
 
-/* Maps the tabulated signals; 0, or -1 with a line on stderr. */
-static int map_table(const char *path, bl_options *options)
+/* Reads the tabulated signals; 0, or -1 with a line on stderr. */
+static int read_table(const char *path, bl_options *options)
 {
     const long columns = bl_computer->tables;
     if (columns == 0)
@@ -79,13 +79,17 @@ static int map_table(const char *path, bl_options *options)
             bl_computer->name, columns, path == NULL ? "none" : path);
         return -1;
     }
-    void *memory = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+    /* Read, not mapped: a file that another process makes shorter would end the loop. */
+    char *memory = malloc((size_t)about.st_size);
+    off_t at = 0;
+    for (ssize_t more = 1; memory != NULL && at < about.st_size && more > 0; at += more > 0 ? more : 0)
+        more = read(file, memory + at, (size_t)(about.st_size - at));
     close(file);
-    if (memory == MAP_FAILED) {
+    if (memory == NULL || at < about.st_size) {
         fprintf(stderr, "loop: %s cannot be read: %s\n", path, strerror(errno));
         return -1;
     }
-    options->table = memory;
+    options->table = (const double *)(const void *)memory;
     options->table_rows = about.st_size/(8*columns);
     return 0;
 }
@@ -220,6 +224,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
         segment->counts.pinned = (uint64_t)granted.pinned;
         if (!given->alone)
             segment->supervisor_ns = bl_now(); /* opening the link may have taken longer than it may be silent */
+        bl_shelter(segment, segment->slots_at + segment->slots*segment->slot_bytes, sizeof *segment, &bl_telemetry_lost);
         printf("ready %s\n", named.telemetry);
         fflush(stdout);
         if (given->bare > 0) {
@@ -233,6 +238,9 @@ static int run(const arguments *given, const bl_options *options, int lock)
     /* A supervisor removes the segment when it has read it; without one nobody else would. */
     if (given->telemetry == NULL || code == BL_EXIT_LINK || segment->cause == BL_CAUSE_SUPERVISOR_LOST)
         bl_segment_remove(named.telemetry);
+    if (bl_telemetry_lost)
+        fprintf(stderr, "loop: another process has made the telemetry segment %s shorter; nobody sees it any more\n",
+            named.telemetry);
     if (code == BL_EXIT_TRIPPED)
         fprintf(stderr, "loop: tripped with cause %d at step %lld; %s\n", (int)segment->cause,
             (long long)segment->cause_step, config.halted ? "the rig was let go of" : "the safe state was reached");
@@ -266,7 +274,7 @@ int main(int count, char **words)
     options.supervisor_ns = ns(given.supervisor);
     options.retreat_cycles = (int64_t)ceil(given.retreat/bl_computer->period);
     options.approach_cycles = (int64_t)ceil(given.approach/bl_computer->period);
-    if (map_table(given.table, &options))
+    if (read_table(given.table, &options))
         return BL_EXIT_USAGE;
     if (bl_packet_key()) {
         fprintf(stderr, "loop: BONDLOOP_KEY is no key of 32 hexadecimal digits\n");

@@ -15,7 +15,7 @@
 
 #define IDLE_NS 5000000  /* without a session, or after this in lock-step, the rig sleeps between looks */
 #define WAIT_NS 2000000
-#define SPINS 500 /* looks before others may use the processor */
+#define SPINS 100 /* looks before others may use the processor: the loop, where it has the same one */
 #define RELAY 0.05 /* s that it stays powered when the enable is withdrawn, as the relay of a machine would let it */
 
 static bl_model model;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "platform.h"
+#include "words.h"
 
 #define LINE 64
 
@@ -114,7 +115,7 @@ int bl_mail_take(bl_segment *segment, bl_mail *mail, int *looks)
     if (given < next)
         return 0;
     if (given - next < BL_MAILS) {
-        memcpy(mail, &segment->mail[(next - 1)%BL_MAILS], sizeof *mail);
+        bl_words_get(mail, &segment->mail[(next - 1)%BL_MAILS], sizeof *mail/8); /* once: it may change meanwhile */
         uint64_t bits;
         memcpy(&bits, &mail->value, 8);
         const uint64_t kind = (uint64_t)mail->kind | (uint64_t)mail->index << 32;
