@@ -116,8 +116,8 @@ def links(effort: Effort, place: Place) -> None:
     """Print round trips to the rig, beside the bare exchange in C: across two processors, and in one."""
     apart, trips = (place.cpu, place.other), effort.trips
     _round_trips(effort.rounds, trips, apart, {"shm": 1000.0, "udp": 7000.0})
-    # In one, each waits until the other is given the processor, which takes a hundred times as long.
-    _round_trips(effort.rounds, trips // 10, (place.cpu, place.cpu), {})
+    # In one, each waits until the other is given the processor, which takes a thousand times as long.
+    _round_trips(effort.rounds, trips // 50, (place.cpu, place.cpu), {})
 
 
 def _round_trips(rounds: int, trips: int, cpus: tuple[int, int], goals: dict[str, float]) -> None:

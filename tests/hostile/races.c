@@ -223,12 +223,12 @@ static void execute(void)
 {
     static double measured[256], table[1] = {1.0};
     const bl_link link = {"paced", BL_LINK_LOCK_STEP, bl_link_loopback.open, paced_exchange, bl_link_loopback.close};
-    bl_link_config config = {.commands = bl_computer->commands, .measured = bl_computer->measured,
+    bl_link_config config = {.address = "", .commands = bl_computer->commands, .measured = bl_computer->measured,
         .period = bl_computer->period, .safe = bl_computer->safe, .lock_step = 1};
     const bl_options options = {.steps = (int64_t)count, .lock_step = 1, .start = 1, .gap_ns = 1000000000,
         .retreat_cycles = 10, .parameters = bl_computer->parameter_values, .table = table, .table_rows = 1};
     if (link.open(&config, measured) == BL_LINK_FRESH)
-        bl_execute(bl_computer, &link, segment, &options, measured);
+        bl_execute(bl_computer, &link, &config, segment, &options, measured);
 }
 
 /* Reads its samples and its state and commands it, as recorder and supervisor do. */
