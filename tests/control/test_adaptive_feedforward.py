@@ -148,3 +148,17 @@ def test_small_systems_are_solved_as_numpy_does(n):
     tick = Tick("solve", 1.0, Var("t"), Var("k"), (*flat, *right), {}, {}, tuple(steps), channels)
     found = Runner(tick, "numpy").run(1, np.concatenate([M.ravel(), r])[None]).channels
     assert [found[f"x{i}"][0] for i in range(n)] == pytest.approx(np.linalg.solve(M, r), rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased])
+@pytest.mark.parametrize("ahead", [0.5, 1.0, 2.75])
+def test_the_motion_leads_by_as_many_samples_as_it_should(kind, ahead, loop):
+    """Against the demand itself so much later; a1 is larger by as many periods."""
+    process = second_order(0.95, 15.0, 0.8)
+    result = loop(kind(ahead=ahead), process, DEMAND)
+    late = slice(10000, 19000)
+    wanted = np.interp(T + ahead * PERIOD, T, DEMAND)[late]
+    assert rms(result["motion"][late] - wanted) < 5e-3 * rms(wanted)
+    plain = loop(kind(), process, DEMAND)
+    more = result["controller.a1"][-1] - plain["controller.a1"][-1]
+    assert more == pytest.approx(ahead * PERIOD * plain["controller.a0"][-1], rel=0.05)

@@ -19,6 +19,7 @@ from bondloop.control import (
     InverseModel,
     LeadCompensation,
     Measured,
+    OuterLoop,
     PolynomialPrediction,
 )
 from bondloop.hybrid import HybridTest
@@ -36,6 +37,7 @@ ALL = [
     InverseModel(second_order(1.0, 20.0, 0.7, 0.005), PolynomialPrediction(0.005), "polynomial"),
     InverseModel(Process((0.004, 1.0), (1e-6, 3e-4, 0.02, 1.0))),
     LeadCompensation(0.01),
+    OuterLoop(0.8, 20.0, derivative="2 ms", lead="5 ms", lag="1 ms"),
     AdaptivePrediction(0.005),
     AdaptiveTimeSeries(window=0.05),
     AdaptiveModelBased(order=3),

@@ -14,6 +14,7 @@ from bondloop.control.discrete_mcs import DiscreteMCS
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.mcs import MCS
+from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
@@ -36,6 +37,7 @@ __all__ = [
     "InverseModel",
     "LeadCompensation",
     "Measured",
+    "OuterLoop",
     "Parameter",
     "PolynomialPrediction",
     "PythonControl",

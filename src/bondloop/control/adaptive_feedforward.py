@@ -36,6 +36,10 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     measured displacement go through the same low-pass filter, whose states are the derivatives, so nothing
     measured is differentiated. Derivatives of the demand are differences of its newest samples.
 
+    What is measured shows neither the hold of the command, half a sample, nor that the force comes back a
+    sample late and is held too. ``ahead`` is by how many samples the motion is to lead the demand to make up
+    for it: the measured motion counts as if it came so much later.
+
     Inside, each coefficient is divided by what its bound is for the largest delay, L^j/j!; so all are of
     the order of one.
     """
@@ -50,6 +54,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     slew: Parameter = Parameter(1.0, above=0, unit="1/s")
     filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
     threshold: Parameter = Parameter(1e-4, above=0, unit=("m", "rad"))
+    ahead: Parameter = Parameter(0.0, least=0, most=10, unit="1")
 
     def __post_init__(self) -> None:
         if self.delay > self.largest_delay:
@@ -67,9 +72,10 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         """Return the units of the coefficients inside: L^j/j!."""
         return [self.largest_delay**j / math.factorial(j) for j in range(self.order + 1)]
 
-    def initial(self) -> list[float]:
-        """Return the first coefficients: those of a pure delay, t^j/j!."""
-        return [self.delay**j / math.factorial(j) for j in range(self.order + 1)]
+    def initial(self, period: float = 0.0) -> list[float]:
+        """Return the first coefficients: those of a pure delay, t^j/j!, with what it is to be ahead by."""
+        delay = min(self.delay + self.ahead * period, self.largest_delay)
+        return [delay**j / math.factorial(j) for j in range(self.order + 1)]
 
     def bounds(self) -> list[tuple[float, float]]:
         """Return the least and the largest value of every coefficient."""
@@ -81,11 +87,20 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     ) -> tuple[Applied, list[Expr]]:
         """Return statements, and where the coefficients (in their units inside) should go."""
 
+    def _late(self, motion: Expr, context: Context) -> tuple[list[Step], Expr]:
+        """Return the measured motion some samples ago: what makes up for that is ahead of the demand."""
+        whole = math.floor(self.ahead)
+        part = self.ahead - whole
+        steps, past = earlier(motion, range(whole, whole + 1 + (part > 0)), context, "motion")
+        return steps, weighted([1 - part, part], past) if part else past[0]
+
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
         scales, bounds, name = self.scales(), self.bounds(), context.name
         coefficients = [Var(f"{name}.coefficient[{j}]") for j in range(self.order + 1)]
-        states = {c: a / s for c, a, s in zip(coefficients, self.initial(), scales, strict=True)}
+        states = {
+            c: a / s for c, a, s in zip(coefficients, self.initial(context.period), scales, strict=True)
+        }
         first, origin = from_first(desired, context)
         points = max(self.order, 2) + 1
         more, past = earlier(first.value, range(points), context, "demand")
@@ -99,8 +114,9 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         steps.append(Assign(command, total))
         low = state_variable_filter(self.order, self.filter_frequency)
         sent, sent_outputs = low.apply(command, context, "filtered_command")
-        seen, seen_outputs = low.apply(measured.displacement, context, "filtered_motion")
-        steps += [*sent.steps, *seen.steps]
+        late, motion = self._late(measured.displacement, context)
+        seen, seen_outputs = low.apply(motion, context, "filtered_motion")
+        steps += [*sent.steps, *late, *seen.steps]
         states.update({**sent.states, **seen.states})
         regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]

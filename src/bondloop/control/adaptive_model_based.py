@@ -47,6 +47,8 @@ class AdaptiveModelBased(AdaptiveFeedforward):
         Corner in Hz of the filter (order + 1 equal poles) through which command and measured motion go.
     threshold
         Displacement in m below which adaptation fades.
+    ahead
+        By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
     rate
         Speed of adaptation in 1/s.
 

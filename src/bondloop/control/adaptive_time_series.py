@@ -52,6 +52,8 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
         Corner in Hz of the filter (order + 1 equal poles) through which command and measured motion go.
     threshold
         Rms displacement in m over the window below which nothing is adapted.
+    ahead
+        By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
     window
         Length of the window in s.
 
@@ -83,7 +85,7 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
             Assign(active, Op("gt", (matrix[0, 0], Const(enough)))),
             Assign(size, trace),
         ]
-        start = [a / s for a, s in zip(self.initial(), self.scales(), strict=True)]
+        start = [a / s for a, s in zip(self.initial(context.period), self.scales(), strict=True)]
         entries: list[list[Expr]] = []
         given: list[Expr] = []
         for i in range(n):

@@ -88,6 +88,12 @@ _ENTRIES = (
         kind="test",
     ),
     Entry(
+        name="silva-benchmark",
+        summary="The field's benchmark: three floors under El Centro on a late actuator (Silva 2020)",
+        module="bondloop.papers.silva_benchmark",
+        kind="test",
+    ),
+    Entry(
         name="wagg-three-mass",
         summary="The three-mass chain with an adaptive MCS controller (Wagg 2001)",
         module="bondloop.papers.wagg_three_mass",
