@@ -155,10 +155,10 @@ def test_small_systems_are_solved_as_numpy_does(n):
 def test_the_motion_leads_by_as_many_samples_as_it_should(kind, ahead, loop):
     """Against the demand itself so much later; a1 is larger by as many periods."""
     process = second_order(0.95, 15.0, 0.8)
-    result = loop(kind(ahead=ahead), process, DEMAND)
+    result = loop(kind(order=3, ahead=ahead), process, DEMAND)  # of order 2, the third term goes into a1
     late = slice(10000, 19000)
     wanted = np.interp(T + ahead * PERIOD, T, DEMAND)[late]
     assert rms(result["motion"][late] - wanted) < 5e-3 * rms(wanted)
-    plain = loop(kind(), process, DEMAND)
+    plain = loop(kind(order=3), process, DEMAND)
     more = result["controller.a1"][-1] - plain["controller.a1"][-1]
     assert more == pytest.approx(ahead * PERIOD * plain["controller.a0"][-1], rel=0.05)
