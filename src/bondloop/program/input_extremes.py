@@ -44,6 +44,10 @@ class Inputs:
         self.span = span
         self._given, self._signals = given, [*signals, *rate_signals]
 
+    def value(self, name: str) -> Any:
+        """Return an input as `simulate` takes it: a number, a function of time or a pair of rows."""
+        return self._given.get(name, 0.0)
+
     @cached_property
     def extremes(self) -> list[float]:
         """When each input is farthest from zero; none where all are constant."""

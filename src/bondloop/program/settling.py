@@ -120,10 +120,23 @@ class Settling:
         columns = zip(modes, efforts, flows, impulses[:n], impulses[n:], stages, before, strict=True)
         return [[*seen, *slacks[i], *terms[i]] for i, seen in enumerate(columns)]
 
-    def worst(self, t: float, x: list[float]) -> float:
-        """Return how wrong the worst mode is as the motion goes on."""
+    def margins(self, t: float, x: list[float]) -> list[float]:
+        """Return how wrong each mode is as the motion goes on."""
+        return self.rules.margins(self.window, self._moving(t, x))
+
+    def edges(self, t: float, x: list[float]) -> list[float]:
+        """Return the edges of all rules as the motion goes on."""
+        return self.rules.edges(self.window, self._moving(t, x))
+
+    def edges_at_zero(self, x: list[float]) -> list[float]:
+        """Return the edges in the modes of a point where efforts, flows and terms are all zero."""
         none = [0.0] * self.count
-        return max(self.rules.margins(self.window, self.looks(x, self.ports(t, x), 2 * none, none, none)))
+        nothing = none, none, [[0.0] * len(rule.terms) for rule in self.rules.rules]
+        return self.rules.edges(self.window, self.looks(x, nothing, 2 * none, none, none))
+
+    def _moving(self, t: float, x: list[float]) -> list[list[float]]:
+        none = [0.0] * self.count
+        return self.looks(x, self.ports(t, x), 2 * none, none, none)
 
     def learn(self, t: float, x: list[float]) -> None:
         """Take note of how large efforts, flows and displacements are, before they cancel."""

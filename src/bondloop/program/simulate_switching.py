@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import BondloopError, SolveError
+from bondloop.program.command_times import CommandTimes
+from bondloop.program.event_search import EventSearch
 from bondloop.program.settling import Settling
 from bondloop.program.simulate import Trajectory
 from bondloop.program.state_sizes import StateSizes, first_sizes
@@ -28,9 +30,6 @@ __all__ = ["Event", "SwitchingTrajectory", "simulate_switching"]
 
 WINDOW = 1e-8
 """Events within this share of the duration are one instant, and a rebound that is shorter is none."""
-
-LOOKS = 8
-"""How often the rules are looked at in a step."""
 
 STEPS, STEPS_AT_REST = 1000, 100
 """Steps into which the duration is divided at least: a solver does not see an input that acts on a switch
@@ -116,11 +115,15 @@ def simulate_switching(
     run = Settling(system, signals, rate_signals, parameters, window)
     run.evaluations_left = options.get("evaluations", np.inf)
     stepping = _Stepping(run, options, inputs_at)
+    commands = CommandTimes(run, inputs_at, options["max_step"])
+    search = EventSearch(run, [i for i in range(run.count) if i not in commands.rules])
     events: list[Event] = []
     states = np.zeros((len(instants), len(x0)))
     reported, ignored = 0, start
     t, x = start, run.settle(start, x0.tolist()).x
     while True:
+        command = commands.after(t)
+        stepping.bound = min(command, end)
         stepping.enter(t, np.array(x))
         hit = None
         while hit is None and stepping.solver.status == "running":
@@ -131,13 +134,15 @@ def simulate_switching(
                     f"the simulation of {system.name} stopped at t = {solver.t:.6g} s: {message}"
                 )
             dense = solver.dense_output()
-            hit = _first_event(run, dense, max(solver.t_old, ignored), solver.t)
+            hit = search.first(dense, max(solver.t_old, ignored), solver.t)
             until = solver.t if hit is None else hit
             while reported < len(instants) and instants[reported] < until:
                 states[reported] = dense(instants[reported])
                 reported += 1
             if hit is None:
                 stepping.look()
+        if hit is None and command <= end:
+            hit = command
         if hit is None:
             x = stepping.solver.y.tolist()
             break
@@ -214,46 +219,6 @@ class _Stepping(Stepping):
 
         first_sizes(sizes, rates, slopes, (t, x), self.inputs_at)
         self._known[modes] = sizes.coupling
-
-
-def _first_event(run: Settling, dense: Any, t_old: float, t_new: float) -> float | None:
-    """Return when a mode is first found wrong within a step, just after it became so; None if never."""
-
-    def worst(t: float) -> float:
-        return run.worst(t, dense(t).tolist())
-
-    if not t_new > t_old:
-        return None
-    times = np.linspace(t_old, t_new, LOOKS + 1)
-    for last, t, x in zip(times[:-1].tolist(), times[1:].tolist(), dense(times[1:]).T.tolist(), strict=True):
-        if run.worst(t, x) > 0:
-            return _located(worst, last, t, 1e-8 * run.window)
-    run.learn(t, x)
-    return None
-
-
-def _located(worst: Callable[[float], float], low: float, high: float, least: float) -> float:
-    """Return the end of the shortest interval within which a margin becomes positive.
-
-    Regula falsi with halved weights (Illinois), a bisection every third time: margins may jump.
-    """
-    f_low, f_high = worst(low), worst(high)
-    for turn in range(200):
-        if high - low <= least:
-            break
-        middle = 0.5 * (low + high)
-        if turn % 3 and f_low < 0 and np.isfinite(f_low) and np.isfinite(f_high):
-            middle = min(max(low + (high - low) * f_low / (f_low - f_high), low), high)
-        if middle in (low, high):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-        f = worst(middle)
-        if f > 0:
-            high, f_high, f_low = middle, f, 0.5 * f_low
-        else:
-            low, f_low, f_high = middle, f, 0.5 * f_high
-    return high
 
 
 def _told(

@@ -77,6 +77,8 @@ class Stepping:
         if method is not None and method not in METHODS:
             raise InputError(f"method: expected one of {', '.join(METHODS)}; found {method!r}")
         self.end, self.rtol, self.max_step = end, rtol, max_step
+        self.bound = end
+        """Where the steps that begin next end at the latest."""
         self._implicit_step = min(max_step, see_inputs)
         self.sizes = atol if isinstance(atol, StateSizes) else None
         self._atol = atol.tolerance if isinstance(atol, StateSizes) else atol
@@ -183,7 +185,7 @@ class Stepping:
         if self.method in ("Radau", "BDF") and self._constant is not None:
             J = self._constant
             options["jac"] = J.toarray() if J.shape[0] <= DENSE else J.tocsc()
-        self.solver = getattr(scipy.integrate, self.method)(self._rates, t, x, self.end, **options)
+        self.solver = getattr(scipy.integrate, self.method)(self._rates, t, x, self.bound, **options)
 
 
 def fastest(slopes: Any) -> float:

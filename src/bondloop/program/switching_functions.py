@@ -110,17 +110,22 @@ class RuleFunctions:
         window = Var("window")
         arguments: list[Sequence[Var]] = [(window,)]
         margins: list[Expr] = []
+        edges: list[Expr] = []
+        self.owners: list[int] = []  # the place of each edge's rule
         results: list[Expr] = []
         changes = [Var(f"{rule.path}.changes") for rule in self.rules]
-        for rule, change in zip(self.rules, changes, strict=True):
+        for place, (rule, change) in enumerate(zip(self.rules, changes, strict=True)):
             named = {w: Var(f"{rule.path}.{w}") for w in (*words, *slacks)}
             terms = tuple(Var(f"{rule.path}.term{i}") for i in range(len(rule.terms)))
             look = Look(**named, terms=terms, window=window)
             arguments.append((*named.values(), *terms))
             margins.append(rule.margin(look))
+            edges += rule.edges(look)
+            self.owners += [place] * len(rule.edges(look))
             outcome = rule.outcome(look, change)
             results += [outcome.mode, outcome.stage, outcome.before, outcome.rebound]
         self._margins = evaluator([], arguments, margins)
+        self._edges = evaluator([], arguments, edges)
         self._outcomes = evaluator([], [*arguments, changes], results)
         self._permitted = []
         first = 0
@@ -139,6 +144,10 @@ class RuleFunctions:
     def margins(self, window: float, looks: list[list[float]]) -> list[float]:
         """Return how wrong each mode is."""
         return self._margins([window], *looks)
+
+    def edges(self, window: float, looks: list[list[float]]) -> list[float]:
+        """Return the edges, rule by rule."""
+        return self._edges([window], *looks)
 
     def outcomes(
         self, window: float, looks: list[list[float]], changes: list[float]

@@ -145,6 +145,10 @@ class Rule(ABC):
     def margin(self, look: Look) -> Expr:
         """Return by how much the mode is wrong: above zero it must change."""
 
+    def edges(self, look: Look) -> tuple[Expr, ...]:
+        """Return smooth functions of the motion, one of which is above zero wherever the margin is."""
+        return (self.margin(look),)
+
     def following(self, look: Look) -> Expr:
         """Return the mode after a change."""
         return select(look.on, ZERO, ONE)
@@ -240,6 +244,12 @@ class StopRule(Rule):
         beyond = function("fmin", displacement - gap - look.term_slack, look.flow - look.flow_slack)
         return select(look.on, beyond, -look.whole_effort - look.effort_slack)
 
+    def edges(self, look: Look) -> tuple[Expr, ...]:
+        """Return how far it is beyond the gap, or how hard it is pulled."""
+        displacement, gap, _ = look.terms
+        beyond = displacement - gap - look.term_slack
+        return (select(look.on, beyond, -look.whole_effort - look.effort_slack),)
+
     def broken(
         self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]
     ) -> str:
@@ -284,6 +294,14 @@ class ClutchRule(Rule):
         (capacity,) = look.terms
         beyond = function("fabs", look.whole_effort) - capacity - look.effort_slack
         return select(look.on, -(look.mode * look.flow) - look.flow_slack, beyond)
+
+    def edges(self, look: Look) -> tuple[Expr, ...]:
+        """Return the slip against the sense of sliding, or what is asked beyond the capacity in each sense."""
+        (capacity,) = look.terms
+        turned = -(look.mode * look.flow) - look.flow_slack
+        spare = capacity + look.effort_slack
+        beyond = look.whole_effort - spare, -look.whole_effort - spare
+        return tuple(select(look.on, turned, e) for e in beyond)
 
     def broken(
         self, mode: int, effort: float, flow: float, terms: Sequence[float], slack: Sequence[float]

@@ -1,0 +1,203 @@
+"""When the commands of switches change, where time alone decides: known before anything is integrated.
+
+A solver does not see an input that acts on a switch alone, so its steps say nothing of how often to look.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import AccuracyWarning
+from bondloop.program.evaluator import evaluator
+from bondloop.program.expr import Expr, Var, variables
+from bondloop.program.schedule import Assign
+from bondloop.program.signals.base import Signal
+from bondloop.program.switching_goals import scheduled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.input_extremes import Inputs
+    from bondloop.program.settling import Settling
+
+__all__ = ["CommandTimes"]
+
+FEWEST, MOST = 4096, 2**20
+"""How often a command is looked at."""
+
+BETWEEN = 4
+"""Looks between two changes of a command from which it counts as seen: were there more changes, some would be
+closer."""
+
+GOLDEN = 0.6180339887498949
+"""Multiples of the golden ratio, without their whole parts, lie evenly for any number of them, and are out of
+step with whatever repeats itself."""
+
+TOGETHER = 1e-6
+"""Share of the window within which commands change together: two gates that are each other's opposite."""
+
+
+class CommandTimes:
+    """The instants at which commands of switches change.
+
+    Parameters
+    ----------
+    run
+        Tells rules and signals.
+    inputs_at
+        Start and end, and what the inputs are.
+    longest
+        Step that the caller asks for, in s; infinite where that is not said.
+    """
+
+    def __init__(self, run: Settling, inputs_at: Inputs, longest: float) -> None:
+        self._run, self._inputs_at = run, inputs_at
+        start, end = inputs_at.span
+        self.rules: list[int] = []
+        """Places of the rules that time alone decides."""
+        self._ahead: list[_Changes] = []
+        for place, rule in enumerate(run.rules.rules):
+            names = _deciding(run, rule.terms) if rule.commanded else None
+            if names is None:
+                continue
+            self.rules.append(place)
+            varying = {n: v for n in names if callable(v := inputs_at.value(n)) or isinstance(v, tuple)}
+            if varying:
+                command = _Command(run, rule.terms, varying)
+                fewest = FEWEST if not np.isfinite(longest) else max(FEWEST, 8 * (end - start) / longest)
+                times, signs, seen = command.seen((start, end), int(fewest))
+                if not seen:
+                    warnings.warn(_unseen(run, rule.path, times, signs), AccuracyWarning, stacklevel=5)
+                self._ahead.append(_Changes(command, times, signs))
+
+    def after(self, t: float) -> float:
+        """Return when a command next changes after a time, just after it has; infinite where none does."""
+        following = [changes.after(t) for changes in self._ahead]
+        first = min(following, default=np.inf)
+        return max((f for f in following if f - first <= TOGETHER * self._run.window), default=np.inf)
+
+
+def _deciding(run: Settling, terms: Sequence[Expr]) -> list[str] | None:
+    """Return the names of the inputs that decide some terms; None where something else does, too."""
+    system = run.system
+    names = {v: name for v, name in zip(system.input_vars, system.inputs, strict=True)}
+    try:
+        statements = scheduled(system, terms)
+    except KeyError:
+        return None
+    if not all(isinstance(s, Assign) for s in statements):
+        return None
+    needed = {v for e in (*terms, *(s.expr for s in statements if isinstance(s, Assign))) for v in variables(e)}
+    needed -= {s.target for s in statements if isinstance(s, Assign)}
+    if not needed <= {*names, *system.parameters_by_var}:
+        return None
+    return [name for v, name in names.items() if v in needed]
+
+
+class _Command:
+    """A command as a sign by time: above its threshold, or below."""
+
+    def __init__(self, run: Settling, terms: Sequence[Expr], varying: dict[str, Any]) -> None:
+        system = run.system
+        self._run, self._varying = run, varying
+        self._places = [system.inputs.index(name) for name in varying]
+        self._constant = [0.0 if name in varying else s(0.0) for name, s in zip(system.inputs, run.signals, strict=True)]
+        arguments: list[Sequence[Var]] = [system.input_vars, tuple(system.parameters_by_var)]
+        self._f = evaluator(scheduled(system, terms), arguments, [terms[0] - terms[1]])
+        # Between the instants of one interpolated row the command is straight.
+        self.straight = terms[0] in system.input_vars and not any(map(callable, varying.values()))
+
+    def sign(self, t: float) -> float:
+        """Return 1 above the threshold, -1 below, 0 on it."""
+        return float(self._signs([self._run.signals[i](t)] for i in self._places)[0])
+
+    def signs(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the signs at many times."""
+        return self._signs(self._values(v, i, times) for v, i in zip(self._varying.values(), self._places, strict=True))
+
+    def _values(self, value: Any, place: int, times: NDArray[np.float64]) -> Sequence[float]:
+        if isinstance(value, tuple):
+            return np.interp(times, *value).tolist()
+        if isinstance(value, Signal):
+            return value(times).tolist()
+        signal = self._run.signals[place]
+        return [signal(t) for t in times.tolist()]
+
+    def _signs(self, columns: Any) -> NDArray[np.float64]:
+        u = list(self._constant)
+        results = []
+        for row in zip(*columns, strict=True):
+            for place, value in zip(self._places, row, strict=True):
+                u[place] = value
+            results.append(self._f(u, self._run.parameters)[0])
+        return np.sign(results)
+
+    def seen(self, span: tuple[float, float], fewest: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+        """Return times, the signs there, and whether the command is known by them.
+
+        It is looked at twice as often until no more changes appear, and several looks lie between them.
+        """
+        start, end = span
+        rows = [np.asarray(v[0], dtype=float) for v in self._varying.values() if isinstance(v, tuple)]
+        times = np.unique(np.clip(np.concatenate([[start, end], *rows]), start, end))
+        signs = self.signs(times)
+        if self.straight:
+            return *_decided(times, signs), True
+        count, changes = 0, -1
+        more = fewest // 2
+        while True:
+            fresh = start + (end - start) * ((GOLDEN * np.arange(count + 1, count + more + 1)) % 1.0)
+            times, signs = np.concatenate([times, fresh]), np.concatenate([signs, self.signs(fresh)])
+            order = np.argsort(times, kind="stable")
+            times, signs = times[order], signs[order]
+            count, more = count + more, count + more
+            decided = _decided(times, signs)
+            at = np.flatnonzero(np.diff(decided[1]))
+            settled = len(at) == changes and (np.diff(at) >= BETWEEN).all()
+            if settled or count >= max(MOST, fewest):
+                return *decided, bool(settled)
+            changes = len(at)
+
+
+def _decided(
+    times: NDArray[np.float64], signs: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Leave out where a command is on its threshold: there it changes nothing."""
+    return times[signs != 0], signs[signs != 0]
+
+
+class _Changes:
+    """The changes of one command, each located when it is asked for."""
+
+    def __init__(self, command: _Command, times: NDArray[np.float64], signs: NDArray[np.float64]) -> None:
+        at = np.flatnonzero(np.diff(signs))
+        self._sign: Callable[[float], float] = command.sign
+        self._between = list(zip(times[at].tolist(), times[at + 1].tolist(), signs[at + 1].tolist(), strict=True))
+        self._next, self._time = 0, -np.inf
+
+    def after(self, t: float) -> float:
+        """Return the first change after a time."""
+        while self._time <= t:
+            if self._next == len(self._between):
+                return np.inf
+            low, high, sign = self._between[self._next]
+            self._next += 1
+            while low < (middle := 0.5 * (low + high)) < high:
+                low, high = (low, middle) if self._sign(middle) == sign else (middle, high)
+            self._time = high
+        return self._time
+
+
+def _unseen(run: Settling, path: str, times: NDArray[np.float64], signs: NDArray[np.float64]) -> str:
+    at = np.flatnonzero(np.diff(signs))
+    shortest = min((b - a for a, b in pairwise(times[at].tolist())), default=0.0)
+    return (
+        f"{run.system.name}: the command of {path} was looked at {len(times)} times and changes within "
+        f"{shortest:.3g} s, so changes may be missed; simulate a shorter time, give a max_step of an eighth of "
+        "the shortest pulse, or give its input as a pair (times, values)"
+    )
