@@ -77,6 +77,10 @@ class EventSearch:
         self.missed: float | None = None
         """When a step could not be divided any further, though an edge changes faster."""
 
+    def enter(self) -> None:
+        """Forget what is known of the last step: another mode begins."""
+        self._known = None
+
     def first(self, dense: Dense, start: float, end: float) -> float | None:
         """Return when a mode is first found wrong within a step, just after it became so; None if never."""
         if not end > start:
@@ -93,7 +97,6 @@ class EventSearch:
                 if panels == MOST_PANELS:
                     self.missed = low
             elif hit is not None:
-                self._known = None
                 return float(hit)
         self.run.learn(end, dense(end).tolist())
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.errors import BondloopError, SolveError
+from bondloop.errors import AccuracyWarning, BondloopError, SolveError
 from bondloop.program.command_times import CommandTimes
 from bondloop.program.event_search import EventSearch
 from bondloop.program.settling import Settling
@@ -125,6 +126,7 @@ def simulate_switching(
         command = commands.after(t)
         stepping.bound = min(command, end)
         stepping.enter(t, np.array(x))
+        search.enter()
         hit = None
         while hit is None and stepping.solver.status == "running":
             message = stepping.step()
@@ -156,6 +158,8 @@ def simulate_switching(
         _check_chatter(system, events, window)
         if t >= end:
             break
+    if search.missed is not None:
+        warnings.warn(_too_fast(system, search.missed), AccuracyWarning, stacklevel=4)
     states[reported:] = x
     states[:, run.modes.places] = np.round(states[:, run.modes.places])
     if not np.isfinite(states).all():
@@ -219,6 +223,13 @@ class _Stepping(Stepping):
 
         first_sizes(sizes, rates, slopes, (t, x), self.inputs_at)
         self._known[modes] = sizes.coupling
+
+
+def _too_fast(system: System, t: float) -> str:
+    return (
+        f"{system.name}: what the elements that switch react to changes so fast, after t = {t:.6g} s, that "
+        "events may be missed; give a shorter max_step, or smoother inputs"
+    )
 
 
 def _told(
