@@ -125,6 +125,7 @@ def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: in
         )
     derivations: dict[Bits, Derivation] = {}
     refused: dict[Bits, str] = {}
+    failures: dict[Bits, ModelError] = {}
     start = tuple(int(e.start_mode != 0) for e in elements)
     # The mode in which it starts first: what source-sensors impose there, they impose in all.
     for bits in sorted(itertools.product((0, 1), repeat=len(elements)), key=lambda b: _apart(b, start)):
@@ -133,6 +134,9 @@ def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: in
             d = _derived(model, graph)
         except (CausalityError, SolveError) as error:
             refused[bits] = str(error)
+        except ModelError as error:
+            # A law that cannot be turned the way in which this mode asks for it.
+            refused[bits], failures[bits] = str(error), error
         else:
             if d.imposed or d.sought:
                 raise ModelError(
@@ -142,6 +146,8 @@ def _switching_system(model: Model, flat: Flat, outputs: Outputs, iterations: in
             if not derivations:
                 flat = _with_strokes(flat, d)
             derivations[bits] = d
+    if not derivations and start in failures:
+        raise failures[start]
     if not derivations:
         raise CausalityError(
             f"{model._name or 'the model'} has no causality in any mode; as it starts: {refused[start]}"

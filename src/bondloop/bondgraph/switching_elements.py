@@ -160,7 +160,8 @@ class Clutch(Switching):
     Parameters
     ----------
     capacity
-        Largest effort that it carries: a number, or a function of signals that are bonded to it.
+        Largest effort that it carries: a number, or a function of signals that are bonded to it. Where that
+        is negative it carries nothing.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from bondloop.bondgraph.flatten import SE
 from bondloop.bondgraph.measures import of_parameter
 from bondloop.bondgraph.modulation import modulated
 from bondloop.bondgraph.switching_elements import Clutch, Diode, Stop, Switch, Switching
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.switching_rules import ClutchRule, DiodeRule, Rule, StopRule, SwitchRule
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def switching_port(d: Derivation, node: int) -> None:
     elif isinstance(part, Switch):
         terms.insert(0, _command(d, part, path))
     elif isinstance(part, Clutch) and part.modulation is not None:
-        terms.append(modulated(d, part, part.modulation))
+        # A capacity below zero would drive what it is to brake.
+        terms.append(function("fmax", Const(0.0), modulated(d, part, part.modulation)))
     if flat.kind[node] == SE:
         d._define(d.effort[bond], mode * terms[0] if isinstance(part, Clutch) else Const(0.0))
     else:

@@ -11,6 +11,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid.switches import FORCE
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
@@ -73,8 +74,7 @@ class Computer:
 
     def add(self, system: System) -> None:
         """Take over a system's states and parameters."""
-        for v in system.state_vars:
-            self.states[v] = system.initial_by_var.get(v, 0.0)
+        self.states.update(starting_states(system))
         self.parameters.update(system.values())
 
     def steps(self, measured: Mapping[str, Sequence[Var]], goals: Sequence[Expr]) -> list[Step]:

@@ -13,6 +13,7 @@ from bondloop.hybrid.wiring import diverged, role_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
@@ -96,7 +97,7 @@ class Simulation(Rehearsable):
         for key, given in self.systems.items():
             own = {k: v for k, v in self.values.items() if k in given.parameters}
             system = with_values(given, own) if own else given
-            states.update({v: system.initial_by_var.get(v, 0.0) for v in system.state_vars})
+            states.update(starting_states(system))
             parameters.update(system.values())
             sources: dict[Var, tuple[str, Any]] = {}
             for u in system.input_vars:

@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.errors import AccuracyWarning, BondloopError, SolveError
 from bondloop.program.command_times import CommandTimes
 from bondloop.program.event_search import EventSearch
+from bondloop.program.mode_at_point import check_gaps, mode_at
 from bondloop.program.settling import Settling
 from bondloop.program.simulate import Trajectory
 from bondloop.program.state_sizes import StateSizes, first_sizes
@@ -121,7 +122,8 @@ def simulate_switching(
     events: list[Event] = []
     states = np.zeros((len(instants), len(x0)))
     reported, ignored = 0, start
-    t, x = start, run.settle(start, x0.tolist()).x
+    check_gaps(run, x0.tolist(), start)
+    t, x = start, mode_at(run, x0.tolist(), start)
     while True:
         command = commands.after(t)
         stepping.bound = min(command, end)

@@ -16,7 +16,7 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.program.expr import variables
 from bondloop.program.input_extremes import Inputs
-from bondloop.program.mode_at_point import constant, mode_at
+from bondloop.program.mode_at_point import check_gaps, constant, mode_at
 from bondloop.program.one_mode import mode_words, system_in_mode
 from bondloop.program.settling import Settling
 from bondloop.program.simulate_switching import Event, simulate_switching
@@ -85,6 +85,7 @@ class SwitchingRest:
     def found(self) -> NDArray[np.float64]:
         """Return where the motion from the start comes to rest, with the modes that hold there."""
         run = Settling(self.system, self._signals, self._rates, self._parameters, 1e-8)
+        check_gaps(run, self.start.tolist())
         x = np.array(mode_at(run, self.start.tolist()))
         seconds, span = 0.0, 0.0
         events: Sequence[Event] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
@@ -65,7 +66,7 @@ class RigBlock:
         self.emulated, self.rig, self.count, self.period = emulated, rig, count, period
         self.wanted = list(wanted)
         system = rig.system
-        self.states: dict[Var, float] = {v: system.initial_by_var.get(v, 0.0) for v in system.state_vars}
+        self.states = starting_states(system)
         self.parameters: dict[Var, float] = dict(system.values())
         names = indexed("command", len(rig.commands))
         self.held = {u: Var(f"{c}.held") for u, c in zip(rig.commands, names, strict=True)}
