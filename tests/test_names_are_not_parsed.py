@@ -49,6 +49,7 @@ EXCEPTIONS = {
     "assess/metrics.py": SHOWN,
     "control": PATH,
     "program/modes_held.py": "statements of a search for modes, which are marked by how their names end",
+    "program/mode_merge.py": SHOWN,
     "program/resolve.py": SHOWN, "program/switching_rest.py": SHOWN, "program/walk.py": SHOWN,
     "realtime": OTHER, "records/csv_text.py": OTHER, "records/ground_motion.py": OTHER,
     "records/text_table.py": OTHER,

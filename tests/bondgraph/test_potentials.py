@@ -583,3 +583,38 @@ def test_an_initial_value_that_would_be_overruled_is_refused():
     model = on_sources(CField(energy=lambda q: q**2, initial=[1.0]), 1, {0})
     with pytest.raises(ModelError, match=r"field: q.displacement is in derivative causality"):
         model.compile()
+
+
+@pytest.mark.parametrize(
+    "energy",
+    [
+        lambda x: x**2 / 2 + 3 * sp.Heaviside(x),
+        lambda x, k=2.0: k * x**2 / 2 + sp.sign(x - 1),
+        lambda x: sp.Piecewise((x**2 / 2, x < 0.5), (x**2 / 2 + 1, True)),
+        lambda x: (x + 1) * sp.Heaviside(x),
+    ],
+)
+def test_an_energy_that_jumps_is_refused(energy):
+    with pytest.raises(ModelError, match=r"jumps by .* at x.displacement = "):
+        CField(energy=energy)
+
+
+@pytest.mark.parametrize(
+    "energy",
+    [
+        lambda x, k=3.0, g=0.2: x**2 / 2 + k * (x - g) ** 2 * sp.Heaviside(x - g) / 2,
+        lambda x: x**2 * sp.sign(x) / 2,
+        lambda x: sp.Piecewise(
+            ((x + 1) ** 2, x < -1), (0, sp.And(x >= -1, x < 1)), ((x - 1) ** 2, True)
+        ),
+        lambda x: sp.Abs(x),
+        lambda x: sp.Max(0, x - 1) ** 2,
+    ],
+)
+def test_an_energy_with_corners_is_conserved(energy):
+    m = Model("corners")
+    m.v, m.mass, m.field = One(), I(mass=1, initial=2.0), CField(energy=energy)
+    m.v >> [m.mass, m.field.x]
+    run = m.compile().simulate(3, rtol=1e-10)
+    whole = run["mass.momentum"] ** 2 / 2 + run["field.energy"]
+    np.testing.assert_allclose(whole, whole[0], rtol=1e-6)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.multiport import Multiport, formula_of
 from bondloop.bondgraph.relations import PortSymbols, Relations
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import InputError, ModelError, unknown_name
 
 if TYPE_CHECKING:
     from bondloop.program.ranges import Range
@@ -21,17 +22,75 @@ __all__ = ["ICField", "describe", "gradient"]
 
 
 def gradient(formula: Any, symbols: Sequence[Any]) -> list[Any]:
-    """Return derivatives of a formula; where it jumps, those of the smooth pieces on either side.
+    """Return derivatives of a formula; where it has a corner, those of the smooth pieces on either side.
+
+    One that jumps is refused: the effort would be an impulse, and what is left without it conserves nothing.
 
     >>> import sympy as sp
     >>> x = sp.Symbol("x", real=True)
     >>> gradient(x**2 * sp.sign(x) / 2, [x])
     [x*sign(x)]
+    >>> gradient(x**2 / 2 + 3 * sp.Heaviside(x - 1), [x])
+    Traceback (most recent call last):
+    ...
+    bondloop.errors.ModelError: x**2/2 + 3*Heaviside(x - 1) jumps by 3 at x = 1, ...
     """
     import sympy as sp
 
+    _check_jumps(formula, symbols)
     slopes = [sp.diff(formula, s).replace(sp.DiracDelta, lambda *_: sp.Integer(0)) for s in symbols]
     return [sp.factor_terms(slope) for slope in slopes]
+
+
+def _check_jumps(formula: Any, symbols: Sequence[Any]) -> None:
+    """Refuse a formula that jumps where one of its steps or pieces begins."""
+    import sympy as sp
+
+    for edge, below, above in _pieces(formula):
+        for s in symbols:
+            if s not in edge.free_symbols:
+                continue
+            try:
+                places = sp.solve(edge, s)
+            except NotImplementedError:
+                continue  # where that is cannot be told
+            for place in places:
+                jump = sp.simplify((above - below).subs(s, place))
+                if place.is_real is not False and jump != 0 and _is_at(jump, formula, s, place):
+                    plain = {d: sp.Symbol(d.name) for d in formula.free_symbols}
+                    shown = [e.subs(plain) for e in (formula, jump, s, place)]
+                    raise ModelError(
+                        "{} jumps by {} at {} = {}, and its derivative is an impulse there; give one that is "
+                        "continuous: a step times what is zero where the step is, say".format(*shown)
+                    )
+
+
+def _is_at(jump: Any, formula: Any, s: Any, place: Any) -> bool:
+    """Whether a formula jumps at a place, by numbers: what its pieces say may be hidden by other pieces."""
+    others = sorted((formula.free_symbols | place.free_symbols) - {s}, key=str)
+    values = {symbol: 1.1 + 0.37 * i for i, symbol in enumerate(others)}
+    size, at = jump.subs(values), place.subs(values)
+    if not (size.is_number and size.is_finite and at.is_number and at.is_real):
+        return False
+    near = 1e-7 * (1 + abs(at))
+    below, above = (formula.subs(values).subs(s, x).evalf() for x in (at - near, at + near))
+    return bool((above - below).is_finite and abs(above - below) > 0.5 * abs(size.evalf()))
+
+
+def _pieces(formula: Any) -> list[tuple[Any, Any, Any]]:
+    """Return for every step in a formula what is zero there, and the formula on either side."""
+    import sympy as sp
+
+    pieces = [(a.args[0], formula.subs(a, 0), formula.subs(a, 1)) for a in formula.atoms(sp.Heaviside)]
+    pieces += [(a.args[0], formula.subs(a, -1), formula.subs(a, 1)) for a in formula.atoms(sp.sign)]
+    for choice in formula.atoms(sp.Piecewise):
+        for (one, condition), (other, _) in pairwise(choice.args):
+            pieces += [
+                (relation.lhs - relation.rhs, formula.subs(choice, one), formula.subs(choice, other))
+                for relation in condition.atoms(sp.core.relational.Relational)
+                if not isinstance(relation, sp.Eq | sp.Ne)
+            ]
+    return pieces
 
 
 def describe(

@@ -12,7 +12,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from bondloop.program.expr import Const, Expr, Op, Var, select, substitute, variables
 from bondloop.program.schedule import components
 
-__all__ = ["Merge", "folded"]
+__all__ = ["Merge", "folded", "plain_name"]
+
+VARIANT = "~"
+"""Between a name and the number of its variant, where a variable is computed differently in some modes."""
 
 Bits = tuple[int, ...]
 
@@ -57,7 +60,7 @@ class Merge:
             for v in program:
                 key = (v.name, own[v.name])
                 if key not in shared:
-                    suffix = f"~{key[1] + 1}" if counts[v.name] > 1 else ""
+                    suffix = f"{VARIANT}{key[1] + 1}" if counts[v.name] > 1 else ""
                     shared[key] = Var(v.name + suffix, quantity=v.quantity)
                 table[v] = shared[key]
         for program, table in zip(programs, self.tables, strict=True):
@@ -168,3 +171,12 @@ def folded(expr: Expr, values: Mapping[Var, Expr]) -> Expr:
         a, b = args
         return Const(float(a.value != b.value))  # type: ignore[attr-defined]
     return expr if all(a is b for a, b in zip(args, expr.args, strict=True)) else Op(expr.name, args)
+
+
+def plain_name(v: Var) -> str:
+    """Return the name that a variable has in the model, whichever modes it is of.
+
+    >>> plain_name(Var("mass.effort~2"))
+    'mass.effort'
+    """
+    return v.name.partition(VARIANT)[0]

@@ -268,9 +268,9 @@ class Settling:
         for part in self.system.switching:
             own = modes[first : first + len(part.rules)]
             words.append(part.told(own))
-            reasons += list(part.refused.values())[:1]
+            reasons += [f"{part.told(bits)}: {why}" for bits, why in list(part.refused.items())[:1]]
             first += len(part.rules)
-        why = f"; a mode that has no causality: {reasons[0]}" if reasons else ""
+        why = f"; a mode that has no causality is {reasons[0]}" if reasons else ""
         return (
             f"{self.system.name}: no consistent mode was found at t = {t:.9g} s "
             f"(last tried: {', '.join(words)}){why}; look for sources that are joined "

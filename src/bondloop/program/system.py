@@ -12,6 +12,7 @@ from bondloop.calls import clear_calls
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.loop_notes import loop_note
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.ranges import checked_values, number
 from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, schedule
@@ -239,15 +240,7 @@ class System:
         notes = list(self.remarks)
         if self.dependent:
             notes.append(self._dependence())
-        for loop in loops(self.statements):
-            kind = "linear, solved directly"
-            if not loop.linear:
-                kind = f"nonlinear, at most {loop.iterations} Newton steps"
-            around = ", ".join(a.target.name for a in loop.body[:6])
-            around += ", ..." if len(loop.body) > 6 else ""
-            through = f"; through {around}" if around else ""
-            names = ", ".join(t.name for t in loop.tears)
-            notes.append(f"algebraic loop: {names} ({kind}{through})")
+        notes += [loop_note(self, loop) for loop in loops(self.statements)]
         notes += [
             f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
             for u in self.input_rates
