@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from bondloop.bondgraph import C, Clutch, Diode, I, Model, One, R, Se, Stop, Switch, Zero
 from bondloop.errors import InputError, ModeWarning, SolveError
+from bondloop.program.switching_rest import SwitchingRest
+
+from .switching_models import ball
 
 DRAWN = settings(max_examples=12, deadline=None, derandomize=True)
 
@@ -205,3 +208,45 @@ def test_a_chain_with_stops_between_rests_where_its_energy_is_least(seed):
             break
     np.testing.assert_allclose([rest[f"c[{i}].displacement"] for i in range(n)], x, atol=1e-8)
     assert [i for i in range(n - 1) if rest[f"stop[{i}].mode"] == 0] == closed
+
+
+def counted(monkeypatch):
+    """How often a motion was followed."""
+    rounds = []
+    follow = SwitchingRest._moved
+
+    def moved(self, run, x, span):
+        rounds.append(span)
+        return follow(self, run, x, span)
+
+    monkeypatch.setattr(SwitchingRest, "_moved", moved)
+    return rounds
+
+
+def test_a_drift_is_refused_after_two_looks(monkeypatch):
+    rounds = counted(monkeypatch)
+    m = Model("sled")
+    m.v, m.friction = One(), Clutch(capacity=1.0)
+    Se("F") >> m.v >> [I(mass=1), m.friction]
+    with pytest.raises(SolveError) as refusal:
+        m.compile().steady_state({"F": 1.5})
+    assert "I.momentum changes at a constant rate" in str(refusal.value)
+    assert str(refusal.value).count("no steady state found") == 1
+    assert len(rounds) == 2
+
+
+@pytest.mark.parametrize("gap", [0.5, 40.0, 30_000.0])
+def test_a_drift_towards_a_stop_ends_there_however_far_it_is(gap):
+    m = Model("far")
+    m.v, m.stop = One(), Stop(gap=gap)
+    Se(effort=0.1) >> m.v >> [I(mass=1), m.stop]
+    rest = m.compile().steady_state()
+    assert rest["stop.displacement"] == pytest.approx(gap, rel=1e-9)
+    assert rest["I.momentum"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_ball_that_loses_nothing_is_refused_after_two_rounds(monkeypatch):
+    rounds = counted(monkeypatch)
+    with pytest.raises(SolveError, match="it switches over and over again, at the same states"):
+        ball(2, 9.81, 1, 1.0).compile().steady_state()
+    assert len(rounds) <= 3

@@ -292,7 +292,7 @@ def test_steady_states():
     free.F, free.v = Se("F"), One()
     free.F >> free.v >> I(mass=1.0)
     for force in (1.0, 1e-12):
-        with pytest.raises(SolveError, match=r"I.momentum keep changing"):
+        with pytest.raises(SolveError, match=r"I.momentum keeps changing"):
             free.compile().steady_state({"F": force})
 
 

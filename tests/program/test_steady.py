@@ -116,7 +116,7 @@ def test_a_body_that_coasts_does_not_rest():
     model.v = One()
     model.v >> [I(mass=2.0), C(stiffness=0.0)]
     system = model.compile()
-    with pytest.raises(SolveError, match=r"C\.displacement keep changing"):
+    with pytest.raises(SolveError, match=r"C\.displacement keeps changing"):
         system.steady_state(initial={"I.momentum": 1.0})
     assert system.steady_state(initial={"C.displacement": 3.0})["C.displacement"] == pytest.approx(3.0)
 

@@ -205,6 +205,6 @@ def _moving(system: System, rates: NDArray[np.float64], tolerance: NDArray[np.fl
     bound = np.broadcast_to(tolerance, rates.shape)
     worst = [system.states[i] for i in np.argsort(-np.abs(rates))[:4] if abs(rates[i]) > bound[i]]
     return (
-        f"no steady state found: {', '.join(worst)} keep changing with these inputs; check whether the "
-        "system can come to rest, or give another start with initial={...}"
+        f"no steady state found: {', '.join(worst)} {'keeps' if len(worst) == 1 else 'keep'} changing with "
+        "these inputs; check whether the system can come to rest, or give another start with initial={...}"
     )

@@ -17,6 +17,7 @@ from bondloop.errors import SolveError
 from bondloop.program.expr import variables
 from bondloop.program.input_extremes import Inputs
 from bondloop.program.mode_at_point import check_gaps, constant, mode_at
+from bondloop.program.null_space import left_null
 from bondloop.program.one_mode import mode_words, system_in_mode
 from bondloop.program.settling import Settling
 from bondloop.program.simulate_switching import Event, simulate_switching
@@ -42,9 +43,6 @@ EVALUATIONS = 60_000
 
 LOOKS = 201
 """Instants at which a motion is looked at, to see how far it goes."""
-
-STIFF = 30.0
-"""Ratio of the fastest decay to what else moves from which a method for stiff equations is taken."""
 
 NEAR = 1e-6
 """Distance from a rest, as a share of how far each state has moved, at which a motion is over."""
@@ -87,22 +85,34 @@ class SwitchingRest:
         run = Settling(self.system, self._signals, self._rates, self._parameters, 1e-8)
         check_gaps(run, self.start.tolist())
         x = np.array(mode_at(run, self.start.tolist()))
-        seconds, span = 0.0, 0.0
+        seconds, span, horizon = 0.0, 0.0, 0.0
         events: Sequence[Event] = ()
         why = ""
         for _ in range(ROUNDS):
             span = max(self._span(run, x), 2 * span)
+            horizon = max(horizon, span * 2 ** (ROUNDS - 1)) if not seconds else horizon
             try:
-                before, (x, events) = x, self._moved(run, x, span)
+                before, last, (x, events) = x, events, self._moved(run, x, span)
             except SolveError as error:
                 why = str(error).removeprefix(f"{self.system.name}: ")
                 raise SolveError(self._restless(run, x, seconds, events, why)) from error
             seconds += span
             self.scale = np.maximum.reduce([self.scale, np.abs(before), np.abs(x)])
+            if self._repeats(last, events):
+                why = "it switches over and over again, at the same states"
+                break
+            drifting = self._drifting(run, x, span)
+            if drifting:
+                why = f"{drifting} changes at a constant rate"
+                if not events:
+                    if span >= horizon:
+                        break
+                    span = 0.5 * horizon  # where it can only drift on, look at once how far that leads
+                continue
             try:
                 rest = self._rest(run, x)
             except SolveError as error:
-                why = str(error)
+                why = str(error).removeprefix("no steady state found: ")
                 continue
             why = "it still moves"
             if rest is not None and (self._near(rest, x) or self._stays(run, rest, x)):
@@ -189,36 +199,57 @@ class SwitchingRest:
                 return False
         return True
 
+    def _drifting(self, run: Settling, x: NDArray[np.float64], span: float) -> str:
+        """Return the state that drifts most in the mode of a point, where it will as long as that mode lasts.
+
+        Of rates A x + b with a constant A, what lies in the left null space of A never changes.
+        """
+        mode, places = self._mode(run, x)
+        if not places:
+            return ""
+        try:
+            here, there = (
+                factorised(local.E)(local.A)
+                for local in (mode.linearise(z, self.inputs, self.given) for z in (x[places], 0.5 * x[places]))
+            )
+            still = [0.0] * len(mode.input_rates)
+            parameters = list(mode.values(self.given).values())
+            rates = np.array(mode.rates(x[places].tolist(), run.inputs(0.0)[0], still, parameters))
+        except (SolveError, ArithmeticError):
+            return ""  # a slope that does not exist just here
+        if not np.allclose(here, there, rtol=1e-9, atol=0.0):
+            return ""
+        L = left_null(here)
+        drift = np.abs(L @ (L.T @ rates)) * span
+        scale = np.where(self.scale > 0, self.scale, 1.0)[places]
+        worst = int(np.argmax(drift / scale)) if len(drift) else 0
+        return mode.states[worst] if drift[worst] > NEAR * scale[worst] else ""
+
+    def _repeats(self, last: Sequence[Event], events: Sequence[Event]) -> bool:
+        """Whether two rounds switched at the same states: nothing is lost in between."""
+        if min(len(last), len(events)) < 2:
+            return False
+        sizes = [np.abs([list(e.before.values()) for e in of_round]).max(axis=0) for of_round in (last, events)]
+        return bool(np.all(np.abs(sizes[0] - sizes[1]) <= NEAR * self.scale))
+
     # ------------------------------------------------------------------ the motion
 
     def _moved(
         self, run: Settling, x: NDArray[np.float64], span: float
     ) -> tuple[NDArray[np.float64], tuple[Event, ...]]:
         """Follow the motion for some time; return where it leads, and what switched."""
-        p = self._poles(run, x)
-        slow = SPAN / span
-        stiff = np.abs(p.real).max(initial=0.0) > STIFF * max(np.abs(p.imag).max(initial=0.0), slow)
         size = self.scale.max(initial=0.0) or 1.0
         options = {
+            "method": None,
             "rtol": 1e-9,
             "atol": 1e-12 * np.where(self.scale > 0, self.scale, size),
             "max_step": np.inf,
             "evaluations": EVALUATIONS,
         }
-        methods = ("Radau",) if stiff else ("DOP853", "Radau")
-        for method in methods:
-            try:
-                with np.errstate(over="ignore"):  # Radau, of a state on which no rate depends
-                    motion = simulate_switching(
-                        self.system, self._signals, self._rates, self._parameters, x,
-                        np.linspace(0.0, span, LOOKS), {**options, "method": method},
-                        Inputs({}, self._signals, self._rates, (0.0, span)),
-                    )  # fmt: skip
-                break
-            except SolveError:
-                # One mode of a motion may be stiff although its first is not.
-                if method == methods[-1]:
-                    raise
+        motion = simulate_switching(
+            self.system, self._signals, self._rates, self._parameters, x, np.linspace(0.0, span, LOOKS),
+            options, Inputs({}, self._signals, self._rates, (0.0, span)),
+        )  # fmt: skip
         self.scale = np.maximum(self.scale, np.abs(motion.states).max(axis=0))
         return motion.states[-1], motion.events
 
