@@ -1,4 +1,4 @@
-"""Events are located whatever the duration: short ones between two looks, the first of several, fast gates."""
+"""Events are located whatever the duration: short ones within a step, the first of several, fast gates."""
 
 import math
 

@@ -215,9 +215,9 @@ def counted(monkeypatch):
     rounds = []
     follow = SwitchingRest._moved
 
-    def moved(self, run, x, span):
+    def moved(self, x, span):
         rounds.append(span)
-        return follow(self, run, x, span)
+        return follow(self, x, span)
 
     monkeypatch.setattr(SwitchingRest, "_moved", moved)
     return rounds

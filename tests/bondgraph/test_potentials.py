@@ -604,10 +604,8 @@ def test_an_energy_that_jumps_is_refused(energy):
     [
         lambda x, k=3.0, g=0.2: x**2 / 2 + k * (x - g) ** 2 * sp.Heaviside(x - g) / 2,
         lambda x: x**2 * sp.sign(x) / 2,
-        lambda x: sp.Piecewise(
-            ((x + 1) ** 2, x < -1), (0, sp.And(x >= -1, x < 1)), ((x - 1) ** 2, True)
-        ),
-        lambda x: sp.Abs(x),
+        lambda x: sp.Piecewise(((x + 1) ** 2, x < -1), (0, sp.And(x >= -1, x < 1)), ((x - 1) ** 2, True)),
+        lambda x: 2 * sp.Abs(x),
         lambda x: sp.Max(0, x - 1) ** 2,
     ],
 )

@@ -6,7 +6,7 @@ A solver does not see an input that acts on a switch alone, so its steps say not
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CommandTimes"]
 
-FEWEST, MOST = 4096, 2**20
+FEWEST, MOST = 2**14, 2**20
 """How often a command is looked at."""
 
 BETWEEN = 4
@@ -85,14 +85,16 @@ class CommandTimes:
 def _deciding(run: Settling, terms: Sequence[Expr]) -> list[str] | None:
     """Return the names of the inputs that decide some terms; None where something else does, too."""
     system = run.system
-    names = {v: name for v, name in zip(system.input_vars, system.inputs, strict=True)}
+    names = dict(zip(system.input_vars, system.inputs, strict=True))
     try:
         statements = scheduled(system, terms)
     except KeyError:
         return None
     if not all(isinstance(s, Assign) for s in statements):
         return None
-    needed = {v for e in (*terms, *(s.expr for s in statements if isinstance(s, Assign))) for v in variables(e)}
+    needed = {
+        v for e in (*terms, *(s.expr for s in statements if isinstance(s, Assign))) for v in variables(e)
+    }
     needed -= {s.target for s in statements if isinstance(s, Assign)}
     if not needed <= {*names, *system.parameters_by_var}:
         return None
@@ -106,11 +108,18 @@ class _Command:
         system = run.system
         self._run, self._varying = run, varying
         self._places = [system.inputs.index(name) for name in varying]
-        self._constant = [0.0 if name in varying else s(0.0) for name, s in zip(system.inputs, run.signals, strict=True)]
+        self._constant = [
+            0.0 if name in varying else s(0.0) for name, s in zip(system.inputs, run.signals, strict=True)
+        ]
         arguments: list[Sequence[Var]] = [system.input_vars, tuple(system.parameters_by_var)]
         self._f = evaluator(scheduled(system, terms), arguments, [terms[0] - terms[1]])
+        values = dict(zip(system.parameters_by_var, run.parameters, strict=True))
+        is_input = terms[0] in system.input_vars
+        threshold = terms[1]
+        # Where an input is compared as it is, its threshold.
+        self._direct = values.get(threshold) if is_input and isinstance(threshold, Var) else None
         # Between the instants of one interpolated row the command is straight.
-        self.straight = terms[0] in system.input_vars and not any(map(callable, varying.values()))
+        self.straight = is_input and not any(map(callable, varying.values()))
 
     def sign(self, t: float) -> float:
         """Return 1 above the threshold, -1 below, 0 on it."""
@@ -118,33 +127,39 @@ class _Command:
 
     def signs(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the signs at many times."""
-        return self._signs(self._values(v, i, times) for v, i in zip(self._varying.values(), self._places, strict=True))
+        return self._signs(
+            self._values(v, i, times) for v, i in zip(self._varying.values(), self._places, strict=True)
+        )
 
     def _values(self, value: Any, place: int, times: NDArray[np.float64]) -> Sequence[float]:
         if isinstance(value, tuple):
-            return np.interp(times, *value).tolist()
+            return [float(y) for y in np.interp(times, *value)]
         if isinstance(value, Signal):
-            return value(times).tolist()
+            return [float(y) for y in value(times)]
         signal = self._run.signals[place]
         return [signal(t) for t in times.tolist()]
 
-    def _signs(self, columns: Any) -> NDArray[np.float64]:
+    def _signs(self, columns: Iterable[Sequence[float]]) -> NDArray[np.float64]:
+        if self._direct is not None:
+            return np.asarray(np.sign(np.array(next(iter(columns))) - self._direct), dtype=float)
         u = list(self._constant)
         results = []
         for row in zip(*columns, strict=True):
             for place, value in zip(self._places, row, strict=True):
                 u[place] = value
             results.append(self._f(u, self._run.parameters)[0])
-        return np.sign(results)
+        return np.asarray(np.sign(results), dtype=float)
 
-    def seen(self, span: tuple[float, float], fewest: int) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    def seen(
+        self, span: tuple[float, float], fewest: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
         """Return times, the signs there, and whether the command is known by them.
 
         It is looked at twice as often until no more changes appear, and several looks lie between them.
         """
         start, end = span
         rows = [np.asarray(v[0], dtype=float) for v in self._varying.values() if isinstance(v, tuple)]
-        times = np.unique(np.clip(np.concatenate([[start, end], *rows]), start, end))
+        times = np.asarray(np.unique(np.clip(np.concatenate([[start, end], *rows]), start, end)), dtype=float)
         signs = self.signs(times)
         if self.straight:
             return *_decided(times, signs), True
@@ -177,7 +192,9 @@ class _Changes:
     def __init__(self, command: _Command, times: NDArray[np.float64], signs: NDArray[np.float64]) -> None:
         at = np.flatnonzero(np.diff(signs))
         self._sign: Callable[[float], float] = command.sign
-        self._between = list(zip(times[at].tolist(), times[at + 1].tolist(), signs[at + 1].tolist(), strict=True))
+        self._between = list(
+            zip(times[at].tolist(), times[at + 1].tolist(), signs[at + 1].tolist(), strict=True)
+        )
         self._next, self._time = 0, -np.inf
 
     def after(self, t: float) -> float:
@@ -198,6 +215,6 @@ def _unseen(run: Settling, path: str, times: NDArray[np.float64], signs: NDArray
     shortest = min((b - a for a, b in pairwise(times[at].tolist())), default=0.0)
     return (
         f"{run.system.name}: the command of {path} was looked at {len(times)} times and changes within "
-        f"{shortest:.3g} s, so changes may be missed; simulate a shorter time, give a max_step of an eighth of "
-        "the shortest pulse, or give its input as a pair (times, values)"
+        f"{shortest:.3g} s, so changes may be missed; simulate a shorter time, give as max_step the shortest "
+        "pulse, or give its input as a pair (times, values)"
     )

@@ -10,6 +10,7 @@ halved.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -41,20 +42,21 @@ Dense = Callable[["NDArray[np.float64] | float"], "NDArray[np.float64]"]
 
 @cache
 def _nodes() -> NDArray[np.float64]:
-    """Chebyshev's points, from -1 to 1: unevenly spaced, so that what repeats itself is not always alike."""
+    """Return Chebyshev's points, from -1 to 1: unevenly spaced, so that what repeats itself is not always alike."""
     return np.asarray(-np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
 
 
 @cache
 def _matrices() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What turns values at the nodes into Bernstein's coefficients, and into Chebyshev's."""
+    """Return what turns values at the nodes into Bernstein's coefficients, and into Chebyshev's."""
     from scipy.special import binom
 
     k = np.arange(DEGREE + 1)
     s = 0.5 * (1 + _nodes()[:, None])
     bernstein = binom(DEGREE, k) * s**k * (1 - s) ** (DEGREE - k)
     chebyshev = np.polynomial.chebyshev.chebvander(_nodes(), DEGREE)
-    return np.linalg.inv(bernstein).T, np.linalg.inv(chebyshev).T
+    turned = (np.asarray(np.linalg.inv(V).T, dtype=float) for V in (bernstein, chebyshev))
+    return next(turned), next(turned)
 
 
 class EventSearch:
@@ -193,7 +195,7 @@ def _peaks(
     roots = np.polynomial.chebyshev.chebroots(slope)
     # Two turns that rounding has joined are a little off the real line.
     places = np.sort(roots.real[(np.abs(roots.imag) < 1e-6) & (np.abs(roots.real) < 1)])
-    return places, np.polynomial.chebyshev.chebval(places, chebyshev)
+    return places, np.asarray(np.polynomial.chebyshev.chebval(places, chebyshev), dtype=float)
 
 
 def _wrong(
@@ -210,7 +212,7 @@ def _wrong(
 
 def _share(f_low: float, f_high: float) -> float:
     """Return where, at most, a curve that rises to a peak passes zero: as a parabola does."""
-    return 1 - (f_high / (f_high - f_low)) ** 0.5
+    return 1 - math.sqrt(f_high / (f_high - f_low))
 
 
 def _located(margin: Callable[[float], float], low: float, high: float, least: float) -> float:

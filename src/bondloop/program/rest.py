@@ -325,9 +325,9 @@ class Rest:
         order = np.argsort(-np.abs(f / np.maximum(np.abs(x), 1e-300)))
         worst = [self.system.states[i] for i in order[:4] if f[i]]
         return (
-            f"no steady state found: {', '.join(worst)} {'keeps' if len(worst) == 1 else 'keep'} changing with "
-            f"these inputs (the motion was followed for {seconds:.3g} s); check whether the system can come to "
-            "rest, or give another start with initial={...}"
+            f"no steady state found: {', '.join(worst)} {'keeps' if len(worst) == 1 else 'keep'} changing "
+            f"with these inputs (the motion was followed for {seconds:.3g} s); check whether the system can "
+            "come to rest, or give another start with initial={...}"
         )
 
     def _several(self, found: list[NDArray[np.float64]], free: NDArray[np.float64], seconds: float) -> str:

@@ -131,9 +131,9 @@ def simulate(  # noqa: PLR0913 - what to integrate, and how
         Absolute tolerance in SI units, the same for all states; by default 1e-12 of the size of each: the
         largest that it has been, or that comes of the others and of the inputs.
     max_step
-        In s. A system that switches is looked at eight times in every step, which is at most so long; without
-        one, a thousandth of the duration, or a hundredth where all inputs are constant. Shorter pulses of an
-        input may be missed.
+        In s. Events of a system that switches are found whatever it is. Of a command to a switch that is a
+        function of time, a pulse that comes but once may be missed where it is shorter than an eighth of
+        this, or without it than 1/8,000 of the duration.
     """
     pair = (0.0, duration) if isinstance(duration, str) or np.isscalar(duration) else duration
     start, end = (number(instant, "duration", "s") for instant in pair)  # type: ignore[union-attr]

@@ -163,17 +163,26 @@ def simulate_switching(
     if search.missed is not None:
         warnings.warn(_too_fast(system, search.missed), AccuracyWarning, stacklevel=4)
     states[reported:] = x
+    trajectory = _reported(run, instants, states)
+    trajectory.events = tuple(events)
+    return trajectory
+
+
+def _reported(
+    run: Settling, instants: NDArray[np.float64], states: NDArray[np.float64]
+) -> SwitchingTrajectory:
+    """Return what is reported of states at some instants."""
     states[:, run.modes.places] = np.round(states[:, run.modes.places])
     if not np.isfinite(states).all():
         raise SolveError(
-            f"the simulation of {system.name} gave numbers that are not finite; check its inputs"
+            f"the simulation of {run.system.name} gave numbers that are not finite; check its inputs"
         )
     u, r = (
         np.array([[s(time) for s in group] for time in instants]).reshape(len(instants), len(group))
-        for group in (signals, rate_signals)
+        for group in (run.signals, run.rate_signals)
     )
-    trajectory = SwitchingTrajectory(system, instants, states, u, r, parameters)
-    trajectory.events, trajectory._modes = tuple(events), run.modes
+    trajectory = SwitchingTrajectory(run.system, instants, states, u, r, run.parameters)
+    trajectory._modes = run.modes
     return trajectory
 
 

@@ -92,7 +92,7 @@ class SwitchingRest:
             span = max(self._span(run, x), 2 * span)
             horizon = max(horizon, span * 2 ** (ROUNDS - 1)) if not seconds else horizon
             try:
-                before, last, (x, events) = x, events, self._moved(run, x, span)
+                before, last, (x, events) = x, events, self._moved(x, span)
             except SolveError as error:
                 why = str(error).removeprefix(f"{self.system.name}: ")
                 raise SolveError(self._restless(run, x, seconds, events, why)) from error
@@ -210,7 +210,9 @@ class SwitchingRest:
         try:
             here, there = (
                 factorised(local.E)(local.A)
-                for local in (mode.linearise(z, self.inputs, self.given) for z in (x[places], 0.5 * x[places]))
+                for local in (
+                    mode.linearise(z, self.inputs, self.given) for z in (x[places], 0.5 * x[places])
+                )
             )
             still = [0.0] * len(mode.input_rates)
             parameters = list(mode.values(self.given).values())
@@ -229,14 +231,14 @@ class SwitchingRest:
         """Whether two rounds switched at the same states: nothing is lost in between."""
         if min(len(last), len(events)) < 2:
             return False
-        sizes = [np.abs([list(e.before.values()) for e in of_round]).max(axis=0) for of_round in (last, events)]
+        sizes = [
+            np.abs([list(e.before.values()) for e in of_round]).max(axis=0) for of_round in (last, events)
+        ]
         return bool(np.all(np.abs(sizes[0] - sizes[1]) <= NEAR * self.scale))
 
     # ------------------------------------------------------------------ the motion
 
-    def _moved(
-        self, run: Settling, x: NDArray[np.float64], span: float
-    ) -> tuple[NDArray[np.float64], tuple[Event, ...]]:
+    def _moved(self, x: NDArray[np.float64], span: float) -> tuple[NDArray[np.float64], tuple[Event, ...]]:
         """Follow the motion for some time; return where it leads, and what switched."""
         size = self.scale.max(initial=0.0) or 1.0
         options = {

@@ -296,7 +296,7 @@ class ClutchRule(Rule):
         return select(look.on, -(look.mode * look.flow) - look.flow_slack, beyond)
 
     def edges(self, look: Look) -> tuple[Expr, ...]:
-        """Return the slip against the sense of sliding, or what is asked beyond the capacity in each sense."""
+        """Return the slip against the sense of sliding, or what is asked beyond the capacity each way."""
         (capacity,) = look.terms
         turned = -(look.mode * look.flow) - look.flow_slack
         spare = capacity + look.effort_slack
