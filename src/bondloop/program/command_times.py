@@ -166,7 +166,8 @@ class _Command:
         count, changes = 0, -1
         more = fewest // 2
         while True:
-            fresh = start + (end - start) * ((GOLDEN * np.arange(count + 1, count + more + 1)) % 1.0)
+            places = (GOLDEN * np.arange(count + 1, count + more + 1)) % 1.0
+            fresh = np.asarray(start + (end - start) * places, dtype=float)
             times, signs = np.concatenate([times, fresh]), np.concatenate([signs, self.signs(fresh)])
             order = np.argsort(times, kind="stable")
             times, signs = times[order], signs[order]

@@ -42,7 +42,7 @@ Dense = Callable[["NDArray[np.float64] | float"], "NDArray[np.float64]"]
 
 @cache
 def _nodes() -> NDArray[np.float64]:
-    """Return Chebyshev's points, from -1 to 1: unevenly spaced, so that what repeats itself is not always alike."""
+    """Return Chebyshev's points, -1 to 1: uneven, so that what repeats itself is not alike at all of them."""
     return np.asarray(-np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE))
 
 

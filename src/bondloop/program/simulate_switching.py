@@ -126,8 +126,7 @@ def simulate_switching(
     t, x = start, mode_at(run, x0.tolist(), start)
     while True:
         command = commands.after(t)
-        stepping.bound = min(command, end)
-        stepping.enter(t, np.array(x))
+        stepping.enter(t, np.array(x), min(command, end))
         search.enter()
         hit = None
         while hit is None and stepping.solver.status == "running":
@@ -160,18 +159,16 @@ def simulate_switching(
         _check_chatter(system, events, window)
         if t >= end:
             break
+    states[reported:] = x
     if search.missed is not None:
         warnings.warn(_too_fast(system, search.missed), AccuracyWarning, stacklevel=4)
-    states[reported:] = x
-    trajectory = _reported(run, instants, states)
-    trajectory.events = tuple(events)
-    return trajectory
+    return _reported(run, instants, states, events)
 
 
 def _reported(
-    run: Settling, instants: NDArray[np.float64], states: NDArray[np.float64]
+    run: Settling, instants: NDArray[np.float64], states: NDArray[np.float64], events: Sequence[Event]
 ) -> SwitchingTrajectory:
-    """Return what is reported of states at some instants."""
+    """Return what is reported of states at some instants, and of events."""
     states[:, run.modes.places] = np.round(states[:, run.modes.places])
     if not np.isfinite(states).all():
         raise SolveError(
@@ -182,7 +179,7 @@ def _reported(
         for group in (run.signals, run.rate_signals)
     )
     trajectory = SwitchingTrajectory(run.system, instants, states, u, r, run.parameters)
-    trajectory._modes = run.modes
+    trajectory.events, trajectory._modes = tuple(events), run.modes
     return trajectory
 
 
@@ -203,8 +200,9 @@ class _Stepping(Stepping):
         self._values = dict(zip(names, run.parameters, strict=True))
         self._known: dict[Key, Any] = {}
 
-    def enter(self, t: float, x: NDArray[np.float64]) -> None:
-        """Go on from a point in the mode that is among its states."""
+    def enter(self, t: float, x: NDArray[np.float64], until: float) -> None:
+        """Go on from a point in the mode that is among its states, to some time at the latest."""
+        self.bound = until
         modes = self.run.modes.of(x.tolist())
         if self.sizes is not None:
             if modes in self._known:
