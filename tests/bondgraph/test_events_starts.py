@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.bondgraph import Clutch, I, Input, Model, One, R, Se, Sf, Stop, Switch, Zero
+from bondloop.bondgraph import C, Clutch, I, Input, Model, One, R, Se, Sf, Stop, Switch, Zero
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.hybrid.simulation import Simulation
 
@@ -91,3 +91,26 @@ def test_notes_speak_of_modes_in_words():
         "through mass[1].effort, f[0].effort, "
     )
     assert not any("~" in note for note in notes)
+
+
+def floating_circuit(*, grounded):
+    m = Model("floating")
+    m.V, m.i, m.a, m.b, m.o = Se("V"), One(), Zero(), Zero(), One()
+    m.V >> m.i
+    m.b >> m.i >> m.a
+    m.a >> m.o >> m.b
+    m.o >> [R(resistance=1), C(capacitance=1)]
+    if grounded:
+        Se(effort=0) >> m.b
+    return m.compile()
+
+
+def test_a_circuit_without_ground_is_told_what_it_lacks():
+    told = "a, b have no reference: join one to ground"
+    system = floating_circuit(grounded=False)
+    assert told in system.notes
+    with pytest.raises(SolveError, match="notes say that nodes have no reference"):
+        system.simulate(1, {"V": 1.0})
+    system = floating_circuit(grounded=True)
+    assert told not in system.notes
+    assert system.simulate(1, {"V": 1.0})["C.displacement"][-1] == pytest.approx(1 - np.exp(-1))

@@ -17,6 +17,7 @@ from bondloop.bondgraph.bicausal import turned_round
 from bondloop.bondgraph.bound_storages import cancelled, has_rings, independent
 from bondloop.bondgraph.causality import Causality, assign
 from bondloop.bondgraph.flatten import GY, MATRIX, ONE, SE, SF, SS, TF, ZERO, C, Flat, I, R, flatten
+from bondloop.bondgraph.floating import floating
 from bondloop.bondgraph.laws import linear
 from bondloop.bondgraph.lookup import Outputs, variable_at, wanted
 from bondloop.bondgraph.loop_laws import Choice, use_total_laws
@@ -198,6 +199,10 @@ class Derivation:
 
     def _remarks(self) -> list[str]:
         remarks = [f"port {path} is left open: a free end, no effort acts there" for path in self.flat.free]
+        remarks += [
+            f"{', '.join(paths)} {'have' if len(paths) > 1 else 'has'} no reference: join one to ground"
+            for paths in floating(self.flat)
+        ]
         missing = [v.name for v, value in self.parameters.items() if value is None]
         unused = [name for name in self.symbol_values if name not in self.symbols]
         if missing and unused:

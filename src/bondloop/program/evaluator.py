@@ -169,7 +169,8 @@ def singular_loop(names: Sequence[str]) -> str:
     return (
         f"the algebraic loop through {_shown(names)} has no unique solution (its matrix is singular); if "
         "that is so at this point alone, give another with inputs={...} or other states; else check the "
-        "elements on it for zero or cancelling coefficients, or add a small storage or resistance"
+        "elements on it for zero or cancelling coefficients, add a small storage or resistance, or, where "
+        "its notes say that nodes have no reference, join one of them to ground"
     )
 
 
