@@ -15,8 +15,8 @@ __all__ = ["floating"]
 def floating(flat: Flat) -> list[list[str]]:
     """Return the paths of 0-junctions without a reference, those together that depend on each other.
 
-    Whatever is bonded to a 0-junction is a reference, other junctions apart. A 1-junction is one unless as many
-    bonds lead into it from these 0-junctions as lead out to them: it compares their efforts with others.
+    Whatever is bonded to a 0-junction is a reference, other junctions apart. A 1-junction is one unless as
+    many bonds lead into it from these 0-junctions as lead out to them: it compares their efforts with others.
     """
     groups = _Groups(len(flat.kind))
     bonds = [(tail, head) for tail, head in zip(flat.tail, flat.head, strict=True)]

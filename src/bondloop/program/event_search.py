@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.program.switching_rules import SLACK
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -125,6 +127,9 @@ class EventSearch:
                 unsure = doubt[i] > UNSEEN * ranges[i] or (np.abs(heights) <= doubt[i]).any()
                 if unsure and doubt[i] > max(enough[i], 1e-9 * ranges[i]):
                     return "split"
+        # A peak that is no higher than rounding is none.
+        seen = {i: heights > SLACK * ranges[i] for i, (_, heights) in peaks.items()}
+        peaks = {i: (places[seen[i]], heights[seen[i]]) for i, (places, heights) in peaks.items()}
         return self._earliest(dense, (start, end), values, peaks)
 
     def _earliest(

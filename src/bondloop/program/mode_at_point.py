@@ -32,8 +32,10 @@ def mode_at(run: Settling, x: list[float], t: float = 0.0) -> list[float]:
     used up and something presses on it; short of the gap it is free.
     """
     x = list(x)
-    run.learn(t, x)
     stops = [i for i, rule in enumerate(run.rules.rules) if isinstance(rule, StopRule)]
+    if not stops:
+        return run.settle(t, x).x
+    run.learn(t, x)
     terms = run.ports(t, x)[2]
     for i in stops:
         if x[run.modes.places[i]] == 0 and terms[i][0] < terms[i][1] - run.slacks[i][2]:
