@@ -142,11 +142,14 @@ class EventSearch:
         """Return when the first margin becomes positive, by the edges between their nodes and peaks."""
         start, end = span
         earliest: float | None = None
+        known: dict[float, list[float]] = {}
         for i, (places, heights) in peaks.items():
             rule = self._owners[i]
 
             def margin(t: float, rule: int = rule) -> float:
-                return self.run.margins(t, dense(t).tolist())[rule]
+                if t not in known:
+                    known[t] = self.run.margins(t, dense(t).tolist())
+                return known[t][rule]
 
             s = np.concatenate([_nodes(), places])
             order = np.argsort(s, kind="stable")
