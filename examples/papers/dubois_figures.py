@@ -16,7 +16,6 @@ import numpy as np
 from dubois_rig_figures import hertz
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers import dubois_damper as paper
 from bondloop.papers.dubois_damper import MODELS, PREDICTIONS, RATE
 from bondloop.papers.dubois_findings import CASES, cases
 from bondloop.papers.dubois_identification import identified, verified
@@ -25,8 +24,6 @@ from bondloop.plots.page import COLOURS, DASHES, GREY, INK, RULE, dress, finish,
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from bondloop.hybrid import Run
 
 __all__ = ["draw", "fits", "known_signal", "predictors", "rms_errors", "substructured"]
 
@@ -37,7 +34,9 @@ TITLES = {
 LOUD = ("#9ecae1", "#6baed6", "#3182bd", "#08519c")
 """Colours of the four amplitudes, the largest darkest."""
 MODEL = COLOURS[2]
-WORDS = {"substructured": COLOURS[0], "long prediction": COLOURS[1], "short prediction": COLOURS[0]}
+WORDS = {
+    "no prediction": COLOURS[0], "long prediction": COLOURS[1], "short prediction": COLOURS[2],
+}  # fmt: skip
 """Colours of the substructured runs."""
 PALE: dict[str, Any] = {"color": RULE, "linewidth": 4.0, "zorder": 1, "solid_capstyle": "round"}
 
@@ -52,18 +51,17 @@ class Line:
     label: str = ""
 
 
-def draw(run: Run, folder: Path) -> list[Path]:
+def draw(folder: Path) -> list[Path]:
     """Draw all the figures into a folder; return their files."""
     study = {
-        "figure_03_surfaces": rig.surfaces, "figure_04_curves": rig.curves, "figure_05_spectra": rig.spectra,
-        "figure_06_fits": fits, "figure_07_known_signal": known_signal, "figure_10_damper": rig.damper_loops,
-        "figure_11_hybrid_system": rig.hybrid_system, "figure_13_substructured": substructured,
-        "figure_14_rms_errors": rms_errors, "figure_15_prediction": predictors, "trip": rig.trip,
+        "figure_1.png": rig.damper_features, "figure_3.png": rig.surfaces, "figure_4.png": rig.curves,
+        "figure_5.png": rig.spectra, "figure_6.png": fits, "figure_7.png": known_signal,
+        "figure_8.svg": rig.hybrid_graph, "figure_9.svg": rig.damper_graph,
+        "figure_10.png": rig.damper_loops, "figure_11.png": rig.hybrid_system,
+        "figure_12.png": rig.interface, "figure_13.png": substructured, "figure_14.png": rms_errors,
+        "figure_15.png": predictors, "trip.png": rig.trip,
     }  # fmt: skip
-    files = [one(folder / f"{name}.png") for name, one in study.items()]
-    if len(run.coupled.time) > 1:
-        files.append(rig.interface(run, folder / "figure_12_interface.png"))
-    return files
+    return [one(folder / f"dubois_{name}") for name, one in study.items()]
 
 
 def fits(path: Path) -> Path:
@@ -98,7 +96,7 @@ def substructured(path: Path) -> Path:
         for case, (controller, prediction) in CASES.items():
             if controller != name:
                 continue
-            word = f"{prediction} prediction" if name.endswith("D") else "substructured"
+            word = f"{prediction} prediction" if name.endswith("D") else "no prediction"
             found = made[case].response
             for row in range(len(SIZES)):
                 look = {"color": WORDS[word], "linestyle": DASHES[1 - row], "linewidth": 1.1, "zorder": 3}
@@ -203,4 +201,4 @@ def _grid(
 if __name__ == "__main__":
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
     out.mkdir(parents=True, exist_ok=True)
-    print(*draw(paper.test().run(paper.SECONDS), out), sep="\n")
+    print(*draw(out), sep="\n")

@@ -1,7 +1,8 @@
-"""Figures 3 to 5, 10 to 12 of du Bois, Titurus and Lieven 2010, and a trip: rig, damper, hybrid system."""
+"""Figures 1, 3 to 5, 8 to 12 of du Bois, Titurus and Lieven 2010, and a trip: rig, damper, hybrid system."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,9 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from bondloop.papers.dubois_damper import POWER, RATE, STRUCTURE, emulated_rig, specimen
+from bondloop.papers.dubois_damper import POWER, RATE, STRUCTURE, emulated_rig, model, specimen
 from bondloop.papers.dubois_identification import linearised, surface
-from bondloop.papers.dubois_substructured import lagging
+from bondloop.papers.dubois_substructured import lagging, typical
 from bondloop.plots.page import (
     ACTUAL,
     COLOURS,
@@ -30,9 +31,12 @@ from bondloop.plots.page import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.hybrid import Run
+    from bondloop.identify import Data
 
-__all__ = ["curves", "damper_loops", "hertz", "hybrid_system", "interface", "spectra", "surfaces", "trip"]
+__all__ = [
+    "curves", "damper_features", "damper_graph", "damper_loops", "hertz", "hybrid_graph", "hybrid_system",
+    "interface", "spectra", "surfaces", "trip",
+]  # fmt: skip
 
 MOUNTINGS = {"empty": "no damper", "standard": "standard orifice", "large": "large orifice"}
 LOOPS = (3.5, (3e-4, 1e-3))
@@ -115,27 +119,74 @@ def spectra(path: Path) -> Path:
     return path
 
 
-def damper_loops(path: Path) -> Path:
-    """Draw force over velocity, measured on the rig and simulated, at two amplitudes (Figures 1 and 10)."""
-    from bondloop.identify.experiment import Experiment
-    from bondloop.program.signals import Sine
+def damper_features(path: Path) -> Path:
+    """Draw force over velocity with the features of the damper marked by the paper's letters (Figure 1)."""
+    data = _loop(LOOPS[1][-1])
+    v, f = 1e3 * data["velocity"], 1e-3 * data["force"]
+    peak, away = float(np.abs(f).max()), 0.035 * float(np.ptp(v))
+    reversing = (f > 0) & (f < 0.25 * peak) & (v > 0)
+    holding = (f > 0.85 * peak) & (v > 0)
+    where = {
+        "A": int(np.argmax(np.where(np.abs(f) < 0.05 * peak, v, 0.0))),
+        "B": int(np.argmin(np.where(reversing, v, np.inf))),
+        "C": int(np.argmin(np.where(holding, np.abs(v - 10.0), np.inf))),
+        "D": int(np.argmax(f)),
+    }
+    sides = {"A": (away, 0.0), "B": (-away, 0.0), "C": (-0.6 * away, 0.09 * peak), "D": (0.0, 0.09 * peak)}
+    figure = page(3.0, 4.2)
+    axes = figure.subplots()
+    axes.plot(v, f, color=COLOURS[0], linewidth=1.0)
+    for letter, (across, up) in sides.items():
+        at = where[letter]
+        place = {"ha": "center", "va": "center", "fontsize": 10, "color": INK, "weight": "bold"}
+        axes.text(v[at] + across, f[at] + up, letter, **place)
+    axes.set_ylim(-1.25 * peak, 1.25 * peak)
+    dress(axes, "velocity [mm/s]", "force [kN]")
+    finish(figure, path)
+    return path
+
+
+def hybrid_graph(path: Path) -> Path:
+    """Draw the bond graph of structure and damper: two modes, masses 1 and 2 (Figure 8)."""
+    model(play=0.0).draw(path, title="Two modes and the damper", fold=False)
+    return path
+
+
+def damper_graph(path: Path) -> Path:
+    """Draw the bond graph of the simulated damper: oil, orifice, and the loop of the valves (Figure 9)."""
     from bondloop.rigs import mounted
 
+    mounted(specimen(play=0.0)).draw(path, title="The simulated damper", fold=False)
+    return path
+
+
+def damper_loops(path: Path) -> Path:
+    """Draw force over velocity, measured on the rig and simulated, at two amplitudes (Figure 10)."""
     frequency, amplitudes = LOOPS
     figure = page(3.0)
     panels = figure.subplots(1, 2)
-    rig = Experiment(emulated_rig(mounted(specimen())), RATE)
     for axes, amplitude in zip(panels, amplitudes, strict=True):
-        data = rig.run(Sine(amplitude, frequency), 4 / frequency)
-        last = slice(-round(RATE / frequency) - 1, None)
+        data = _loop(amplitude)
         axes.plot(*_simulated(amplitude, frequency), label="simulated", **DESIRED)
-        v, f = data["velocity"][last], data["force"][last]
+        v, f = data["velocity"], data["force"]
         axes.plot(1e3 * v, 1e-3 * f, label="measured", **{**ACTUAL, "linestyle": "-", "linewidth": 0.9})
         dress(axes, "velocity [mm/s]", "force [kN]" if amplitude == amplitudes[0] else "")
         heading(axes, f"{1e3 * amplitude:g} mm at {frequency:g} Hz", lines_below=1)
         legend(axes)
     finish(figure, path)
     return path
+
+
+@lru_cache(maxsize=4)
+def _loop(amplitude: float) -> Data:
+    """Return the last period of a sine on the rig, sent as it is."""
+    from bondloop.identify.experiment import Experiment
+    from bondloop.program.signals import Sine
+    from bondloop.rigs import mounted
+
+    frequency = LOOPS[0]
+    data = Experiment(emulated_rig(mounted(specimen())), RATE).run(Sine(amplitude, frequency), 4 / frequency)
+    return data.between(data.time[-1] - 1 / frequency, data.time[-1])
 
 
 def _simulated(amplitude: float, frequency: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -181,29 +232,22 @@ def hybrid_system(path: Path) -> Path:
     return path
 
 
-def interface(run: Run, path: Path) -> Path:
-    """Draw displacement, velocity and force against each other at the interface (Figure 12)."""
-    part = run.coupled
+def interface(path: Path) -> Path:
+    """Draw displacement, velocity and force against each other at the interface, with G2 (Figure 12)."""
+    part = typical().coupled
     last = part.between(part.time[-1] - 0.5, part.time[-1])
     figure = page(2.7)
     panels = figure.subplots(1, 3)
     force = 1e-3 * last["force"]
     thin = {**ACTUAL, "linestyle": "-", "linewidth": 0.8}
     motions = {"numerical": ("desired", DESIRED), "physical": ("actual", thin)}
+    x, v, f = "displacement [mm]", "velocity [mm/s]", "force [kN]"
     for label, (word, look) in motions.items():
-        x, v = 1e3 * last[f"{word}.displacement"], 1e3 * last[f"{word}.velocity"]
-        panels[0].plot(x, v, label=label, **look)
-        panels[1].plot(x, force, **look)
-        panels[2].plot(v, force, **look)
-    for axes, (across, up) in zip(
-        panels,
-        (
-            ("displacement [mm]", "velocity [mm/s]"),
-            ("displacement [mm]", "force [kN]"),
-            ("velocity [mm/s]", "force [kN]"),
-        ),
-        strict=True,
-    ):
+        moved, speed = 1e3 * last[f"{word}.displacement"], 1e3 * last[f"{word}.velocity"]
+        panels[0].plot(moved, speed, label=label, **look)
+        panels[1].plot(moved, force, **look)
+        panels[2].plot(speed, force, **look)
+    for axes, (across, up) in zip(panels, ((x, v), (x, f), (v, f)), strict=True):
         dress(axes, across, up)
     legend(panels[0])
     finish(figure, path)
@@ -216,10 +260,10 @@ def trip(path: Path) -> Path:
 
     run = lagging()
     groups = {
-        "mass 2 and the rig": ["desired.displacement", "actual.displacement"],
+        "motion": {"mass 2": "desired.displacement", "rig": "actual.displacement"},
         "command": ["command"],
-        "switches": ["switch.displacement", "switch.force"],
-        "power discrepancy, filtered": ["interlock.power"],
+        "switches": {"displacement": "switch.displacement", "force": "switch.force"},
+        "power discrepancy": {"filtered": "interlock.power"},
     }
     part = run.record.between(1.5, float(run.time[-1]) - 2.0)
     figure = time_histories(part, groups)

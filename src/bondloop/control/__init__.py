@@ -18,6 +18,7 @@ from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
+from bondloop.control.scheduled import Scheduled
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.program.described import Parameter
 
@@ -42,6 +43,7 @@ __all__ = [
     "PolynomialPrediction",
     "PythonControl",
     "RecursiveLeastSquares",
+    "Scheduled",
     "VirtualJunction",
     "as_controller",
 ]

@@ -16,6 +16,7 @@ substructuring. Proceedings of ISMA 2010.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from bondloop.safety import Interlock
 
 __all__ = [
-    "CUT", "LATENCY", "MODELS", "PLAY", "PREDICTIONS", "RATE", "SECONDS", "STRUCTURE", "FadingSine",
-    "base_force", "compensator", "coupled", "emulated_rig", "findings", "model",
-    "specimen", "test", "words",
+    "CUT", "FRAME_MASS", "LATENCY", "MODELS", "PLAY", "PREDICTIONS", "RATE", "SECONDS", "STANDARD", "STRUCTURE",
+    "VALVE", "Bench", "FadingSine", "base_force", "compensator", "coupled", "emulated_rig", "findings",
+    "model", "specimen", "test", "words",
 ]  # fmt: skip
 
 CUT = "structure.mass2.ux >> damper.rod"
@@ -44,6 +45,10 @@ LATENCY = 3e-3
 """s, of command and converters: ours, so that the fitted delay is near the 5 ms of the paper."""
 PLAY = 1e-4
 """m: whole free travel of the worn bearings; ours."""
+VALVE = 90.0
+"""Hz: of the servovalve's spool; ours."""
+FRAME_MASS = 500.0
+"""kg: of the frame behind the damper, where it is not rigid; ours."""
 SECONDS = 8.0
 """Default length; both switches are closed after 3.5 s."""
 MODELS = ("G1", "G2", "G1D", "G2D")
@@ -58,8 +63,39 @@ DISPLACEMENT_CLOSED, FORCE_CLOSED, RAMP = 2.0, 3.0, 0.5
 """s: when the switches begin to close, and how long that takes."""
 
 
+@dataclass(frozen=True)
+class Bench:
+    """What stands in the laboratory.
+
+    Parameters
+    ----------
+    damper
+        ``standard`` or ``large``: the orifice.
+    valve
+        Frequency of the servovalve's spool, Hz.
+    frame
+        Frequency in Hz of the frame that holds the damper's far end; 0 for a rigid one.
+    """
+
+    damper: str = "standard"
+    valve: float = VALVE
+    frame: float = 0.0
+
+    def specimen(self) -> Any:
+        """Return the damper as it is mounted."""
+        return specimen(self.damper, PLAY, self.frame)
+
+    def rig(self, physical: Model, latency: float = LATENCY, *, tuned: bool = True) -> Emulated:
+        """Return the rig with a specimen on it."""
+        return emulated_rig(physical, latency, tuned=tuned, valve=self.valve)
+
+
+STANDARD = Bench()
+"""The bench of the paper's programme."""
+
+
 @describable("model", "dubois-damper")
-def model(play: float = PLAY, damper: str = "standard") -> Model:
+def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> Model:
     """Return the complete system: two modes (eqs. 12-14) bonded to the damper."""
     from bondloop.bondgraph import Model, bond
     from bondloop.structures import modal_form, modes
@@ -67,29 +103,33 @@ def model(play: float = PLAY, damper: str = "standard") -> Model:
     whole = Model("dubois_damper")
     shapes = modes(STRUCTURE.matrices(), 2)
     whole.structure = modal_form(shapes, name="structure", forces={"mass1.ux": "base_force"})
-    whole.damper = specimen(damper, play)
+    whole.damper = specimen(damper, play, frame)
     bond(whole.structure.mass2.ux, whole.damper.rod)
     return whole
 
 
-def specimen(damper: str = "standard", play: float = PLAY) -> Any:
-    """Return a damper with the standard or the large orifice."""
-    from bondloop.rigs import OrificeDamper
+def specimen(damper: str = "standard", play: float = PLAY, frame: float = 0.0) -> Any:
+    """Return a damper by its orifice, ``standard`` or ``large``, on a frame of a frequency in Hz (0: rigid)."""
+    from bondloop.rigs import OnBracket, OrificeDamper
 
     kinds = {"standard": OrificeDamper.standard, "large": OrificeDamper.large}
     if damper not in kinds:
         raise InputError(unknown_name("damper", damper, kinds))
-    return kinds[damper](play=play or None)
+    mounted = kinds[damper](play=play or None)
+    return OnBracket(mounted, FRAME_MASS, frame) if frame else mounted
 
 
-def emulated_rig(physical: Model, latency: float = LATENCY, *, tuned: bool = True, seed: int = 0) -> Emulated:
+def emulated_rig(
+    physical: Model, latency: float = LATENCY, *, tuned: bool = True, seed: int = 0, valve: float = VALVE
+) -> Emulated:
     """Return the rig: a 25 kN actuator with the gains of section 3.1 (or 2.1), its sensors, latency."""
     from bondloop.rigs import LVDT, Emulated, LoadCell
-    from bondloop.transfer import SerialPID, ServoHydraulic
+    from bondloop.transfer import SerialPID, ServoHydraulic, ServoValve
 
     gains = SerialPID(30, 0.2, "3.6 ms") if tuned else SerialPID.untuned()
     sensors = {"displacement": LVDT("75 mm"), "force": LoadCell("25 kN")}
-    return Emulated(physical, ServoHydraulic(gains), sensors=sensors, latency=latency, substeps=4, seed=seed)
+    actuator = ServoHydraulic(gains, valve=ServoValve(frequency=valve))
+    return Emulated(physical, actuator, sensors=sensors, latency=latency, substeps=4, seed=seed)
 
 
 def base_force(motion: Signal) -> Signal:
@@ -99,7 +139,7 @@ def base_force(motion: Signal) -> Signal:
 
 
 def compensator(
-    controller: str, prediction: str = "short", damper: str = "standard", fitted_to: float = FITTED_TO
+    controller: str, prediction: str = "short", bench: Bench = STANDARD, fitted_to: float = FITTED_TO
 ) -> Controller:
     """Return a controller by its name: ``none``, or the inverse of a process model of the rig.
 
@@ -109,8 +149,8 @@ def compensator(
         ``G1``, ``G2``, ``G1D``, ``G2D`` or ``none``; the model is identified on the emulated rig.
     prediction
         ``long``, ``short``, or ``known``: the delay is left out, for a demand that is given early.
-    damper
-        Which damper was mounted when the model was identified.
+    bench
+        On which the model was identified.
     fitted_to
         Highest frequency in Hz of the measured response that the model was fitted to.
     """
@@ -123,14 +163,14 @@ def compensator(
         raise InputError(unknown_name("controller", controller, (*MODELS, "none")))
     if prediction not in (*PREDICTIONS, "known"):
         raise InputError(unknown_name("prediction", prediction, (*PREDICTIONS, "known")))
-    process = identified(damper, fitted_to).fits[controller].process
+    process = identified(bench, fitted_to).fits[controller].process
     if not process.delay or prediction == "known":
         return InverseModel(process)
     span, points = PREDICTIONS[prediction]
     return InverseModel(process, PolynomialPrediction(process.delay, span=span, points=points))
 
 
-def test(
+def test(  # noqa: PLR0913, PLR0917 - what can be set from the command line
     controller: str = "G1D",
     prediction: str = "short",
     frequency: float = 8.6,
@@ -139,6 +179,8 @@ def test(
     damper: str = "standard",
     fitted_to: float = FITTED_TO,
     trip: float = POWER,
+    valve: float = VALVE,
+    frame: float = 0.0,
 ) -> HybridTest:
     """Return the substructured test of section 4.5 with one harmonic.
 
@@ -161,16 +203,22 @@ def test(
         Highest frequency in Hz of the measured response that the process model was fitted to.
     trip
         Threshold of the power trip, W.
+    valve
+        Frequency of the servovalve's spool, Hz.
+    frame
+        Frequency in Hz of the frame that holds the damper; 0 for a rigid one.
     """
     from bondloop.papers.dubois_identification import linearised
+
+    bench = Bench(damper, valve, frame)
 
     if not 0 < frequency < 0.25 * RATE:
         raise InputError(f"the frequency must lie between 0 and {0.25 * RATE:g} Hz; found {frequency:g}")
     response = STRUCTURE.transfer([frequency], *linearised(damper))[0, 0]
     base = FadingSine(amplitude / abs(response), frequency)
     return coupled(
-        compensator(controller, prediction, damper, fitted_to), base_force(base), latency=latency,
-        damper=damper, switches=closing(damper), interlock=guard(trip),
+        compensator(controller, prediction, bench, fitted_to), base_force(base), latency=latency,
+        bench=bench, switches=closing(damper), interlock=guard(trip),
     )  # fmt: skip
 
 
@@ -179,17 +227,17 @@ def coupled(
     force: Signal,
     *,
     latency: float = LATENCY,
-    damper: str = "standard",
+    bench: Bench = STANDARD,
     switches: Switches | None = None,
     interlock: Interlock | None = None,
 ) -> HybridTest:
     """Return the structure, bonded to the rig by a controller."""
     from bondloop.hybrid import HybridTest
 
-    numerical, physical = model(damper=damper).cut(CUT)
+    numerical, physical = model(PLAY, bench.damper, bench.frame).cut(CUT)
     return HybridTest(
         numerical,
-        rig=emulated_rig(physical, latency),
+        rig=bench.rig(physical, latency),
         controller=controller,
         excitation={"structure.base_force": force},
         rate=RATE,

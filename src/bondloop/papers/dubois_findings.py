@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.papers.dubois_damper import FORCE_CLOSED, MODELS, PREDICTIONS, RATE, compensator
+from bondloop.papers.dubois_damper import (
+    FORCE_CLOSED,
+    MODELS,
+    PREDICTIONS,
+    RATE,
+    STANDARD,
+    Bench,
+    compensator,
+)
 from bondloop.papers.dubois_identification import identified, verified
 from bondloop.papers.dubois_substructured import BANDS, TONES, lagging, tracking
 
@@ -46,7 +54,7 @@ def used_cases() -> dict[str, Tracking]:
 
 def large_cases() -> dict[str, Tracking]:
     """Return the runs with the large orifice, a specimen that is nearly linear, all fitted up to 100 Hz."""
-    return {name: tracking(*CASES[name], damper="large") for name in ("G1", "G2", "G1D short")}
+    return {name: tracking(*CASES[name], Bench("large")) for name in ("G1", "G2", "G1D short")}
 
 
 def numbers_of(run: Run) -> dict[str, float]:
@@ -102,9 +110,9 @@ def noise_gain(controller: str, prediction: str = "short") -> float:
     return float(np.sqrt(np.mean(np.abs(H) ** 2)))
 
 
-def known_error(controller: str, low: float, high: float) -> float:
+def known_error(controller: str, low: float, high: float, bench: Bench = STANDARD) -> float:
     """Return the rms of |G - 1| over a band in Hz where the demand is known beforehand (Figure 7)."""
-    found = verified(controller)
+    found = verified(controller, bench)
     inside = (found.frequency >= low) & (found.frequency <= high)
     return float(np.sqrt(np.mean(np.abs(found.response[:, inside] - 1) ** 2)))
 

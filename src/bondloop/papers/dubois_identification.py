@@ -15,9 +15,11 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.dubois_damper import (
     MODELS,
+    PLAY,
     RATE,
+    STANDARD,
+    Bench,
     compensator,
-    emulated_rig,
     specimen,
 )
 
@@ -67,26 +69,26 @@ class Identified:
     fits: dict[str, ProcessFit]
 
 
-def stepped(physical: Model, plan: SteppedSinePlan, *, tuned: bool = True) -> Data:
+def stepped(physical: Model, plan: SteppedSinePlan, *, tuned: bool = True, bench: Bench = STANDARD) -> Data:
     """Drive a specimen on the rig through a plan of stepped sines."""
     from bondloop.identify.experiment import Experiment
 
-    return Experiment(emulated_rig(physical, tuned=tuned), RATE).stepped(plan)
+    return Experiment(bench.rig(physical, tuned=tuned), RATE).stepped(plan)
 
 
 @lru_cache(maxsize=4)
-def measured(damper: str = "standard") -> tuple[SteppedSinePlan, Data, SteppedSine]:
+def measured(bench: Bench = STANDARD) -> tuple[SteppedSinePlan, Data, SteppedSine]:
     """Drive the rig with a damper mounted, with the tuned gains, through stepped sines (section 3.1)."""
     from bondloop.identify import stepped_sine, stepped_sine_plan
     from bondloop.rigs import mounted
 
     plan = stepped_sine_plan(FREQUENCIES, AMPLITUDES, 0.5, 10, RATE)
-    data = stepped(mounted(specimen(damper)), plan)
+    data = stepped(mounted(bench.specimen()), plan, bench=bench)
     return plan, data, stepped_sine(data.select("command", "displacement"), plan)
 
 
 @lru_cache(maxsize=8)
-def identified(damper: str = "standard", highest: float = FREQUENCIES[-1]) -> Identified:
+def identified(bench: Bench = STANDARD, highest: float = FREQUENCIES[-1]) -> Identified:
     """Fit the four process models to what was measured (section 3.1).
 
     All four amplitudes take part at once. The paper's cost is an error over time: by Parseval a point then
@@ -94,14 +96,14 @@ def identified(damper: str = "standard", highest: float = FREQUENCIES[-1]) -> Id
 
     Parameters
     ----------
-    damper
-        ``standard`` or ``large``.
+    bench
+        What stands in the laboratory.
     highest
         Highest frequency in Hz that takes part in the fits.
     """
     from bondloop.identify.fit_frequency import fit_frequency
 
-    plan, data, found = measured(damper)
+    plan, data, found = measured(bench)
     inside = found.frequency <= highest
     f = np.tile(found.frequency[inside], len(found.amplitude))
     weight = np.repeat(found.amplitude / found.amplitude.max(), inside.sum())
@@ -110,30 +112,33 @@ def identified(damper: str = "standard", highest: float = FREQUENCIES[-1]) -> Id
     return Identified(plan, data, found, fits)
 
 
-@lru_cache(maxsize=8)
-def verified(controller: str, damper: str = "standard") -> SteppedSine:
+@lru_cache(maxsize=16)
+def verified(controller: str, bench: Bench = STANDARD) -> SteppedSine:
     """Send the sines of the identification through an inverse model, early by its delay (Figure 7)."""
     from bondloop.identify import stepped_sine
     from bondloop.identify.experiment import Experiment
     from bondloop.rigs import mounted
 
-    known = identified(damper)
+    known = identified(bench)
     delay = known.fits[controller].process.delay
-    rig = emulated_rig(mounted(specimen(damper)))
-    experiment = Experiment(rig, RATE, compensator(controller, "known", damper), ahead=delay)
+    rig = bench.rig(mounted(bench.specimen()))
+    experiment = Experiment(rig, RATE, compensator(controller, "known", bench), ahead=delay)
     data = experiment.stepped(known.plan)
     return stepped_sine(data.select("demand", "displacement"), known.plan)
 
 
-@lru_cache(maxsize=4)
-def surface(mounting: str) -> tuple[SteppedSine, SteppedSinePlan, Data]:
-    """Measure the rig with the first gains: ``empty``, ``standard`` or ``large`` (Figures 3 to 5)."""
+@lru_cache(maxsize=8)
+def surface(mounting: str, frame: float = 0.0) -> tuple[SteppedSine, SteppedSinePlan, Data]:
+    """Measure the rig with the first gains: ``empty``, ``standard`` or ``large`` (Figures 3 to 5).
+
+    The damper's far end is held by a rigid frame, or by one of a frequency in Hz.
+    """
     from bondloop.identify import SteppedSinePlan, stepped_sine, stepped_sine_plan
     from bondloop.rigs import mounted, nothing_mounted
 
     if mounting not in ("empty", "standard", "large"):
         raise InputError(unknown_name("mounting", mounting, ("empty", "standard", "large")))
-    physical = nothing_mounted() if mounting == "empty" else mounted(specimen(mounting))
+    physical = nothing_mounted() if mounting == "empty" else mounted(specimen(mounting, PLAY, frame))
     points: list[PlannedPoint] = []
     first = 0
     for amplitude in np.linspace(0.1, 1.0, 7) * RANGE:

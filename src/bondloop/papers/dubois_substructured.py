@@ -19,7 +19,9 @@ from bondloop.papers.dubois_damper import (
     RAMP,
     RATE,
     SECONDS,
+    STANDARD,
     STRUCTURE,
+    Bench,
     closing,
     compensator,
     coupled,
@@ -30,10 +32,11 @@ from bondloop.papers.dubois_identification import linearised
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.control.base import Controller
     from bondloop.hybrid import Run
     from bondloop.identify import SteppedSine, SteppedSinePlan
 
-__all__ = ["BANDS", "SIZES", "TONES", "Tracking", "lagging", "sizes_at", "tracking"]
+__all__ = ["BANDS", "SIZES", "TONES", "Tracking", "lagging", "sizes_at", "tracked", "tracking", "typical"]
 
 TONES = (2, 3, 4, 5, 6.3, 8, 10, 12.5, 16, 20, 25, 31.5, 40)
 """Hz: as far as the paper's (section 4.5)."""
@@ -49,6 +52,8 @@ QUIET, START = FORCE_CLOSED + RAMP, FORCE_CLOSED + RAMP + 1.0
 """s: when both switches are closed, and when the first sine begins."""
 LAGGING = (6.3, 10e-3)
 """Hz and s: frequency and latency of the run that is to trip."""
+TYPICAL = 8.6
+"""Hz: the typical example (Figure 12)."""
 LOST = 5e-3
 """m: a motion beyond this belongs to no test any more."""
 
@@ -105,17 +110,22 @@ def sizes_at(frequency: float) -> float:
     return min(AMPLITUDE, VELOCITY / (2 * np.pi * frequency))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def tracking(
-    controller: str, prediction: str = "short", damper: str = "standard", fitted_to: float = FITTED_TO
+    controller: str, prediction: str = "short", bench: Bench = STANDARD, fitted_to: float = FITTED_TO
 ) -> Tracking:
-    """Run all sines of both sizes with one controller, force fed back."""
+    """Run all sines of both sizes with the inverse of a process model, force fed back."""
+    return tracked(compensator(controller, prediction, bench, fitted_to), bench)
+
+
+def tracked(controller: Controller, bench: Bench = STANDARD) -> Tracking:
+    """Run all sines of both sizes with any controller, force fed back."""
     from bondloop.identify import stepped_sine_plan
     from bondloop.program.signals import Table
 
     k, c = STRUCTURE.stiffness1, STRUCTURE.beta * STRUCTURE.stiffness1
     plan = stepped_sine_plan(TONES, list(SIZES.values()), SETTLING, PERIODS, RATE)
-    ratio = dict(zip(TONES, np.abs(STRUCTURE.transfer(TONES, *linearised(damper))[0]), strict=True))
+    ratio = dict(zip(TONES, np.abs(STRUCTURE.transfer(TONES, *linearised(bench.damper))[0]), strict=True))
     lead, fade = round(START * RATE), round(FADE * RATE)
     force = np.zeros(lead + round(plan.duration * RATE) + fade)
     for point in plan:
@@ -127,8 +137,7 @@ def tracking(
         loud = _smooth(t / FADE) * _smooth((t[-1] - t) / FADE)
         force[first : last + fade] += base * loud * (k * np.sin(omega * t) + c * omega * np.cos(omega * t))
     table = Table(np.arange(len(force)) / RATE, force)
-    made = compensator(controller, prediction, damper, fitted_to)
-    test = coupled(made, table, damper=damper, switches=closing(damper))
+    test = coupled(controller, table, bench=bench, switches=closing(bench.damper))
     run = test.run((len(force) - 1) / RATE)
     return _tracked(run, plan, lead)
 
@@ -166,3 +175,9 @@ def _tracked(run: Run, plan: SteppedSinePlan, lead: int) -> Tracking:
 def lagging() -> Run:
     """Run a deliberately lagging controller: no compensation, and 10 ms of latency, near the second mode."""
     return build(controller="none", frequency=LAGGING[0], latency=LAGGING[1]).run(SECONDS)
+
+
+@lru_cache(maxsize=1)
+def typical() -> Run:
+    """Run the example of Figure 12: the second-order model without delay, at 8.6 Hz."""
+    return build(controller="G2", frequency=TYPICAL).run(SECONDS)

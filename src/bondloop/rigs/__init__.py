@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bondloop.program.described import Parameter
+from bondloop.rigs.bracket import OnBracket
 from bondloop.rigs.emulated import Emulated, RigSystem
 from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
 from bondloop.rigs.imperfections import (
@@ -45,6 +46,7 @@ __all__ = [
     "Noise",
     "Nonlinearity",
     "OdeSpecimen",
+    "OnBracket",
     "OrificeDamper",
     "Parameter",
     "PlayData",

@@ -1,0 +1,137 @@
+"""Gain scheduling: compensators for several operating points, and how large the motion is decides."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.control.compensator import Compensator, channel
+from bondloop.control.demand_history import from_first
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.block import Applied, Context, named
+from bondloop.program.described import Parameter
+from bondloop.program.expr import Const, Expr, Var, as_expr, function
+from bondloop.program.ranges import POSITIVE
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Update
+
+if TYPE_CHECKING:
+    from bondloop.control.base import Measured
+
+__all__ = ["Scheduled"]
+
+UNITS = {"displacement": "m", "force": "N"}
+"""What the schedule may go by, and its unit."""
+
+
+@dataclass(frozen=True)
+class Scheduled(Compensator):
+    """Several compensators side by side; their commands are blended by an amplitude.
+
+    A rig with a nonlinear specimen is another one at every amplitude. Identify it at several, give the
+    compensator of each, and between two levels L_i the command changes linearly from one to the next::
+
+        a_k = max(|x_k|, a_(k-1) e^(-T/memory))                      amplitude: holds peaks, and forgets
+        u   = u_0 + Σ_i clip((a - L_(i-1))/(L_i - L_(i-1)), 0, 1) (u_i - u_(i-1))
+
+    Below the first level the first compensator acts alone, beyond the last level the last. All of them run at
+    every sample, so that none begins with an empty history.
+
+    Parameters
+    ----------
+    compensators
+        Two or more, from the smallest amplitude to the largest.
+    levels
+        Amplitude that each is meant for, rising: m, or N by force; texts with units are taken.
+    by
+        ``"displacement"``: amplitude of the demand, from its first sample on; ``"force"``: of the measured
+        force.
+    memory
+        Time in s after which 37 % of a peak is left: several periods of the slowest motion to follow its
+        amplitude; 0 to go by the value of the moment, within the stroke.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import first_order
+    >>> from bondloop.control import InverseModel
+    >>> loaded, free = (InverseModel(first_order(1.0, lag)) for lag in (0.008, 0.003))
+    >>> Scheduled((free, loaded), ("0.05 mm", "0.2 mm")).levels
+    (5e-05, 0.0002)
+
+    References
+    ----------
+    Du Bois, Titurus and Lieven (2010), section 5, propose it for specimens such as their damper. Rugh and
+    Shamma (2000), Research on gain scheduling, Automatica 36(10).
+    """
+
+    compensators: Sequence[Compensator]
+    levels: Sequence[float | str]
+    by: str = "displacement"
+    memory: Parameter = Parameter(0.5, least=0, unit="s")
+
+    adapts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.by not in UNITS:
+            raise InputError(unknown_name("quantity to schedule by", str(self.by), tuple(UNITS)))
+        members = tuple(self.compensators) if isinstance(self.compensators, Sequence) else ()
+        if len(members) < 2 or not all(isinstance(member, Compensator) for member in members):
+            raise InputError(
+                "Scheduled(compensators): expected two compensators or more, such as InverseModel(...); "
+                f"found {self.compensators!r:.60}"
+            )
+        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence):
+            raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {self.levels!r:.60}")
+        levels = tuple(
+            POSITIVE.check(level, f"Scheduled(levels[{i}])", UNITS[self.by])
+            for i, level in enumerate(self.levels)
+        )
+        if len(levels) != len(members) or any(b <= a for a, b in zip(levels, levels[1:], strict=False)):
+            raise InputError(
+                f"Scheduled(levels): expected {len(members)} rising amplitudes, one for each compensator; "
+                f"found {', '.join(f'{level:g}' for level in levels) or 'none'}"
+            )
+        object.__setattr__(self, "compensators", members)
+        object.__setattr__(self, "levels", levels)
+
+    def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the blended command."""
+        steps, demand = named(desired, context, "desired")
+        states: dict[Var, float] = {}
+        if self.by == "displacement":
+            deviation, _ = from_first(demand, context)
+            steps += deviation.steps
+            states.update(deviation.states)
+            value = deviation.value
+        else:
+            value = as_expr(measured.force)
+        kept = math.exp(-context.period / self.memory) if self.memory else 0.0
+        before, level = Var(f"{context.name}.last_level"), Var(f"{context.name}.level")
+        states[before] = 0.0
+        steps.append(Assign(level, function("fmax", function("fabs", value), Const(kept) * before)))
+        parts = [
+            member.compensate(demand, measured, Context(f"{context.name}.at[{i}]", context.count, context.period))
+            for i, member in enumerate(self.compensators)
+        ]
+        parameters: dict[Var, float] = {}
+        channels = [Channel(channel(context, "level"), level, UNITS[self.by])]
+        commands: list[Expr] = []
+        for i, part in enumerate(parts):
+            steps += part.steps
+            states.update(part.states)
+            parameters.update(part.parameters)
+            channels += part.channels
+            more, command = named(part.value, context, f"command_at_{i}")
+            steps += more
+            commands.append(command)
+        total = commands[0]
+        for i in range(1, len(commands)):
+            low, high = float(self.levels[i - 1]), float(self.levels[i])
+            share = function("fmin", function("fmax", (level - low) / (high - low), 0.0), 1.0)
+            total = total + share * (commands[i] - commands[i - 1])
+        steps.append(Update(((before, level),)))
+        more_adapted = tuple(v for part in parts for v in part.adapted)
+        return Applied(steps, total, states, parameters, tuple(channels), (before, *more_adapted))

@@ -1,0 +1,70 @@
+"""A specimen whose far end is held by a frame that gives way."""
+
+from __future__ import annotations
+
+import math
+
+from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
+from bondloop.bondgraph.laws import check_number
+from bondloop.errors import ModelError
+from bondloop.program.kinds import describable
+
+__all__ = ["OnBracket"]
+
+
+@describable("model")
+class OnBracket(Model):
+    """A specimen between the transfer system and a bracket that is a mass on a spring and a dashpot.
+
+    The transfer system moves the port ``rod`` by v. The specimen is stretched by v - v_b, where v_b is the
+    velocity of the bracket, and its force moves the bracket::
+
+        m dv_b/dt + 2 ζ ω m v_b + m ω² ∫v_b dt = F(v - v_b)
+
+    So the specimen is moved less than the displacement transducer of the transfer system says, and resonates
+    with the frame. What the specimen has of inertia counts with its motion relative to the bracket.
+
+    Parameters
+    ----------
+    specimen
+        A model with one port, such as `OrificeDamper`.
+    mass
+        Of the frame, as far as it moves, kg.
+    frequency
+        Of the frame without a specimen, Hz.
+    damping
+        Its damping ratio.
+
+    Examples
+    --------
+    >>> from bondloop.rigs import OrificeDamper, mounted
+    >>> half = mounted(OnBracket(OrificeDamper.standard(), mass="500 kg", frequency="40 Hz"))
+    >>> f = abs(half.compile().linearise().poles().imag).max() / 6.283185
+    >>> print(f"{f:.0f} Hz with the damper")
+    56 Hz with the damper
+    """
+
+    def __init__(
+        self, specimen: Model, mass: float | str, frequency: float | str, damping: float | str = 0.03
+    ) -> None:
+        super().__init__("on_bracket")
+        ports = list(specimen.ports) if isinstance(specimen, Model) else []
+        if len(ports) != 1:
+            raise ModelError(
+                "OnBracket(specimen): expected a model with one port; found "
+                + (f"ports {', '.join(ports)}" if ports else f"{specimen!r:.60}, which has none")
+            )
+        m = check_number(mass, "OnBracket(mass)", units=("kg",))
+        omega = 2 * math.pi * check_number(frequency, "OnBracket(frequency)", units=("Hz",))
+        ratio = check_number(damping, "OnBracket(damping)", units=("1",))
+        if m <= 0 or omega <= 0 or ratio < 0:
+            raise ModelError(
+                "OnBracket: mass and frequency must be positive, the damping ratio at least 0; found "
+                f"{m:g} kg, {omega / (2 * math.pi):g} Hz, {ratio:g}"
+            )
+        self.rod, self.force, self.v = Port(), Zero(), One()
+        self.specimen = specimen.copy()
+        self.mass, self.spring = I(mass=m), C(stiffness=m * omega**2)
+        self.damper = R(damping=2 * ratio * omega * m)
+        self.rod >> self.force >> self.v >> [self.mass, self.spring, self.damper]
+        bond(self.force, self.specimen.ports[ports[0]])
