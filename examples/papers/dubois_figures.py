@@ -25,7 +25,9 @@ from bondloop.plots.page import COLOURS, DASHES, GREY, INK, RULE, dress, finish,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["draw", "fits", "known_signal", "predictors", "rms_errors", "substructured"]
+__all__ = [
+    "Line", "draw", "fits", "grid", "known_signal", "loud", "predictors", "rms_errors", "substructured",
+]  # fmt: skip
 
 TITLES = {
     "G1": "(a) 1st order", "G2": "(b) 2nd order",
@@ -70,11 +72,11 @@ def fits(path: Path) -> Path:
     fine = np.geomspace(known.surface.frequency[0], known.surface.frequency[-1], 300)
     columns = {}
     for name in MODELS:
-        lines = _loud(known.surface.frequency, known.surface.response, known.surface.amplitude)
+        lines = loud(known.surface.frequency, known.surface.response, known.surface.amplitude)
         look = {"color": MODEL, "linewidth": 1.6, "linestyle": DASHES[1]}
         lines.append(Line(fine, known.fits[name].process.response(fine), look, "model"))
         columns[name] = lines
-    return _grid(columns, path, gain=(-18.0, 3.0), phase=(-300.0, 30.0), steps=(6.0, 90.0), zero=False)
+    return grid(columns, path, gain=(-18.0, 3.0), phase=(-300.0, 30.0), steps=(6.0, 90.0), zero=False)
 
 
 def known_signal(path: Path) -> Path:
@@ -82,8 +84,8 @@ def known_signal(path: Path) -> Path:
     columns = {}
     for name in MODELS:
         found = verified(name)
-        columns[name] = _loud(found.frequency, found.response, found.amplitude)
-    return _grid(columns, path, gain=(-9.0, 9.0), phase=(-120.0, 60.0), steps=(3.0, 30.0))
+        columns[name] = loud(found.frequency, found.response, found.amplitude)
+    return grid(columns, path, gain=(-9.0, 9.0), phase=(-120.0, 60.0), steps=(3.0, 30.0))
 
 
 def substructured(path: Path) -> Path:
@@ -107,7 +109,7 @@ def substructured(path: Path) -> Path:
             )
         )
         columns[name] = lines
-    return _grid(columns, path, gain=(-9.0, 9.0), phase=(-60.0, 60.0), steps=(3.0, 20.0), to=45.0)
+    return grid(columns, path, gain=(-9.0, 9.0), phase=(-60.0, 60.0), steps=(3.0, 20.0), to=45.0)
 
 
 def rms_errors(path: Path) -> Path:
@@ -150,16 +152,17 @@ def predictors(path: Path) -> Path:
     return path
 
 
-def _loud(
+def loud(
     f: NDArray[np.float64], response: NDArray[np.complex128], amplitude: NDArray[np.float64]
 ) -> list[Line]:
+    """Return a line for each amplitude."""
     return [
         Line(f, response[i], {"color": LOUD[i], "linewidth": 1.1}, f"{1e3 * a:g} mm")
         for i, a in enumerate(amplitude)
     ]
 
 
-def _grid(
+def grid(
     columns: dict[str, list[Line]],
     path: Path,
     *,
@@ -168,6 +171,7 @@ def _grid(
     steps: Sequence[float],
     to: float = 100.0,
     zero: bool = True,
+    titles: dict[str, str] = TITLES,
 ) -> Path:
     """Draw gain over phase, a column for each model."""
     figure = page(3.7)
@@ -192,8 +196,8 @@ def _grid(
             hertz(axes, 0.9 * min(float(line.frequency[0]) for line in lines), 1.1 * to)
             if zero:
                 axes.axhline(0.0, color=GREY, linewidth=0.7, zorder=1.5)
-        heading(above, TITLES[name])
-    figure.legend(named.values(), named.keys(), loc="outside lower left", ncols=5, frameon=False, fontsize=8)
+        heading(above, titles[name])
+    figure.legend(named.values(), named.keys(), loc="outside lower left", ncols=6, frameon=False, fontsize=8)
     finish(figure, path)
     return path
 

@@ -13,6 +13,7 @@ from bondloop.control.direct import Direct
 from bondloop.control.discrete_mcs import DiscreteMCS
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
+from bondloop.control.load_feedforward import LoadFeedforward
 from bondloop.control.mcs import MCS
 from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
@@ -37,6 +38,7 @@ __all__ = [
     "DiscreteMCS",
     "InverseModel",
     "LeadCompensation",
+    "LoadFeedforward",
     "Measured",
     "OuterLoop",
     "Parameter",

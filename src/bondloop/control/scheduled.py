@@ -3,6 +3,7 @@
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,8 +68,8 @@ class Scheduled(Compensator):
     Shamma (2000), Research on gain scheduling, Automatica 36(10).
     """
 
-    compensators: Sequence[Compensator]
-    levels: Sequence[float | str]
+    compensators: tuple[Compensator, ...]
+    levels: tuple[float, ...]
     by: str = "displacement"
     memory: Parameter = Parameter(0.5, least=0, unit="s")
 
@@ -89,13 +90,18 @@ class Scheduled(Compensator):
             POSITIVE.check(level, f"Scheduled(levels[{i}])", UNITS[self.by])
             for i, level in enumerate(self.levels)
         )
-        if len(levels) != len(members) or any(b <= a for a, b in zip(levels, levels[1:], strict=False)):
+        if len(levels) != len(members) or any(b <= a for a, b in itertools.pairwise(levels)):
             raise InputError(
                 f"Scheduled(levels): expected {len(members)} rising amplitudes, one for each compensator; "
                 f"found {', '.join(f'{level:g}' for level in levels) or 'none'}"
             )
         object.__setattr__(self, "compensators", members)
         object.__setattr__(self, "levels", levels)
+
+    @property
+    def opaque(self) -> str:
+        """The first Python function among its members; "" for none."""
+        return next((member.opaque for member in self.compensators if member.opaque), "")
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the blended command."""
@@ -113,7 +119,9 @@ class Scheduled(Compensator):
         states[before] = 0.0
         steps.append(Assign(level, function("fmax", function("fabs", value), Const(kept) * before)))
         parts = [
-            member.compensate(demand, measured, Context(f"{context.name}.at[{i}]", context.count, context.period))
+            member.compensate(
+                demand, measured, Context(f"{context.name}.at[{i}]", context.count, context.period)
+            )
             for i, member in enumerate(self.compensators)
         ]
         parameters: dict[Var, float] = {}

@@ -25,16 +25,18 @@ from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
+    from bondloop.control import InverseModel
     from bondloop.control.base import Controller
     from bondloop.hybrid import HybridTest, Run, Switches
     from bondloop.program.signals import Signal
     from bondloop.rigs import Emulated
     from bondloop.safety import Interlock
+    from bondloop.transfer.process import Process
 
 __all__ = [
-    "CUT", "FRAME_MASS", "LATENCY", "MODELS", "PLAY", "PREDICTIONS", "RATE", "SECONDS", "STANDARD", "STRUCTURE",
-    "VALVE", "Bench", "FadingSine", "base_force", "compensator", "coupled", "emulated_rig", "findings",
-    "model", "specimen", "test", "words",
+    "CUT", "FRAME_MASS", "LATENCY", "MODELS", "OUTLOOK", "PLAY", "PREDICTIONS", "RATE", "SECONDS", "STANDARD",
+    "STRUCTURE", "VALVE", "Bench", "FadingSine", "base_force", "compensator", "coupled", "emulated_rig",
+    "findings", "inverse", "model", "specimen", "test", "words",
 ]  # fmt: skip
 
 CUT = "structure.mass2.ux >> damper.rod"
@@ -53,6 +55,8 @@ SECONDS = 8.0
 """Default length; both switches are closed after 3.5 s."""
 MODELS = ("G1", "G2", "G1D", "G2D")
 """The process models (eq. 1)."""
+OUTLOOK = ("scheduled", "scheduled by force", "scheduled within the stroke", "adaptive", "empty", "load")
+"""Of section 5: gain scheduling, adaption, and a state that is observed (`dubois_outlook`)."""
 PREDICTIONS = {"long": (0.1, 20), "short": (0.01, 10)}
 """T_s in s and n_s of the prediction: as in the tests of section 4.5, and as found best at its end."""
 FITTED_TO = 100.0
@@ -109,7 +113,7 @@ def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> M
 
 
 def specimen(damper: str = "standard", play: float = PLAY, frame: float = 0.0) -> Any:
-    """Return a damper by its orifice, ``standard`` or ``large``, on a frame of a frequency in Hz (0: rigid)."""
+    """Return a damper by its orifice, ``standard`` or ``large``; ``frame`` in Hz, 0 for a rigid one."""
     from bondloop.rigs import OnBracket, OrificeDamper
 
     kinds = {"standard": OrificeDamper.standard, "large": OrificeDamper.large}
@@ -146,7 +150,8 @@ def compensator(
     Parameters
     ----------
     controller
-        ``G1``, ``G2``, ``G1D``, ``G2D`` or ``none``; the model is identified on the emulated rig.
+        ``G1``, ``G2``, ``G1D``, ``G2D`` or ``none``; the model is identified on the emulated rig. Or one of
+        `OUTLOOK`.
     prediction
         ``long``, ``short``, or ``known``: the delay is left out, for a demand that is given early.
     bench
@@ -154,16 +159,26 @@ def compensator(
     fitted_to
         Highest frequency in Hz of the measured response that the model was fitted to.
     """
-    from bondloop.control import Direct, InverseModel, PolynomialPrediction
+    from bondloop.control import Direct
     from bondloop.papers.dubois_identification import identified
 
     if controller == "none":
         return Direct()
-    if controller not in MODELS:
-        raise InputError(unknown_name("controller", controller, (*MODELS, "none")))
     if prediction not in (*PREDICTIONS, "known"):
         raise InputError(unknown_name("prediction", prediction, (*PREDICTIONS, "known")))
-    process = identified(bench, fitted_to).fits[controller].process
+    if controller in OUTLOOK:
+        from bondloop.papers.dubois_outlook import outlook_controller
+
+        return outlook_controller(controller, prediction, bench, fitted_to)
+    if controller not in MODELS:
+        raise InputError(unknown_name("controller", controller, (*MODELS, *OUTLOOK, "none")))
+    return inverse(identified(bench, fitted_to).fits[controller].process, prediction)
+
+
+def inverse(process: Process, prediction: str) -> InverseModel:
+    """Return the inverse of a process model, its delay predicted or, where the demand is known, left out."""
+    from bondloop.control import InverseModel, PolynomialPrediction
+
     if not process.delay or prediction == "known":
         return InverseModel(process)
     span, points = PREDICTIONS[prediction]
@@ -187,7 +202,8 @@ def test(  # noqa: PLR0913, PLR0917 - what can be set from the command line
     Parameters
     ----------
     controller
-        ``G1``, ``G2``, ``G1D``, ``G2D``: the inverse of that model; ``none``: the demand itself is sent.
+        ``G1``, ``G2``, ``G1D``, ``G2D``: the inverse of that model; ``none``: the demand itself is sent;
+        ``scheduled``, ``scheduled by force``, ``load`` and so on: of the paper's outlook.
     prediction
         ``long`` (0.1 s, 20 points) or ``short`` (0.01 s, 10 points), for models with a delay.
     frequency

@@ -228,6 +228,16 @@ class ServoHydraulic(Model):
         """Velocity gain of the loop in 1/s: the lag at low frequency is its reciprocal."""
         return self.gains.gain * self.top_speed / self.cylinder_data.stroke
 
+    @property
+    def give(self) -> tuple[float, float]:
+        """How far the loop gives way to a load: m/N and m s/N, by leakage and by the oil column.
+
+        The load takes leakage F/A² + (dF/dt)/oil_stiffness from the piston's velocity; the loop makes a
+        displacement of it, 1/velocity_gain times as large. The integral part of the loop is left out.
+        """
+        slow = self.cylinder_data.leakage / self.cylinder_data.area**2
+        return slow / self.velocity_gain, 1 / (self.oil_stiffness * self.velocity_gain)
+
 
 def _oil(compressed: Any, bulk_modulus: Any, volume: Any) -> Any:
     return 4 * bulk_modulus / volume * compressed
