@@ -26,7 +26,7 @@ LONG = {
     "cli": "check identify run study",
     "compile": "c_writer groups products toolchain",
     "control": (
-        "adaptive_feedforward adaptive_virtual_junction compensators inverse_model mcs mcs_forms "
+        "adaptive_feedforward adaptive_virtual_junction compensators inverse_model mcs mcs_forms scheduled "
         "virtual_junction"
     ),
     "examples": "examples",
@@ -37,7 +37,10 @@ LONG = {
     "identify": "experiment fit_bond_graph fit_ranking fit_time step_response",
     "integrate/structural": "compared order spectra structure",
     "integrate": "modal schemes",
-    "papers": "bayer_substep dasilva_beam dubois_damper gawthrop_three_mass gawthrop_two_actuators wagg",
+    "papers": (
+        "bayer_substep dasilva_beam dubois_damper dubois_outlook gawthrop_three_mass "
+        "gawthrop_two_actuators wagg"
+    ),
     "plots": "figures identification",
     "program": "one_step spectrum steady symbolic tick_json",
     "rigs": "latency orifice_damper",

@@ -1,4 +1,4 @@
-"""Every number of the page about du Bois, Titurus and Lieven 2010: single ones, and the rows of its tables.
+"""Every number of the page about du Bois, Titurus and Lieven 2010; the rows of its tables by dubois_tables.
 
 Run: python examples/papers/dubois_numbers.py
 """
@@ -7,31 +7,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dubois_tables
 import numpy as np
 
 from bondloop.papers import dubois_findings as findings
-from bondloop.papers.dubois_damper import MODELS, RATE, STANDARD, STRUCTURE, Bench, emulated_rig, specimen
+from bondloop.papers.dubois_damper import (
+    FORCE_CLOSED,
+    MODELS,
+    RATE,
+    SECONDS,
+    STANDARD,
+    STRUCTURE,
+    emulated_rig,
+    specimen,
+    test,
+)
 from bondloop.papers.dubois_identification import identified, linearised, surface
-from bondloop.papers.dubois_outlook import COMPARED, SLOW, compared
-from bondloop.papers.dubois_substructured import BANDS, SIZES, lagging, tracking, typical
+from bondloop.papers.dubois_outlook import FRAMED, SLOW
+from bondloop.papers.dubois_substructured import BANDS, lagging, tracking, typical
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.identify import SteppedSine
-    from bondloop.papers.dubois_substructured import Tracking
 
-__all__ = ["FRAMED", "numbers", "rows"]
-
-KNOWN_BANDS = ((1.0, 10.0), (12.5, 20.0), (25.0, 40.0), (50.0, 100.0))
-"""Hz: bands of Figure 7."""
-FRAMED = Bench(frame=40.0)
-"""The bench with a frame that has a mode at 40 Hz."""
+__all__ = ["between_harmonics", "numbers"]
 
 
 def numbers() -> dict[str, float]:
     """Return every single number of the page, by what it is."""
-    return {**_rig(), **_models(), **_hybrid(), **_substructured(), **_benches()}
+    return {
+        **_rig(),
+        **_models(),
+        **_hybrid(),
+        **_substructured(),
+        **_open_question(),
+        **_trip(),
+        **_benches(),
+    }
 
 
 # ---------------------------------------------------------------- sections 2 to 5, one after another
@@ -125,9 +138,44 @@ def _substructured() -> dict[str, float]:
     low, high = (made["G2"].response.response[row] for row in (0, 1))
     inside = made["G2"].response.frequency <= 20
     found["G2, small and large motion apart, to 20 Hz [%]"] = 100 * float(np.abs(low - high)[inside].max())
-    trip = lagging()
-    if trip.trip is not None:
-        found["trip [s]"] = trip.trip[0]
+    return found
+
+
+def _open_question() -> dict[str, float]:
+    """Errors of small and large motion together, band by band and at single tones, and noise."""
+    made, found = findings.cases(), {}
+    groups = {"to 100 Hz": made, "to 40 Hz": findings.used_cases(), "large orifice": findings.large_cases()}
+    for word, runs in groups.items():
+        for case in ("G1", "G2", "G1D short"):
+            for band, limits in BANDS.items():
+                found[f"{word}, {case}, error {band} [%]"] = 100 * runs[case].harmonic_error(*limits)
+    for case in ("G1", "G2", "G1D short"):
+        found[f"{case}, rms error 25 to 40 Hz over noise"] = made[case].rms_error(25, 40)
+    for case, tones in (("G1D long", (10, 12.5, 16, 20)), ("G1D short", (20, 31.5, 40))):
+        response = made[case].response
+        for tone in tones:
+            error = np.abs(response.response[-1][response.frequency == tone] - 1)[0]
+            found[f"{case}, large motion, error at {tone:g} Hz [%]"] = 100 * float(error)
+    found["gain of G1D fitted to 40 Hz"] = identified(STANDARD, findings.USED).fits["G1D"].process.gain
+    found["noise of the transducer [µm]"] = 1e6 * made["G2"].noise
+    for case in ("G2", "G1D short"):
+        found[f"{case}, noise at the command [µm]"] = 1e6 * made[case].jitter
+    return found
+
+
+def _trip() -> dict[str, float]:
+    """Look at the lagging controller, and at what the trip sees of a good one."""
+    run, found = lagging(), {}
+    if run.trip is not None:
+        moved, after = np.abs(run["actual.displacement"]), run.time >= run.trip[0]
+        found["trip [s]"] = run.trip[0]
+        found["largest displacement before the trip [mm]"] = 1e3 * float(moved[~after].max())
+        found["largest displacement after the trip [mm]"] = 1e3 * float(moved[after].max())
+    power = run["interlock.power"][run.time < FORCE_CLOSED]
+    found["lagging, power discrepancy with the force switch open [W]"] = float(power.max())
+    for tone in (6.3, 8.6):
+        seen = findings.numbers_of(test(frequency=tone).run(SECONDS))["largest_power_discrepancy_W"]
+        found[f"good controller, power discrepancy at {tone:g} Hz [W]"] = seen
     return found
 
 
@@ -144,79 +192,15 @@ def _benches() -> dict[str, float]:
     framed = surface("standard", FRAMED.frame)[0]
     found["frame: largest gain of the standard damper at 1 mm"] = float(np.abs(framed.response[-1]).max())
     for word, frame in (("rigid", 0.0), ("frame", FRAMED.frame)):
-        found[f"{word}: largest spectral density between the harmonics over noise"] = _between(frame)
-    pure = min(tracking(name, "short", SLOW).rms_error(2, 10) for name in ("G1", "G2"))
-    for prediction in ("long", "short"):
+        found[f"{word}: largest spectral density between the harmonics over noise"] = between_harmonics(frame)
+    for word, bench in (("standard", STANDARD), ("slow valve", SLOW)):
+        pure = min(tracking(name, "short", bench).rms_error(2, 10) for name in ("G1", "G2"))
         for name in ("G1D", "G2D"):
-            share = tracking(name, prediction, SLOW).rms_error(2, 10) / pure
-            found[
-                f"slow valve: rms error of {name}, {prediction} prediction, over the better of G1 and G2"
-            ] = share
+            share = tracking(name, "long", bench).rms_error(2, 10) / pure
+            found[f"{word}: rms error of {name}, long prediction, over the better of G1 and G2"] = share
+    for name in ("G1D", "G2D"):
+        found[f"slow valve: short prediction of {name} good to [Hz]"] = findings.good_to("short", name, SLOW)
     return found
-
-
-# ---------------------------------------------------------------- rows of the page's tables
-
-
-def rows() -> list[str]:
-    """Return the rows of the page's tables of numbers, in the order of the page."""
-    lines = [_fit_row(name, STANDARD) for name in MODELS]
-    made = findings.cases()
-    for label, case in _named("none", "G1", "G2", "G1D long", "G1D short"):
-        lines.append(_track_row(label, made[case]))
-    used, large = findings.used_cases(), findings.large_cases()
-    lines += [_track_row(label, used[case]) for label, case in _named("G1", "G2", "G1D short")]
-    lines += [_track_row(label, large[case]) for label, case in _named("G1", "G2")]
-    lines.append(_track_row("G1D, short prediction", large["G1D short"]))
-    for bench in (SLOW, FRAMED):
-        lines += [_fit_row(name, bench) for name in MODELS]
-    for name in MODELS:
-        lines.append(
-            _track_row(name if len(name) == 2 else f"{name}, short prediction", tracking(name, "short", SLOW))
-        )
-    lines += [_track_row(f"{name}, long prediction", tracking(name, "long", SLOW)) for name in ("G1D", "G2D")]
-    for bench in (STANDARD, SLOW):
-        made = compared(bench)
-        lines += [_track_row(name, made[name]) for name in COMPARED]
-    return lines
-
-
-def _named(*cases: str) -> list[tuple[str, str]]:
-    return [(f"G1D, G2D, {case.split()[1]} prediction" if " " in case else case, case) for case in cases]
-
-
-def _fit_row(name: str, bench: Bench) -> str:
-    fit = identified(bench).fits[name]
-    process = fit.process
-    poles = process.poles()
-    if name.startswith("G1"):
-        shape = f"{1e3 * -1 / poles[0].real:.3g} ms"
-    elif np.abs(poles).max() > 2 * np.pi * 1e4:
-        shape = "as G1D"
-    else:
-        size = float(np.sqrt(np.abs(np.prod(poles))))
-        shape = f"{size / (2 * np.pi):.1f} Hz, {-float(np.sum(poles.real)) / (2 * size):.2f}"
-    errors = [100 * findings.known_error(name, *band, bench) for band in KNOWN_BANDS]
-    delay = f"{1e3 * process.delay:.2f} ms" if process.delay else ""
-    cells = [name, f"{process.gain:.3f}", shape, delay, f"{fit.fit:.0f} %", *(_percent(e) for e in errors)]
-    return "| " + " | ".join(cells) + " |"
-
-
-def _track_row(label: str, run: Tracking) -> str:
-    cells = [label]
-    for size in SIZES:
-        for band in BANDS.values():
-            error, rms = 100 * run.harmonic_error(*band, size), run.rms_error(*band, size)
-            cells.append(f"{_short(error)} ({_short(rms)})")
-    return "| " + " | ".join(cells) + " |"
-
-
-def _short(value: float) -> str:
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}"
-
-
-def _percent(value: float) -> str:
-    return f"{_short(value)} %"
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -274,7 +258,7 @@ def _third(mounting: str, amplitude: float) -> float:
     return 2e6 * float(abs(np.mean(x * np.exp(-2j * np.pi * 36.0 * np.arange(len(x)) / RATE))))
 
 
-def _between(frame: float) -> float:
+def between_harmonics(frame: float) -> float:
     """Return the largest density at 1 mm half-way between harmonics, over the transducer's own."""
     from bondloop.identify import spectral_surface
 
@@ -298,4 +282,4 @@ def _rms(values: NDArray[np.float64]) -> float:
 if __name__ == "__main__":
     for label, value in numbers().items():
         print(f"{label:90s} {value:.4g}")
-    print(*rows(), sep="\n")
+    print(*dubois_tables.rows(), sep="\n")

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 from dubois_figures import Line, grid, hertz, loud
-from dubois_numbers import FRAMED
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from bondloop.papers.dubois_damper import STANDARD
 from bondloop.papers.dubois_identification import identified
-from bondloop.papers.dubois_outlook import SLOW, compared
+from bondloop.papers.dubois_outlook import FRAMED, SLOW, compared
 from bondloop.papers.dubois_substructured import SIZES
 from bondloop.plots.page import COLOURS, DASHES, INK, dress, finish, page
 

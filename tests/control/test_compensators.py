@@ -18,9 +18,11 @@ from bondloop.control import (
     Direct,
     InverseModel,
     LeadCompensation,
+    LoadFeedforward,
     Measured,
     OuterLoop,
     PolynomialPrediction,
+    Scheduled,
 )
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
@@ -41,6 +43,8 @@ ALL = [
     AdaptivePrediction(0.005),
     AdaptiveTimeSeries(window=0.05),
     AdaptiveModelBased(order=3),
+    LoadFeedforward(LeadCompensation(0.01), 3e-9, 2e-10),
+    Scheduled((LeadCompensation(0.002), LeadCompensation(0.01)), (1e-3, 1e-2)),
 ]
 ADAPTIVE = [c for c in ALL if c.adapts]
 
@@ -96,6 +100,8 @@ def bounds(compensator):
             "controller.delay": (0.0, compensator.largest_delay),
             "controller.gain": (compensator.least_gain, compensator.largest_gain),
         }
+    if isinstance(compensator, Scheduled):
+        return {"controller.level": (0.0, 2e150)}  # the largest motion that is drawn below
     return {f"controller.a{j}": b for j, b in enumerate(compensator.bounds())}
 
 

@@ -93,9 +93,9 @@ def _frequency(run: Run) -> float | None:
     return None
 
 
-def good_to(prediction: str, controller: str = "G1D") -> float:
+def good_to(prediction: str, controller: str = "G1D", bench: Bench = STANDARD) -> float:
     """Return the frequency in Hz up to which a prediction is good, in closed form (Figure 15)."""
-    ahead = compensator(controller, prediction).prediction  # type: ignore[attr-defined]
+    ahead = compensator(controller, prediction, bench).prediction  # type: ignore[attr-defined]
     f = np.arange(0.1, 100.0, 0.1)
     H = ahead.response(f, 1 / RATE)
     bad = (np.abs(np.abs(H) - 1) > GOOD_GAIN) | (np.abs(np.degrees(np.angle(H))) > GOOD_PHASE)

@@ -76,7 +76,7 @@ def stepped(physical: Model, plan: SteppedSinePlan, *, tuned: bool = True, bench
     return Experiment(bench.rig(physical, tuned=tuned), RATE).stepped(plan)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def measured(bench: Bench = STANDARD) -> tuple[SteppedSinePlan, Data, SteppedSine]:
     """Drive the rig with a damper mounted, with the tuned gains, through stepped sines (section 3.1)."""
     from bondloop.identify import stepped_sine, stepped_sine_plan

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from bondloop.papers.dubois_substructured import Tracking
     from bondloop.transfer.process import Process
 
-__all__ = ["COMPARED", "FORCES", "LEVELS", "SLOW", "compared", "empty_process", "outlook_controller"]
+__all__ = [
+    "COMPARED",
+    "FORCES",
+    "FRAMED",
+    "LEVELS",
+    "SLOW",
+    "compared",
+    "empty_process",
+    "outlook_controller",
+]
 
 LEVELS = (5e-5, *AMPLITUDES)
 """m: amplitudes of the schedule; the smallest is what mass 2 has at the highest tones."""
@@ -30,6 +39,8 @@ FORCES = (200.0, 2000.0)
 """N: below the first the rig is taken for empty, beyond the second for loaded."""
 SLOW = Bench(valve=40.0)
 """A bench with a servovalve of 40 Hz."""
+FRAMED = Bench(frame=40.0)
+"""A bench with a frame that has a mode at 40 Hz."""
 COMPARED = ("G2", "G1D", "G2D", *OUTLOOK)
 """Controllers beside each other; ``empty`` is G1D of the rig without a damper."""
 
