@@ -78,17 +78,19 @@ class Scheduled(Compensator):
     def __post_init__(self) -> None:
         if self.by not in UNITS:
             raise InputError(unknown_name("quantity to schedule by", str(self.by), tuple(UNITS)))
-        members = tuple(self.compensators) if isinstance(self.compensators, Sequence) else ()
+        listed: object = self.compensators
+        members = tuple(listed) if isinstance(listed, Sequence) else ()
         if len(members) < 2 or not all(isinstance(member, Compensator) for member in members):
             raise InputError(
                 "Scheduled(compensators): expected two compensators or more, such as InverseModel(...); "
                 f"found {self.compensators!r:.60}"
             )
-        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence):
-            raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {self.levels!r:.60}")
+        amplitudes: object = self.levels
+        if isinstance(amplitudes, str) or not isinstance(amplitudes, Sequence):
+            raise InputError(f"Scheduled(levels): expected a list of amplitudes; found {amplitudes!r:.60}")
         levels = tuple(
             POSITIVE.check(level, f"Scheduled(levels[{i}])", UNITS[self.by])
-            for i, level in enumerate(self.levels)
+            for i, level in enumerate(amplitudes)
         )
         if len(levels) != len(members) or any(b <= a for a, b in itertools.pairwise(levels)):
             raise InputError(

@@ -53,7 +53,7 @@ def _smallest(bench: Bench) -> NDArray[np.complex128]:
 
     plan = stepped_sine_plan(FREQUENCIES, LEVELS[:1], 0.5, 10, RATE)
     data = stepped(mounted(bench.specimen()), plan, bench=bench)
-    return stepped_sine(data.select("command", "displacement"), plan).response[0]
+    return np.asarray(stepped_sine(data.select("command", "displacement"), plan).response[0])
 
 
 @lru_cache(maxsize=8)

@@ -48,7 +48,8 @@ class OnBracket(Model):
         self, specimen: Model, mass: float | str, frequency: float | str, damping: float | str = 0.03
     ) -> None:
         super().__init__("on_bracket")
-        ports = list(specimen.ports) if isinstance(specimen, Model) else []
+        part: object = specimen
+        ports = list(part.ports) if isinstance(part, Model) else []
         if len(ports) != 1:
             raise ModelError(
                 "OnBracket(specimen): expected a model with one port; found "
