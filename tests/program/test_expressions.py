@@ -7,7 +7,7 @@ import sympy as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bondloop.errors import InputError, SolveError
+from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.program.calculus import derivative, partials
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Op, Var, evaluate, function, select, substitute, variables
@@ -188,3 +188,8 @@ def test_truth_is_one_or_zero_in_every_reading(name, x):
     expr = Op(name, (X,) if name == "not" else (X, Const(3.0), Y))
     (value,) = evaluator([], [[X, Y]], [expr])([x, 5.0])
     assert value == evaluate(expr, {X: x, Y: 5.0}) == {"and": bool(x), "or": 1, "not": not x}[name]
+
+
+def test_a_function_that_there_is_not_is_refused_at_once():
+    with pytest.raises(ModelError, match=r"unknown function 'max'.*fmax"):
+        function("max", Var("x"), 1.0)

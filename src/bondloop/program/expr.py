@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+from bondloop.errors import ModelError, unknown_name
 from bondloop.program.philox import normal, uniform
 
 if TYPE_CHECKING:
@@ -297,6 +298,8 @@ def function(name: str, *args: Expr | Number) -> Expr:
     >>> print(function("tanh", Var("v") / 0.01))
     tanh(v/0.01)
     """
+    if name not in FUNCTIONS:
+        raise ModelError(unknown_name("function", name, FUNCTIONS))
     operands = tuple(as_expr(a) for a in args)
     if all(isinstance(a, Const) for a in operands):
         return Const(FUNCTIONS[name](*(a.value for a in operands)))  # type: ignore[attr-defined]
