@@ -1,0 +1,242 @@
+"""The transfer systems of Gawthrop, Wallace and Wagg 2005, section 5.1: position loop, experiment, identification.
+
+A servomotor with its amplifier pushes the mass m_t through a ball screw; a digital controller of gain g closes
+the position loop at 1 kHz, ``u = g (x_d - x)`` (equation 11). Without the specimen the loop is driven by a
+sequence of set points; frequency-sampling filters make a step response of the record (figure 12), and the
+sensitivity bond graph fits damping and stiffness of the plausible model of figure 11 to it (table I).
+
+The paper does not state the actuator's own data. `table_drive` is the simplest drive that has the values of
+table I at g = 1: a force in proportion to u, a mass and a damper.
+
+References
+----------
+Gawthrop, P. J., Wallace, M. I., Wagg, D. J. (2005). Bond-graph based substructuring of dynamical systems.
+Earthquake Engineering and Structural Dynamics 34(6), 687-703. doi:10.1002/eqe.450
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.bondgraph import C, I, Input, Model, MSe, One, Port, R, Zero
+from bondloop.control import ControlLaw, Desired, Measured, Parameter
+from bondloop.papers.gawthrop_two_actuators import CAPACITY, MASS, TABLE_I
+from bondloop.transfer.clipping import clipped
+from bondloop.transfer.guide_friction import guide_friction
+
+if TYPE_CHECKING:
+    from bondloop.identify import BondGraphFit, Data, StepResponse
+    from bondloop.program.signals import Signal
+    from bondloop.program.traced import Value
+
+__all__ = [
+    "FREE",
+    "GAINS",
+    "PERIOD",
+    "SETTLING",
+    "Identified",
+    "PositionLoop",
+    "ScrewDrive",
+    "identify",
+    "measure",
+    "set_points",
+    "table_drive",
+]
+
+GAINS = (0.6, 0.8, 1.0)
+"""Gains of the position loop in figure 12 (a)."""
+PERIOD = 1e-3
+"""s: the sample interval of equation (11)."""
+SETTLING = 0.256
+"""s in which a step response becomes flat."""
+FREE = {"damper.damping": (10.0, 2e3), "spring.stiffness": (1e3, 2e5)}
+"""Parameters of figure 11 that are identified, with bounds in N s/m and N/m; the mass is known."""
+
+
+class PositionLoop(ControlLaw):
+    """The digital position loop, u = g (x_d - x) (Gawthrop 2005, eq. 11).
+
+    Parameters
+    ----------
+    gain
+        g.
+
+    Examples
+    --------
+    >>> PositionLoop(0.8).started(period=1e-3).step(Desired(0.003), Measured(displacement=0.001))
+    0.0016
+    """
+
+    gain: Parameter = Parameter(1.0, above=0, unit="1")
+
+    def step(self, desired: Desired, measured: Measured) -> Value:
+        """Return the input of the linear actuator."""
+        return self.gain * (desired.displacement - measured.displacement)
+
+
+class ScrewDrive(Model):
+    """A servomotor with amplifier and ball screw, seen from the mass that it pushes.
+
+    The amplifier gives a force in proportion to its input u, up to the capacity. Where there is a rotor, the
+    force acts on it, and screw and belt, a spring with a damper, push the carriage.
+
+    Parameters
+    ----------
+    stiffness
+        Force in N for one metre of u: with g = 1 the stiffness of the position loop.
+    viscous, coulomb
+        Friction in N s/m and N.
+    mass
+        Of the carriage, kg.
+    rotor
+        The rotor's inertia over the square of the travel for one radian, kg; 0 for a rigid drive without one.
+    screw, screw_damping
+        Stiffness and damping of screw and belt, N/m and N s/m.
+    width
+        Velocity over which the dry friction changes sign, m/s.
+    capacity
+        Largest force, N.
+
+    Examples
+    --------
+    >>> drive = ScrewDrive(13618.0, 157.6).compile()
+    >>> drive.states
+    ('mass.momentum',)
+    """
+
+    def __init__(
+        self,
+        stiffness: float,
+        viscous: float,
+        coulomb: float = 0.0,
+        *,
+        mass: float = MASS,
+        rotor: float = 0.0,
+        screw: float = 1e6,
+        screw_damping: float = 400.0,
+        width: float = 1e-3,
+        capacity: float = CAPACITY,
+    ) -> None:
+        super().__init__("screw_drive")
+        self.command, self.push = Input("u", unit="m"), MSe(_force, stiffness=stiffness, capacity=capacity)
+        self.v, self.out, self.mass = One(), Port(), I(mass=mass)
+        self.guide = guide_friction(viscous, coulomb, width) if coulomb else R(damping=viscous)
+        self.command >> self.push
+        self.v >> [self.mass, self.out]
+        if not rotor:
+            self.push >> self.v >> self.guide
+            return
+        # The friction of screw, nut and bearings is on the motor's side of what gives way.
+        self.w, self.joint, self.stretch, self.rotor = One(), Zero(), One(), I(mass=rotor)
+        self.push >> self.w >> [self.rotor, self.guide]
+        self.w >> self.joint >> self.v
+        self.joint >> self.stretch >> [C(stiffness=screw), R(damping=screw_damping)]
+
+
+def _force(u: Any, stiffness: Any, capacity: Any) -> Any:
+    return clipped(stiffness * u, capacity)
+
+
+def table_drive(number: int, mass: float = MASS) -> ScrewDrive:
+    """Return the drive that, in its position loop with g = 1, behaves as table I says of actuator 1 or 2.
+
+    A command that is held over a sample period h is late by h/2 in the mean; in a loop of stiffness k that
+    takes k h/2 of the damping away, so the drive has so much more. Of the mass only the ratio to damping and
+    stiffness shows without load: a larger one scales all three.
+
+    Parameters
+    ----------
+    number
+        1 or 2.
+    mass
+        The mass that moves, kg.
+
+    Examples
+    --------
+    >>> table_drive(1).compile().parameters["R.damping"]
+    157.609
+    """
+    damping, stiffness = TABLE_I[number - 1]
+    share = mass / MASS
+    return ScrewDrive(share * stiffness, share * (damping + stiffness * PERIOD / 2), mass=mass)
+
+
+def set_points(amplitude: float = 2e-3, seconds: float = 20.0, seed: int = 1) -> Signal:
+    """Return a random sequence of two set points, each held for 20 ms or a multiple, from rest."""
+    from bondloop.program.signals import Table
+
+    hold = 0.02
+    count = round(seconds / hold)
+    levels = amplitude * np.random.default_rng(seed).choice([-1.0, 1.0], count)
+    levels[:5] = 0.0
+    return Table(hold * np.arange(count), levels, interpolation="hold")
+
+
+def measure(drive: Model, gain: float, demand: Signal | None = None, seconds: float = 20.0) -> Data:
+    """Drive an actuator in its position loop, with nothing attached, and record what its LVDT reads."""
+    from bondloop.identify import Experiment
+    from bondloop.rigs import LVDT, Emulated, nothing_mounted
+
+    rig = Emulated(nothing_mounted(), drive, sensors={"displacement": LVDT()})
+    return Experiment(rig, 1 / PERIOD, PositionLoop(gain)).run(demand or set_points(), seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """What the records say of an actuator.
+
+    Attributes
+    ----------
+    steps
+        Step responses by gain (figure 12 a).
+    fit
+        Damping and stiffness of figure 11, from the step response of the largest gain (table I, figure 12 b).
+    """
+
+    steps: dict[float, StepResponse]
+    fit: BondGraphFit
+
+    @property
+    def damping(self) -> float:
+        """c_t in N s/m."""
+        return self.fit.values["damper.damping"]
+
+    @property
+    def stiffness(self) -> float:
+        """k_t in N/m."""
+        return self.fit.values["spring.stiffness"]
+
+
+def identify(
+    drive: Model, gains: tuple[float, ...] = GAINS, *, mass: float = MASS, amplitude: float = 2e-3
+) -> Identified:
+    """Identify a transfer system as section 5.1 does.
+
+    Parameters
+    ----------
+    drive
+        The actuator.
+    gains
+        Of the position loop; the model is fitted for the last one.
+    mass
+        What is taken for the moving mass, kg: the record does not tell it.
+    amplitude
+        Of the set points, m.
+    """
+    from bondloop.identify import fit_bond_graph, step_response
+    from bondloop.transfer import MassSpringDamper
+
+    demand = set_points(amplitude)
+    steps = {}
+    for gain in gains:
+        data = measure(drive, gain, demand)
+        steps[gain] = step_response(data["demand"], data["displacement"], PERIOD, settling=SETTLING)
+    response = steps[gains[-1]].response
+    fit = fit_bond_graph(
+        MassSpringDamper(mass, 100.0, 1e4, drive="position"),
+        {"x_d": np.ones(len(response))}, {"spring.displacement": response}, PERIOD, FREE,
+    )  # fmt: skip
+    return Identified(steps, fit)
