@@ -52,6 +52,8 @@ PERIOD = 1e-3
 """s: the sample interval of equation (11)."""
 SETTLING = 0.256
 """s in which a step response becomes flat."""
+BRAKE = 2e3
+"""N s/m by which a drive brakes beyond its top speed."""
 FREE = {"damper.damping": (10.0, 2e3), "spring.stiffness": (1e3, 2e5)}
 """Parameters of figure 11 that are identified, with bounds in N s/m and N/m; the mass is known."""
 
@@ -99,6 +101,8 @@ class ScrewDrive(Model):
         Velocity over which the dry friction changes sign, m/s.
     capacity
         Largest force, N.
+    top_speed
+        m/s, beyond which the drive brakes; 0 for none.
 
     Examples
     --------
@@ -119,6 +123,7 @@ class ScrewDrive(Model):
         screw_damping: float = 400.0,
         width: float = 1e-3,
         capacity: float = CAPACITY,
+        top_speed: float = 0.0,
     ) -> None:
         super().__init__("screw_drive")
         self.command, self.push = Input("u", unit="m"), MSe(_force, stiffness=stiffness, capacity=capacity)
@@ -126,6 +131,9 @@ class ScrewDrive(Model):
         self.guide = guide_friction(viscous, coulomb, width) if coulomb else R(damping=viscous)
         self.command >> self.push
         self.v >> [self.mass, self.out]
+        if top_speed:
+            self.limit = R(_brake, top_speed=top_speed, brake=BRAKE)
+            self.v >> self.limit
         if not rotor:
             self.push >> self.v >> self.guide
             return
@@ -134,6 +142,10 @@ class ScrewDrive(Model):
         self.push >> self.w >> [self.rotor, self.guide]
         self.w >> self.joint >> self.v
         self.joint >> self.stretch >> [C(stiffness=screw), R(damping=screw_damping)]
+
+
+def _brake(flow: Any, top_speed: Any, brake: Any) -> Any:
+    return brake * (flow - clipped(flow, top_speed))
 
 
 def _force(u: Any, stiffness: Any, capacity: Any) -> Any:
