@@ -129,3 +129,16 @@ def test_the_growth_of_the_sampled_loop_is_that_of_the_run() -> None:
     peaks = [i for i in range(500, len(size) - 1) if size[i - 1] < size[i] >= size[i + 1]]
     slope = np.polyfit(run.time[peaks], np.log(size[peaks]), 1)[0]
     assert slope == pytest.approx(step.growth, rel=0.02)
+
+
+@pytest.mark.parametrize("controller", ["adaptive", "adaptive-sensitivities"])
+def test_identification_on_line_mends_wrong_models(controller: str) -> None:
+    """Section 6. Models wrong by +30 % and -20 %: 27 % and 17 % become what the right models leave."""
+    wrong = {"damping_error": 0.3, "stiffness_error": -0.2}
+    assert errors(**wrong) == pytest.approx([0.268, 0.167], abs=0.002)
+    matched = errors()
+    run = two.test(controller=controller, **wrong).run(10)
+    assert list(two.findings(run).values()) == pytest.approx(matched, rel=0.05)
+    for i, values in enumerate(two.TABLE_I):
+        paths = [f"controller.transfer[{i}].{n}.estimate" for n in two.ADAPTED]
+        assert [run[path][-1] for path in paths] == pytest.approx(values, rel=2e-3)

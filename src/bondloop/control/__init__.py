@@ -19,6 +19,7 @@ from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
+from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
 from bondloop.control.scheduled import Scheduled
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.program.described import Parameter
@@ -45,6 +46,7 @@ __all__ = [
     "PolynomialPrediction",
     "PythonControl",
     "RecursiveLeastSquares",
+    "SensitivityVirtualJunction",
     "Scheduled",
     "VirtualJunction",
     "as_controller",

@@ -86,7 +86,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
         object.__setattr__(self, "parameters", names)
         if not names:
             raise InputError(
-                "AdaptiveVirtualJunction: no parameters to identify; name some, such as 'damper.damping', or "
+                f"{type(self).__name__}: no parameters to identify; name some, such as 'damper.damping', or "
                 "use VirtualJunction"
             )
 
@@ -108,7 +108,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 model = transfer.system.name.removeprefix(prefix)
                 raise InputError(
                     unknown_name("parameter", name, known, f"the model {model}")
-                    + "; AdaptiveVirtualJunction takes paths within the model"
+                    + f"; {type(self).__name__} takes paths within the model"
                 )
         return [prefix + name for name in self.parameters]
 
@@ -117,14 +117,14 @@ class AdaptiveVirtualJunction(VirtualJunction):
         names = [(t, self._names(t)) for t in self._transfers()]
         made = super().design(half, actuators)
         for t, own in names:
-            regression(t, own)  # refuses what cannot be identified
+            self._refuse(t, own)
         by_name = {v.name: v for v in made.system.parameters_by_var}
         adapted = tuple(by_name[n] for t in self._transfers() for n in self._names(t))
         values = {v: made.system.parameters_by_var[v] for v in adapted}
         missing = [v.name for v, value in values.items() if not value]
         if missing:
             raise InputError(
-                f"AdaptiveVirtualJunction: {', '.join(missing)} needs a first value, not zero; give the "
+                f"{type(self).__name__}: {', '.join(missing)} needs a first value, not zero; give the "
                 "model one"
             )
         system = made.system.replaced(
@@ -151,7 +151,7 @@ class AdaptiveVirtualJunction(VirtualJunction):
             load = substitute(loads[transfer.load.name], dict(forces))
             adapted = [by_name[n] for n in self._names(transfer)]
             first = [design.system.input_defaults[v.name] for v in adapted]
-            applied, estimates = self._identify(transfer, sensors, load, first, inner)
+            applied, estimates = self._identify(design, transfer, sensors, load, first, inner)
             steps += applied.steps
             states.update(applied.states)
             found += estimates
@@ -160,23 +160,49 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 channels.append(Channel.of(f"{v.name}.estimate", estimate, v.quantity, Role.ESTIMATE, i))
         return Applied(steps, Const(0.0), states, channels=tuple(channels), adapted=tuple(found)), values
 
-    def _identify(
-        self, transfer: Transfer, sensors: Measured, load: Expr, first: Sequence[float], context: Context
-    ) -> tuple[Applied, Sequence[Var]]:
-        equation = regression(transfer, self._names(transfer))
+    def _refuse(self, transfer: Transfer, names: Sequence[str]) -> None:
+        """Refuse parameters that cannot be identified."""
+        regression(transfer, names)
+
+    def _acting(self, sensors: Measured, context: Context) -> tuple[list[Step], dict[Var, float], Expr]:
+        """Return the command that acted up to this sample, with the statements and states that keep it."""
         sent = self._sent.setdefault(sensors.displacement, Var(f"{context.name}.sent"))
-        states: dict[Var, float] = {sent: 0.0}
-        steps: list[Step] = []
-        command: Expr = sent
         ticks = round(self.latency / context.period)
         if abs(ticks * context.period - self.latency) > 1e-6 * context.period:
             raise InputError(
-                f"AdaptiveVirtualJunction: the latency of {self.latency:g} s is not a whole number of sample "
+                f"{type(self).__name__}: the latency of {self.latency:g} s is not a whole number of sample "
                 f"periods of {context.period:g} s; choose {ticks * context.period:g} s"
             )
-        if ticks:
-            command = Var(f"{context.name}.acting")
-            steps.append(Delay(command, sent, ticks))
+        if not ticks:
+            return [], {sent: 0.0}, sent
+        acting = Var(f"{context.name}.acting")
+        return [Delay(acting, sent, ticks)], {sent: 0.0}, acting
+
+    def _estimator(self, first: Sequence[float]) -> RecursiveLeastSquares:
+        return RecursiveLeastSquares(
+            tuple(first),
+            uncertainty=tuple(self.uncertainty * abs(p) for p in first),
+            noise=self.noise,
+            memory=self.memory,
+            least=tuple(min(p * self.range, p / self.range) for p in first),
+            most=tuple(max(p * self.range, p / self.range) for p in first),
+        )
+
+    def _settled(self, context: Context) -> Expr:
+        """Whether the filters have forgotten the beginning, where the test does not begin at rest."""
+        return Op("ge", (context.count, Const(2.0 / self.filter_frequency / context.period)))
+
+    def _identify(
+        self,
+        design: Design,  # noqa: ARG002 - for those that run the model
+        transfer: Transfer,
+        sensors: Measured,
+        load: Expr,
+        first: Sequence[float],
+        context: Context,
+    ) -> tuple[Applied, Sequence[Var]]:
+        equation = regression(transfer, self._names(transfer))
+        steps, states, command = self._acting(sensors, context)
         filtered: dict[str, list[Expr]] = {}
         for word, signal in (("motion", sensors.displacement), ("command", command), ("load", load)):
             low = state_variable_filter(equation.order, self.filter_frequency, held=word == "command")
@@ -190,26 +216,10 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 result = result + c * filtered[word][power]
             return result
 
-        sizes = [abs(p) for p in first]
-        least = [min(p * self.range, p / self.range) for p in first]
-        most = [max(p * self.range, p / self.range) for p in first]
-        estimator = RecursiveLeastSquares(
-            tuple(first),
-            uncertainty=tuple(self.uncertainty * x for x in sizes),
-            noise=self.noise,
-            memory=self.memory,
-            least=tuple(least),
-            most=tuple(most),
-        )
         value = Var(f"{context.name}.value")
         steps.append(Assign(value, total(equation.value)))
-        # Where the test does not begin at rest, the filters must have forgotten its beginning.
-        settled = 2.0 / self.filter_frequency / context.period
-        estimate = estimator.apply(
-            [total(terms) for terms in equation.regressors],
-            value,
-            context,
-            when=Op("ge", (context.count, Const(settled))),
+        estimate = self._estimator(first).apply(
+            [total(terms) for terms in equation.regressors], value, context, when=self._settled(context)
         )
         steps += estimate.applied.steps
         states.update(estimate.applied.states)
@@ -220,6 +230,6 @@ class AdaptiveVirtualJunction(VirtualJunction):
         sent = self._sent.get(measured.displacement)
         if sent is None:
             raise ModelError(
-                "AdaptiveVirtualJunction: `compensate` was called for a sensor that `observe` has not seen"
+                f"{type(self).__name__}: `compensate` was called for a sensor that `observe` has not seen"
             )
         return Applied([Update(((sent, desired),))], desired)

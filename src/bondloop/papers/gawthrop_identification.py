@@ -1,9 +1,9 @@
-"""The transfer systems of Gawthrop, Wallace and Wagg 2005, section 5.1: position loop, experiment, identification.
+"""The transfer systems of Gawthrop, Wallace and Wagg 2005, section 5.1: position loop and identification.
 
-A servomotor with its amplifier pushes the mass m_t through a ball screw; a digital controller of gain g closes
-the position loop at 1 kHz, ``u = g (x_d - x)`` (equation 11). Without the specimen the loop is driven by a
-sequence of set points; frequency-sampling filters make a step response of the record (figure 12), and the
-sensitivity bond graph fits damping and stiffness of the plausible model of figure 11 to it (table I).
+A servomotor with its amplifier pushes the mass m_t through a ball screw; a digital controller of gain g
+closes the position loop at 1 kHz, ``u = g (x_d - x)`` (equation 11). Without the specimen the loop is driven
+by a sequence of set points; frequency-sampling filters make a step response of the record (figure 12), and
+the sensitivity bond graph fits damping and stiffness of the plausible model of figure 11 to it (table I).
 
 The paper does not state the actuator's own data. `table_drive` is the simplest drive that has the values of
 table I at g = 1: a force in proportion to u, a mass and a damper.
@@ -111,7 +111,7 @@ class ScrewDrive(Model):
     ('mass.momentum',)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a drive has so many parts
         self,
         stiffness: float,
         viscous: float,
@@ -168,7 +168,7 @@ def table_drive(number: int, mass: float = MASS) -> ScrewDrive:
 
     Examples
     --------
-    >>> table_drive(1).compile().parameters["R.damping"]
+    >>> table_drive(1).compile().parameters["guide.damping"]
     157.609
     """
     damping, stiffness = TABLE_I[number - 1]

@@ -13,6 +13,7 @@ Gawthrop, P. J., Wallace, M. I., Wagg, D. J. (2005). Bond-graph based substructu
 Earthquake Engineering and Structural Dynamics 34(6), 687-703. doi:10.1002/eqe.450
 """
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from dataclasses import dataclass, fields

@@ -18,6 +18,7 @@ Earthquake Engineering and Structural Dynamics 34(6), 687-703. doi:10.1002/eqe.4
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
@@ -25,6 +26,7 @@ from bondloop.errors import InputError
 from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
+    from bondloop.control import Controller
     from bondloop.hybrid import HybridTest, Run
     from bondloop.program.signals import Signal
 
@@ -41,6 +43,9 @@ TABLE_I = ((150.8, 13618.0), (200.8, 25902.0))
 
 STROKE, CAPACITY = 0.025, 500.0
 """m and N: half of the transducers' full scale of 50 mm; the actuators' largest force (section 5)."""
+
+ADAPTED, NEWTONS = ("damper.damping", "spring.stiffness"), 0.1
+"""What the adaptive virtual junctions identify, and the error in its equation of motion, in N."""
 
 SECONDS = 10.0
 """Default length; the sweeps last 60 s."""
@@ -117,7 +122,8 @@ def test(
     case
         ``5/5``, ``3/5`` or ``sweep``: the wall motions of figures 13, 14 and 15.
     controller
-        ``virtual-junction`` or ``direct``.
+        ``virtual-junction`` or ``direct``; or ``adaptive`` or ``adaptive-sensitivities``, which identify c_t
+        and k_t as the test runs (section 6), by least squares or by the sensitivity bond graph.
     amplitude
         Wall displacement in m.
     rate
@@ -129,7 +135,12 @@ def test(
     feedback
         Whether the measured forces are fed back.
     """
-    from bondloop.control import Direct, VirtualJunction
+    from bondloop.control import (
+        AdaptiveVirtualJunction,
+        Direct,
+        SensitivityVirtualJunction,
+        VirtualJunction,
+    )
     from bondloop.hybrid import HybridTest
     from bondloop.rigs import Emulated
     from bondloop.safety import Limits
@@ -138,21 +149,22 @@ def test(
     structure = model()
     numerical, physical = structure.cut(*CUTS)
     actuators = [MassSpringDamper(MASS, c, k, drive="position") for c, k in TABLE_I]
-    if controller == "virtual-junction":
-        control: Any = VirtualJunction(
-            [
-                MassSpringDamper(MASS, c * (1 + damping_error), k * (1 + stiffness_error), drive="position")
-                for c, k in TABLE_I
-            ]
-        )
-    elif controller == "direct":
-        control = Direct()
-    else:
-        raise InputError(f"controller must be 'virtual-junction' or 'direct'; found {controller!r}")
+    models = [
+        MassSpringDamper(MASS, c * (1 + damping_error), k * (1 + stiffness_error), drive="position")
+        for c, k in TABLE_I
+    ]
+    controllers: dict[str, Callable[[], Controller]] = {
+        "virtual-junction": lambda: VirtualJunction(models),
+        "direct": Direct,
+        "adaptive": lambda: AdaptiveVirtualJunction(models, ADAPTED, noise=NEWTONS),
+        "adaptive-sensitivities": lambda: SensitivityVirtualJunction(models, ADAPTED),
+    }
+    if controller not in controllers:
+        raise InputError(f"controller must be one of {', '.join(controllers)}; found {controller!r}")
     return HybridTest(
         numerical,
         rig=Emulated(physical, actuators, latency=latency_samples / rate),
-        controller=control,
+        controller=controllers[controller](),
         excitation=excitations(case, amplitude),
         rate=rate,
         feedback=feedback,
