@@ -69,7 +69,7 @@ def four_plots(uncompensated: Run, compensated: Run, path: Path) -> None:
 
 
 def main(out: Path) -> dict[str, Any]:
-    """Tabulate all cases, draw Figures 13 and 15; print what was found and return its numbers."""
+    """Tabulate all cases, draw Figures 13 to 15; print what was found and return its numbers."""
     out.mkdir(parents=True, exist_ok=True)
 
     # Without virtual junction the loop is unstable: said beforehand, and then seen.
@@ -96,9 +96,10 @@ def main(out: Path) -> dict[str, Any]:
         (e1, d1), (e2, d2) = found[name] = measure(runs[name])
         print(f"{name:26}  {100 * e1:8.2f} % {100 * e2:8.2f} %   {1e3 * d1:7.2f} ms {1e3 * d2:7.2f} ms")
 
-    files = [out / "two_actuators_figure_13.png", out / "two_actuators_figure_15.png"]
-    four_plots(runs["5/5 Hz, none, open force"], runs["5/5 Hz, virtual junction"], files[0])
-    four_plots(runs["sweeps, none, open force"], runs["sweeps, virtual junction"], files[1])
+    files = []
+    for number, case in {13: "5/5 Hz", 14: "3/5 Hz", 15: "sweeps"}.items():
+        files.append(out / f"two_actuators_figure_{number}.png")
+        four_plots(runs[f"{case}, none, open force"], runs[f"{case}, virtual junction"], files[-1])
     errors = [e for e, _ in found["5/5 Hz, virtual junction"]]
     print(
         f"\nVerdict: with the virtual junction both actuators follow to {100 * max(errors):.1f} %; what is"

@@ -98,7 +98,7 @@ def test_virtual_junction(tmp_path):
 @pytest.fixture(scope="module")
 def two_actuators(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_actuators")
-    return run("two_actuators", folder, ("_figure_13.png", "_figure_15.png"))
+    return run("two_actuators", folder, ("_figure_13.png", "_figure_14.png", "_figure_15.png"))
 
 
 @pytest.mark.parametrize(

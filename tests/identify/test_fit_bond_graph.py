@@ -6,6 +6,7 @@ import pytest
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import InputError
 from bondloop.identify.bond_graph_fit import fit_bond_graph
+from bondloop.identify.confidence import covariance
 from bondloop.identify.sensitivity_run import SensitivityRun
 from bondloop.papers.gawthrop_two_actuators import MASS, TABLE_I
 from bondloop.transfer import MassSpringDamper, transfer_system
@@ -139,3 +140,15 @@ def test_bad_input_is_refused_in_words(change, message):
     }
     with pytest.raises(InputError, match=message):
         fit_bond_graph(**given)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_direction_that_the_data_do_not_tell_has_a_large_variance_whatever_the_colour(seed):
+    """Rounding made the variance negative, so nothing was said: J's third row is the sum of the others."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, 400))
+    e = np.convolve(rng.normal(size=410), 0.8 ** np.arange(11), "valid")
+    spread = covariance(np.array([a, b, (a + b) * (1 + 1e-15)]), e, white=False)
+    deviation = np.sqrt(np.diag(spread))
+    assert np.all(deviation > 1e3 * e.std() / 20)
+    assert abs(spread[0, 2]) / (deviation[0] * deviation[2]) > 0.999

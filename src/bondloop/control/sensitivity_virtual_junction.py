@@ -85,8 +85,8 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
         if free:
             raise InputError(
                 f"{system.name} does not come to rest by itself (pole at {free[0]:.4g} 1/s), so that it "
-                "would drift away from the measured motion; use AdaptiveVirtualJunction, or a model with a spring "
-                "and a damper"
+                "would drift away from the measured motion; use AdaptiveVirtualJunction, or a model with a "
+                "spring and a damper"
             )
         at = [0.1 * scale, scale]
         known = system.linearise().frequency_response(at)

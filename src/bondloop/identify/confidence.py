@@ -20,6 +20,9 @@ __all__ = ["Estimate", "covariance", "estimates", "freedom"]
 LEVEL = 0.95
 """Confidence of the intervals."""
 
+BARELY = 1e-10
+"""Share of the largest eigenvalue of J'J below which a direction is hardly determined by the data."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -104,7 +107,16 @@ def covariance(
     inverse = vectors / np.maximum(values, 1e-14 * values[-1]) @ vectors.T
     taken = chosen.size + besides
     left = freedom(e, taken, white=white)
-    whole = inverse * dot(e, e) / left if white else inverse @ _coloured(Q, e) @ inverse * (1 + taken / left)
+    if white:
+        whole = inverse * dot(e, e) / left
+    else:
+        # In a direction that the data hardly determine, rounding rules the product below, and may make the
+        # variance negative: there the residuals are taken to be white.
+        inner = vectors.T @ _coloured(Q, e) @ vectors
+        for i in np.flatnonzero(values < BARELY * values[-1]):
+            inner[i], inner[:, i] = 0.0, 0.0
+            inner[i, i] = max(values[i], 1e-14 * values[-1]) * dot(e, e) / e.size
+        whole = inverse @ vectors @ inner @ vectors.T @ inverse * (1 + taken / left)
     result[np.ix_(chosen, chosen)] = whole / np.outer(size, size)
     return result
 

@@ -1,0 +1,82 @@
+"""A rig closer to the authors': which effect bounds figure 13 (a) and (c), and what the junction leaves."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.papers import gawthrop_two_actuators as two
+from bondloop.papers.gawthrop_rig import Rig
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop_rig_effects.py"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location(SCRIPT.stem, SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rows(example):
+    return example.table()
+
+
+def test_without_any_effect_it_is_the_linear_emulation(rows):
+    """The digital loop in the computer instead of Table I in the rig: the same errors but for its hold."""
+    matched = list(two.findings(two.test().run(10)).values())
+    assert rows["none"].same == pytest.approx(matched, rel=0.05)
+    assert rows["none"].open_force == pytest.approx((0.358, 0.244), abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("effect", "same", "different", "fit"),
+    [
+        ("none", (2.8, 2.2), (1.1, 1.6), 99.9),
+        ("bearings of the middle mass, 4 N", (2.8, 2.2), (1.7, 2.3), 99.9),
+        ("top speed, 640 mm/s", (2.8, 2.2), (1.1, 1.6), 99.9),
+        ("friction in the drives, 0.2 N", (5.7, 3.7), (1.8, 1.9), 99.8),
+        ("friction in the drives, 1 N", (17.0, 9.5), (5.0, 3.3), 99.2),
+        ("friction in the drives, 5 N", (18.3, 16.6), (21.9, 11.8), 86.0),
+        ("rotors of 0.55 kg", (9.0, 5.4), (3.5, 1.8), 99.5),
+        ("rotors of 0.55 kg, screws of 200 N/mm", (10.0, 7.1), (3.9, 3.4), 97.3),
+        ("all, with 1 N in the drives", (14.4, 11.9), (13.8, 11.3), 97.4),
+    ],
+)
+def test_the_rows_of_the_page(rows, effect, same, different, fit):
+    row = rows[effect]
+    assert [100 * e for e in row.same] == pytest.approx(same, abs=0.15)
+    assert [100 * e for e in row.different] == pytest.approx(different, abs=0.15)
+    assert row.fit == pytest.approx(fit, abs=0.1)
+
+
+def test_no_effect_bounds_the_loop_without_virtual_junction(rows):
+    """Figure 13 (a), (c): every one of them runs into the stroke, within 0.5 to 0.65 s."""
+    assert all(0.45 < row.stopped < 0.65 for row in rows.values())
+
+
+def test_what_damping_would_bound_it(example):
+    """Bearings of the middle mass never: by symmetry it stands still in the mode that grows."""
+    needed = example.damping_needed()
+    assert needed["numerical dampers"] == pytest.approx(55, abs=2)
+    assert needed["dampers of the springs on the rig"] == pytest.approx(131, abs=2)
+    assert np.isinf(needed["bearings of the middle mass"])
+
+
+def test_with_ten_times_the_numerical_damping_it_is_bounded_and_looks_like_open_force():
+    run = Rig().test("direct", numerical_damping=66.0).run(10)
+    assert run.completed
+    assert list(two.findings(run).values()) == pytest.approx([0.347, 0.250], abs=0.003)
+
+
+def test_settings_are_checked():
+    with pytest.raises(InputError, match="controller must be"):
+        Rig().test("pid")
+    with pytest.raises(InputError, match=r"Rig\(friction\)"):
+        Rig(friction=-1.0)
+    with pytest.raises(InputError, match="case must be"):
+        Rig().test("direct", "7/7")
