@@ -74,9 +74,13 @@ def main(out: Path) -> dict[str, float]:
     path = out / "virtual_junction.png"
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, sharex=True)
-    upper.plot(run.time, run["reference.m3.v.flow"], color="#1a1a1a", label="complete, $y_d$")
+    upper.plot(run.time, run["reference.m3.v.flow"], color="#1a1a1a", label="desired: complete, $y_d$")
     upper.plot(
-        run.time, run["rig.specimen.m3.v.flow"], color="#D55E00", ls="--", label="substructured, $y_s$"
+        run.time,
+        run["rig.specimen.m3.v.flow"],
+        color="#D55E00",
+        ls="--",
+        label="actual: substructured, $y_s$",
     )
     upper.set_ylabel("velocity of mass 3 (m/s)")
     upper.legend(loc="lower right", ncols=2, frameon=False, bbox_to_anchor=(1, 1))
