@@ -15,6 +15,7 @@ from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.load_feedforward import LoadFeedforward
 from bondloop.control.mcs import MCS
+from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
@@ -41,6 +42,7 @@ __all__ = [
     "LeadCompensation",
     "LoadFeedforward",
     "Measured",
+    "ObservedVirtualJunction",
     "OuterLoop",
     "Parameter",
     "PolynomialPrediction",

@@ -123,7 +123,8 @@ def test(
         ``5/5``, ``3/5`` or ``sweep``: the wall motions of figures 13, 14 and 15.
     controller
         ``virtual-junction`` or ``direct``; or ``adaptive`` or ``adaptive-sensitivities``, which identify c_t
-        and k_t as the test runs (section 6), by least squares or by the sensitivity bond graph.
+        and k_t as the test runs (section 6), by least squares or by the sensitivity bond graph; or
+        ``observed``, without load cells: the forces are those of virtual sensors (section 6).
     amplitude
         Wall displacement in m.
     rate
@@ -138,6 +139,7 @@ def test(
     from bondloop.control import (
         AdaptiveVirtualJunction,
         Direct,
+        ObservedVirtualJunction,
         SensitivityVirtualJunction,
         VirtualJunction,
     )
@@ -158,6 +160,7 @@ def test(
         "direct": Direct,
         "adaptive": lambda: AdaptiveVirtualJunction(models, ADAPTED, noise=NEWTONS),
         "adaptive-sensitivities": lambda: SensitivityVirtualJunction(models, ADAPTED),
+        "observed": lambda: ObservedVirtualJunction(models),
     }
     if controller not in controllers:
         raise InputError(f"controller must be one of {', '.join(controllers)}; found {controller!r}")
