@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from bondloop.control import VirtualJunction
 from bondloop.hybrid import HybridTest
 from bondloop.identify import fit_bond_graph
@@ -25,7 +27,17 @@ from bondloop.program.one_step import one_step
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper
 
-__all__ = ["Drives", "draw", "drives", "free_mass", "heavier", "largest_factor", "numbers", "on_line"]
+__all__ = [
+    "Drives",
+    "draw",
+    "drives",
+    "free_mass",
+    "heavier",
+    "largest_factor",
+    "numbers",
+    "on_line",
+    "proportion",
+]
 
 FACTORS = (1.0, 1.25)
 """By which the mass that moves may be larger than the one that was put in."""
@@ -101,9 +113,36 @@ def numbers(known: Drives) -> dict[str, float]:
         for i, error in enumerate(two.findings(heavier(factor).run(two.SECONDS)).values(), 1):
             table[f"error {i}, {factor:g} times the mass [%]"] = 100 * error
     table["times the mass at which the loop becomes unstable"] = largest_factor()
+    for i, error in enumerate(two.findings(two.test(controller="observed").run(two.SECONDS)).values(), 1):
+        table[f"error {i}, without load cells [%]"] = 100 * error
+    for word, share in proportion().items():
+        table[f"departure from proportion with 5 N of friction, {word} loop [%]"] = 100 * share
     for name, found in on_line().items():
         for i, error in enumerate(found, 1):
             table[f"error {i}, models wrong by +30 % and -20 %, {name} [%]"] = 100 * error
+    return table
+
+
+def proportion() -> dict[str, float]:
+    """Return how far a drive with 5 N of friction departs from proportion, in its loop and without.
+
+    Inputs of 2 mm and of four times as much: the rms difference of the responses, each over its input, as a
+    share of the larger. Without the loop the input is the force.
+    """
+    from bondloop.identify import Experiment
+    from bondloop.rigs import nothing_mounted
+
+    rig = Emulated(nothing_mounted(), Rig(friction=5.0).drives()[0])
+    table = {}
+    for word, controller in {"closed": section.PositionLoop(), "open": None}.items():
+        small, large = (
+            Experiment(rig, 1000.0, controller).run(section.set_points(factor * 2e-3, 4.0), 4.0)[
+                "displacement"
+            ]
+            / factor
+            for factor in (1.0, 4.0)
+        )
+        table[word] = float(np.sqrt(np.mean((large - small) ** 2) / np.mean(large**2)))
     return table
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.bondgraph import C, Input, Model, MSf, One, Port, R, Zero
+from bondloop.bondgraph import MC, C, Input, Model, MSf, One, Port, R, Zero
 from bondloop.control import ObservedVirtualJunction, VirtualJunction
 from bondloop.control.observed_virtual_junction import _model, _observer
 from bondloop.errors import BondloopError, InputError, ModelError
@@ -95,7 +95,17 @@ def test_c_and_numpy_agree():
 
 
 class Massless(Model):
-    """A set velocity behind a spring and a damper: it gives a force at its port."""
+    """A set point that pulls at the far end of a spring; at its near end nothing but the port."""
+
+    def __init__(self):
+        self.v, self.out, self.command = One(), Port(), Input("x_d")
+        self.spring = MC(lambda q, x_d, stiffness: stiffness * (q - x_d), stiffness=2e5)
+        self.command >> self.spring
+        self.v >> [self.spring, self.out]
+
+
+class Soft(Model):
+    """A set velocity behind a spring and a damper, where load and stretch cannot be told apart."""
 
     def __init__(self):
         self.u, self.push, self.force, self.stretch, self.out = Input("u"), MSf(), Zero(), One(), Port()
@@ -112,8 +122,9 @@ class Massless(Model):
             "not linear",
         ),
         (Massless(), ModelError, "does not tell the load"),
+        (Soft(), InputError, "does not tell its load"),
     ],
-    ids=["friction", "massless"],
+    ids=["friction", "massless", "soft"],
 )
 def test_what_cannot_be_observed_is_refused(model, error, reason):
     assert issubclass(error, BondloopError)

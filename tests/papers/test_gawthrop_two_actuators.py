@@ -141,4 +141,4 @@ def test_identification_on_line_mends_wrong_models(controller: str) -> None:
     assert list(two.findings(run).values()) == pytest.approx(matched, rel=0.05)
     for i, values in enumerate(two.TABLE_I):
         paths = [f"controller.transfer[{i}].{n}.estimate" for n in two.ADAPTED]
-        assert [run[path][-1] for path in paths] == pytest.approx(values, rel=2e-3)
+        assert [run[path][-1] for path in paths] == pytest.approx(values, rel=1e-3)

@@ -66,6 +66,8 @@ class Design:
         Inputs that `Controller.observe` gives at every sample: parameters identified on line.
     gains
         States that are adapted as the test runs.
+    sensed
+        Further expressions that the controller reads at every sample: virtual sensors.
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Design:
     signals: Mapping[Var, Any] = field(default_factory=dict)
     adapted: tuple[Var, ...] = ()
     gains: tuple[Var, ...] = ()
+    sensed: tuple[Expr, ...] = ()
 
 
 class Controller(Described, ABC, family="controller"):

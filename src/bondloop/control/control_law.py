@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
-from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number
 from bondloop.program.same_twice import same_twice
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
@@ -77,6 +77,9 @@ class ControlLaw(Law, Compensator):
         asks for the loop's poles, and watches whether they stay. They are recorded.
     record
         Names of states that are recorded, each with its unit.
+    sensors
+        Virtual sensors: variables of the numerical half by name and path, such as
+        ``{"roof": "numerical.roof.v.flow"}``. `step` reads them as attributes, as they are at this sample.
     coupled
         Of several transfer systems: False for a step of its own for each, with states of its own; True for
         one step of arrays, which returns as many commands.
@@ -102,6 +105,7 @@ class ControlLaw(Law, Compensator):
     reserved: ClassVar[tuple[str, ...]] = ("time", "period")
     adapted: ClassVar[tuple[str, ...]] = ()
     record: ClassVar[Mapping[str, str]] = {}
+    sensors: ClassVar[Mapping[str, str]] = {}
     coupled: ClassVar[bool] = False
 
     if TYPE_CHECKING:
@@ -114,6 +118,23 @@ class ControlLaw(Law, Compensator):
         if isinstance(names, str) or not all(isinstance(n, str) for n in names):
             raise ModelError(f"{cls.__name__}.adapted: expected names of states; found {names!r:.60}")
         cls.adapts = bool(cls.adapted)
+        cls._check_sensors()
+
+    @classmethod
+    def _check_sensors(cls) -> None:
+        """Refuse virtual sensors that are none, or whose names mean something else."""
+        paths: Any = cls.sensors
+        if not isinstance(paths, Mapping) or not all(isinstance(path, str) for path in paths.values()):
+            raise ModelError(
+                f'{cls.__name__}.sensors: expected paths by name, {{"roof": "numerical.roof.v.flow"}}; found '
+                f"{paths!r:.60}"
+            )
+        states: Any = cls.states
+        taken = {*(states if isinstance(states, Mapping) else ()), *(f.name for f in fields(cls))}
+        for name in paths:
+            fit = isinstance(name, str) and name.isidentifier() and not name.startswith("_")
+            if not fit or name in {*taken, *cls.reserved} or hasattr(cls, name):
+                raise ModelError(f"{cls.__name__}.sensors: none can be called {name!r}; choose another name")
 
     def step(self, desired: Desired, measured: Measured) -> Value:  # noqa: ARG002 - what every law has to say
         """Return the command of one sample, and assign the states that change.
@@ -137,11 +158,12 @@ class ControlLaw(Law, Compensator):
         time
             Time of the next step, in s; set it again, ``law.started(...)``, for another.
         **states
-            States that do not stand at their initial values.
+            States that do not stand at their initial values; and what the virtual sensors read, 0 otherwise.
         """
         T = POSITIVE.check(period, "period", "s")
         now = NOT_NEGATIVE.check(time, "time", "s")
-        return self.running({}, self.checked_states(states), period=T, time=now)
+        read = {name: number(states.pop(name, 0.0), name) for name in self.sensors}
+        return self.running(read, self.checked_states(states), period=T, time=now)
 
     def respond(self, desired: Desired, measured: Measured, period: float | str) -> NDArray[np.float64]:
         """Return the commands for samples that are known, one after the other, computed with plain numbers.
@@ -172,9 +194,9 @@ class ControlLaw(Law, Compensator):
         design = super().design(half, actuators)
         ranges, values = self.parameter_ranges(), self.parameter_values()
         mine: dict[Var, float | None] = {Var(f"controller.{n}", ranges[n]): x for n, x in values.items()}
-        return replace(
-            design, system=design.system.replaced(parameters={**design.system.parameters_by_var, **mine})
-        )
+        system = design.system.replaced(parameters={**design.system.parameters_by_var, **mine})
+        sensed = tuple(system.expression(path) for path in self.sensors.values())
+        return replace(design, system=system, sensed=sensed)
 
     def commands(
         self,
@@ -188,18 +210,25 @@ class ControlLaw(Law, Compensator):
         parameters = {n: by_name[f"controller.{n}"] for n in self.parameter_ranges()}
         numbers = {n: float(design.system.values()[p]) for n, p in parameters.items()}
         law = replace(self, **numbers)
+        read = {n: substitute(e, dict(values)) for n, e in zip(self.sensors, design.sensed, strict=True)}
+        known: dict[str, Expr] = {**parameters, **read}
         desired = [substitute(e, dict(values)) for e in design.commands]
         velocities = [substitute(e, dict(values)) for e in design.desired_velocities]
         if not self.coupled:
             return [
-                law._traced([x], [v], [m], context, parameters)[0]
+                law._traced([x], [v], [m], context, known)[0]
                 for x, v, m, context in zip(desired, velocities, measured, contexts, strict=True)
             ]
         context = replace(contexts[0], name="controller")
-        return law._traced(desired, velocities, measured, context, parameters)
+        return law._traced(desired, velocities, measured, context, known)
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the step for one transfer system, with parameters of its own."""
+        if self.sensors:
+            raise ModelError(
+                f"{type(self).__name__}: virtual sensors ({', '.join(self.sensors)}) read the numerical "
+                "half, and a compensator that stands alone has none"
+            )
         ranges = self.parameter_ranges()
         parameters = {n: Var(f"{context.name}.{n}", ranges[n]) for n in ranges}
         applied = self._traced([desired], None, [measured], context, parameters)[0]
@@ -212,18 +241,18 @@ class ControlLaw(Law, Compensator):
         velocities: Sequence[Expr] | None,
         measured: Sequence[Measured],
         context: Context,
-        parameters: Mapping[str, Var],
+        readable: Mapping[str, Expr],
     ) -> list[Applied]:
         """Trace one step, and before and after it with other variables: what a law keeps for itself shows."""
         count, moving = len(desired), velocities is not None
-        before, _ = self._probe(count, moving, context, parameters)
-        result = self._applied(desired, velocities, measured, context, parameters)
-        after, known = self._probe(count, moving, context, parameters)
+        before, _ = self._probe(count, moving, context, readable)
+        result = self._applied(desired, velocities, measured, context, readable)
+        after, known = self._probe(count, moving, context, readable)
         same_twice(before, after, known, f"{type(self).__name__}.step")
         return result
 
     def _probe(
-        self, count: int, moving: bool, context: Context, parameters: Mapping[str, Var]
+        self, count: int, moving: bool, context: Context, readable: Mapping[str, Expr]
     ) -> tuple[list[Expr], set[Var]]:
         """Return the formulas of one step, of variables that nothing else has, and these variables."""
         words = [f"desired.{w}" for w in ("displacement", "velocity")]
@@ -231,7 +260,7 @@ class ControlLaw(Law, Compensator):
         index = [f"[{i}]" for i in range(count)] if count > 1 else [""]
         x, v, *readings = ([Var(f"{word}{i}") for i in index] for word in words)
         measured = [Measured(*row) for row in zip(*readings, strict=True)]
-        own = {n: Var(p.name) for n, p in parameters.items()}
+        own = {n: Var(p.name if isinstance(p, Var) else n) for n, p in readable.items()}
         here = replace(context, count=Var("count"))
         blocks = self._applied(x, v if moving else None, measured, here, own)
         known = {here.count, *x, *v, *(r for row in readings for r in row), *own.values()}
@@ -245,13 +274,13 @@ class ControlLaw(Law, Compensator):
         velocities: Sequence[Expr] | None,
         measured: Sequence[Measured],
         context: Context,
-        parameters: Mapping[str, Var],
+        readable: Mapping[str, Expr],
     ) -> list[Applied]:
         """Trace one step; the first of the results holds its statements, one for each command."""
         name, kind = context.name, type(self).__name__
         traced, variables = entries(f"{name}.", self.initial_states())
         law = self.running(
-            {n: Traced(p) for n, p in parameters.items()},
+            {n: Traced(p) for n, p in readable.items()},
             traced,
             period=context.period,
             time=Traced(Op("mul", (context.count, Const(context.period)))),

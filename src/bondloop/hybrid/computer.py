@@ -101,7 +101,8 @@ class Computer:
         steps += self._take(applied)
         inputs.update(adapted)
         steps += self._force_switch(inputs)
-        wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities, *goals]
+        wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities]
+        wanted += [*design.sensed, *goals]
         made = test.integrator.discretise(
             design.system, test.period, self.inputs_at(design.system, inputs), wanted
         )
