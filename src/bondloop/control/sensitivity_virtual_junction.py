@@ -149,7 +149,7 @@ class SensitivityVirtualJunction(AdaptiveVirtualJunction):
 
     def _substeps(self, transfer: Transfer, period: float) -> int:
         """Return how many Runge-Kutta steps the model needs in a sample, with room for the estimates."""
-        fastest = float(abs(transfer.system.linearise().poles()).max(initial=0.0)) * self.range**0.5
+        fastest = float(abs(transfer.system.linearise().poles()).max(initial=0.0)) * float(self.range) ** 0.5
         return int(np.clip(np.ceil(fastest * period / REACH), 1, MOST_SUBSTEPS))
 
 
