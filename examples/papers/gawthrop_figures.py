@@ -36,6 +36,7 @@ __all__ = [
     "largest_factor",
     "numbers",
     "on_line",
+    "one_model_for_both",
     "proportion",
 ]
 
@@ -53,6 +54,17 @@ class Drives(NamedTuple):
 def drives() -> Drives:
     """Identify the drives as the paper does, with the three gains."""
     return Drives([section.identify(section.table_drive(n)) for n in (1, 2)], Rig(friction=5.0).identified[0])
+
+
+def one_model_for_both() -> list[float]:
+    """Return both errors at 5/5 Hz where the junction has the model of actuator 1 for both."""
+    test = two.test()
+    first = MassSpringDamper(two.MASS, *two.TABLE_I[0], drive="position")
+    mixed = HybridTest(
+        test.numerical, rig=test.rig, controller=VirtualJunction([first, first]), rate=1000,
+        excitation=two.excitations("5/5", 1e-3),
+    )  # fmt: skip
+    return list(two.findings(mixed.run(two.SECONDS)).values())
 
 
 def heavier(factor: float) -> HybridTest:
@@ -113,6 +125,11 @@ def numbers(known: Drives) -> dict[str, float]:
         for i, error in enumerate(two.findings(heavier(factor).run(two.SECONDS)).values(), 1):
             table[f"error {i}, {factor:g} times the mass [%]"] = 100 * error
     table["times the mass at which the loop becomes unstable"] = largest_factor()
+    for i, (error, band) in enumerate(
+        zip(one_model_for_both(), two.test().check().margins.followed, strict=True), 1
+    ):
+        table[f"error {i}, the model of actuator 1 for both [%]"] = 100 * error
+        table[f"actuator {i} follows to 5 % up to [Hz]"] = band
     for i, error in enumerate(two.findings(two.test(controller="observed").run(two.SECONDS)).values(), 1):
         table[f"error {i}, without load cells [%]"] = 100 * error
     for word, share in proportion().items():
