@@ -60,6 +60,25 @@ def test_without_load_cells_it_follows_as_well_as_with_them(case):
         assert np.sqrt(np.mean((force - load) ** 2)) < 0.03 * np.abs(force).max()
 
 
+def test_the_force_error_is_that_of_the_estimate_and_without_feedback_nothing_is_fed_back():
+    test = a_test(ObservedVirtualJunction(MODELS))
+    run = test.run(1)
+    load = run["controller.observed[0].load"]
+    assert run["synchronisation.force[0]"] == pytest.approx(run["force[0]"] - load, abs=1e-12)
+    alone = HybridTest(
+        test.numerical,
+        rig=test.rig,
+        controller=test.controller,
+        excitation=two.excitations("5/5", 1e-3),
+        rate=1000,
+        feedback=False,
+    ).run(1)
+    # The numerical half as if nothing hung on it.
+    free = two.test(controller="direct", feedback=False).run(1)
+    assert alone["desired.displacement[0]"] == pytest.approx(free["desired.displacement[0]"], abs=1e-12)
+    assert alone["synchronisation.force[0]"] == pytest.approx(alone["force[0]"], abs=0)
+
+
 def test_the_noise_of_a_transducer_is_borne():
     run = a_test(ObservedVirtualJunction(MODELS), sensors={"displacement": LVDT()}).run(10)
     assert max(two.findings(run).values()) < 0.035

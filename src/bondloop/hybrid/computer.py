@@ -51,6 +51,8 @@ class Computer:
         What every variable of numerical half and controller is at the beginning of the tick.
     measured
         What it works with, by word and interface: after the interlock's guards, where there is one.
+    forces
+        What the numerical half is given for the forces: measured, estimated, or zero without feedback.
     commands
         What goes to the rig.
     adapted
@@ -66,6 +68,7 @@ class Computer:
         self.values: dict[Var, Expr] = {}
         self.channels: list[Channel] = []
         self.measured: dict[str, list[Expr]] = {}
+        self.forces: list[Expr] = []
         self.commands: list[Var] = []
         self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
@@ -99,7 +102,9 @@ class Computer:
         inputs.update(zip(design.velocities, (m.velocity for m in sensors), strict=False))
         applied, adapted = test.controller.observe(design, sensors, self._context("controller"))
         steps += self._take(applied)
-        inputs.update(adapted)
+        # Estimated forces take the place of measured ones, where forces are fed back at all.
+        inputs.update({v: e for v, e in adapted.items() if test.feedback or v not in design.efforts})
+        self.forces = [inputs[e] for e in design.efforts]
         steps += self._force_switch(inputs)
         wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities]
         wanted += [*design.sensed, *goals]

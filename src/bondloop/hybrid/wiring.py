@@ -263,8 +263,7 @@ class Wiring:
                 domain = self.rig.domains[i]
                 seen = self.computer.measured["force"][i]
                 channels.append(Channel.of(f"measured.force{suffix}", seen, domain.effort, Role.MEASURED, i))
-                used = seen if test.feedback else Const(0.0)
-                difference = byname[f"force{suffix}"] - used
+                difference = byname[f"force{suffix}"] - self.computer.forces[i]
                 name = f"synchronisation.force{suffix}"
                 channels.append(Channel.of(name, difference, domain.effort, Role.ERROR, i))
                 for word in ("displacement", "velocity"):
