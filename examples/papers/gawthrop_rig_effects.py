@@ -21,7 +21,7 @@ from bondloop.program.one_step import one_step
 from bondloop.rigs import Emulated
 from bondloop.transfer import MassSpringDamper
 
-__all__ = ["EFFECTS", "Row", "damping_needed", "row", "table"]
+__all__ = ["EFFECTS", "Row", "damped", "damping_needed", "row", "table"]
 
 EFFECTS = {
     "none": Rig(),
@@ -125,6 +125,12 @@ def _needed(paths: tuple[str, ...]) -> float:
     return high
 
 
+def damped(numerical_damping: float = 66.0) -> tuple[float, ...]:
+    """Return both errors at 5/5 Hz without virtual junction, with larger numerical dampers, in N s/m."""
+    run = Rig().test("direct", numerical_damping=numerical_damping).run(two.SECONDS)
+    return tuple(two.findings(run).values())
+
+
 def _percent(errors: tuple[float, ...]) -> str:
     return " ".join(f"{100 * e:5.1f}" if np.isfinite(e) else " stop" for e in errors)
 
@@ -142,3 +148,4 @@ if __name__ == "__main__":
         print(
             f"Further damping at which the loop without virtual junction is stable, {kind}: {extra:.0f} N s/m"
         )
+    print(f"With 66 N s/m in each numerical damper it follows to {_percent(damped())} %")

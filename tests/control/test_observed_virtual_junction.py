@@ -91,7 +91,7 @@ def test_every_state_of_the_model_is_a_channel():
 
 
 def test_a_slow_observer_is_told_by_the_check():
-    """The force is late: the loop becomes unstable below some 65 Hz."""
+    """The force is late: the loop becomes unstable below 73 Hz."""
     assert a_test(ObservedVirtualJunction(MODELS)).check().passed
     slow = a_test(ObservedVirtualJunction(MODELS, bandwidth=40)).check()
     assert not slow.passed
