@@ -189,7 +189,7 @@ def proportion() -> dict[str, float]:
 
     rig = Emulated(nothing_mounted(), Rig(friction=5.0).drives()[0])
     table = {}
-    for word, controller in {"closed": section.PositionLoop(), "open": None}.items():
+    for word, controller in {"closed": section.position_loop(), "open": None}.items():
         small, large = (
             Experiment(rig, 1000.0, controller).run(section.set_points(factor * 2e-3, 4.0), 4.0)[
                 "displacement"

@@ -37,7 +37,7 @@ def test_the_digital_loop_is_that_of_equation_11(gain):
     """The sampled loop in closed form: a held force on a mass with a damper, closed by -g k x."""
     drive, demand = section.table_drive(1), section.set_points(seconds=2.0)
     rig = Emulated(nothing_mounted(), drive, substeps=8)
-    data = Experiment(rig, 1000.0, section.PositionLoop(gain)).run(demand, 2.0)
+    data = Experiment(rig, 1000.0, section.position_loop(gain)).run(demand, 2.0)
     c, k = two.TABLE_I[0]
     plant = sg.StateSpace([[0, 1], [0, -(c + k * 5e-4) / 2.2]], [[0], [k / 2.2]], [[1, 0]], [[0]])
     plant = plant.to_discrete(1e-3)

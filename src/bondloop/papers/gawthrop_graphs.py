@@ -60,7 +60,7 @@ def virtual_junction(values: dict[str, Any] | None = None) -> Model:
     --------
     >>> for row in virtual_junction().compile().equations().rows[:2]:  # equation (6)
     ...     print(*row, sep=" = ")
-    tra.spring.displacement = N.flow
+    d/dt tra.spring.displacement = N.flow
     tra.T.effort = N.effort + N.flow*tra.damper.damping + ...
     """
     values = values or TRANSFER

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, I, Input, Model, MSe, One, Port, R, Zero
-from bondloop.control import ControlLaw, Desired, Measured, Parameter
+from bondloop.control import OuterLoop
 from bondloop.papers.gawthrop_two_actuators import CAPACITY, MASS, TABLE_I
 from bondloop.transfer.clipping import clipped
 from bondloop.transfer.guide_friction import guide_friction
@@ -30,7 +30,6 @@ from bondloop.transfer.guide_friction import guide_friction
 if TYPE_CHECKING:
     from bondloop.identify import BondGraphFit, Data, StepResponse
     from bondloop.program.signals import Signal
-    from bondloop.program.traced import Value
 
 __all__ = [
     "FREE",
@@ -38,10 +37,10 @@ __all__ = [
     "PERIOD",
     "SETTLING",
     "Identified",
-    "PositionLoop",
     "ScrewDrive",
     "identify",
     "measure",
+    "position_loop",
     "set_points",
     "table_drive",
 ]
@@ -58,25 +57,15 @@ FREE = {"damper.damping": (10.0, 2e3), "spring.stiffness": (1e3, 2e5)}
 """Parameters of figure 11 that are identified, with bounds in N s/m and N/m; the mass is known."""
 
 
-class PositionLoop(ControlLaw):
-    """The digital position loop, u = g (x_d - x) (Gawthrop 2005, eq. 11).
+def position_loop(gain: float = 1.0) -> OuterLoop:
+    """Return the digital position loop, u = g (x_d - x) (equation 11).
 
     Parameters
     ----------
     gain
         g.
-
-    Examples
-    --------
-    >>> PositionLoop(0.8).started(period=1e-3).step(Desired(0.003), Measured(displacement=0.001))
-    0.0016
     """
-
-    gain: Parameter = Parameter(1.0, above=0, unit="1")
-
-    def step(self, desired: Desired, measured: Measured) -> Value:
-        """Return the input of the linear actuator."""
-        return self.gain * (desired.displacement - measured.displacement)
+    return OuterLoop(proportional=gain)
 
 
 class ScrewDrive(Model):
@@ -193,7 +182,7 @@ def measure(drive: Model, gain: float, demand: Signal | None = None, seconds: fl
     from bondloop.rigs import LVDT, Emulated, nothing_mounted
 
     rig = Emulated(nothing_mounted(), drive, sensors={"displacement": LVDT()})
-    return Experiment(rig, 1 / PERIOD, PositionLoop(gain)).run(demand or set_points(), seconds)
+    return Experiment(rig, 1 / PERIOD, position_loop(gain)).run(demand or set_points(), seconds)
 
 
 @dataclass(frozen=True, eq=False)

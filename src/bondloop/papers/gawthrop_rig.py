@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.control import Parameter, VirtualJunction
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.papers.gawthrop_identification import PERIOD, PositionLoop, ScrewDrive, identify
+from bondloop.papers.gawthrop_identification import PERIOD, ScrewDrive, identify, position_loop
 from bondloop.program.block import Applied, Context
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Rig:
     Examples
     --------
     >>> Rig(friction=2.0).test("direct").controller
-    PositionLoop(gain=1.0)
+    OuterLoop(proportional=1.0, integral=0.0, derivative=0.0, lead=0.0, lag=0.0)
     """
 
     friction: float = 0.0
@@ -148,7 +148,7 @@ class Rig:
                 for found in self.identified
             ])  # fmt: skip
         elif controller == "direct":
-            control = PositionLoop()
+            control = position_loop()
         else:
             raise InputError(f"controller must be 'virtual-junction' or 'direct'; found {controller!r}")
         test = HybridTest(
