@@ -20,8 +20,8 @@ from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
-from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
 from bondloop.control.scheduled import Scheduled
+from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.program.described import Parameter
 
@@ -48,8 +48,8 @@ __all__ = [
     "PolynomialPrediction",
     "PythonControl",
     "RecursiveLeastSquares",
-    "SensitivityVirtualJunction",
     "Scheduled",
+    "SensitivityVirtualJunction",
     "VirtualJunction",
     "as_controller",
 ]
