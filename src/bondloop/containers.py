@@ -8,6 +8,7 @@ and a sparse matrix is looked through before anything computes with it: its indi
 from __future__ import annotations
 
 import math
+import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ __all__ = [
     "checked_sparse",
     "dataset_checked",
     "dataset_values",
+    "expect_file",
     "load_matlab",
     "load_numpy",
     "own_item",
@@ -47,6 +49,30 @@ RATIO = 2000
 
 SMALL = 2**20
 """Bytes that are read whatever the file holds."""
+
+
+def expect_file(path: Path, most: float = math.inf) -> None:
+    """Refuse what is no ordinary file, or too large a one, before it is opened: a pipe could keep us waiting.
+
+    Parameters
+    ----------
+    path
+        What is to be read; an OSError where it cannot be looked at.
+    most
+        Bytes that it may have.
+
+    Examples
+    --------
+    >>> expect_file(Path("/dev/zero"))
+    Traceback (most recent call last):
+    bondloop.errors.InputError: /dev/zero: a device; expected an ordinary file
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):  # of a folder the system says it
+        kind = "a pipe" if stat.S_ISFIFO(about.st_mode) else "a socket" if path.is_socket() else "a device"
+        raise InputError(f"{path}: {kind}; expected an ordinary file")
+    if about.st_size > most:
+        raise InputError(f"{path}: {_bytes(about.st_size)}; at most {_bytes(most)} are read")
 
 
 @contextmanager
@@ -87,6 +113,7 @@ def load_numpy(path: Path) -> dict[str, np.ndarray[Any, Any]]:
         The file.
     """
     with readable(path, "NumPy archive"):
+        expect_file(path)
         if not zipfile.is_zipfile(path):
             with path.open("rb") as file:
                 return {"": _array(file, path.stat().st_size, str(path))}
@@ -143,6 +170,7 @@ def load_matlab(path: Path, *, simple: bool) -> dict[str, Any] | None:
     from scipy.io import loadmat, whosmat
 
     with readable(path, "MATLAB file"):
+        expect_file(path)
         try:
             stated = whosmat(str(path), appendmat=False)
         except NotImplementedError:

@@ -18,6 +18,7 @@ __all__ = [
     "FaultsError",
     "ForceOutputError",
     "InputError",
+    "LinesError",
     "ModeWarning",
     "ModelError",
     "SolveError",
@@ -174,7 +175,11 @@ class UnknownNameError(InputError):
         return UnknownNameError(self.kind, f"{prefix}{self.name}", known, self.where)
 
 
-class FaultsError(InputError):
+class LinesError(InputError):
+    """An error whose text has lines that must stay apart, such as a template to be pasted."""
+
+
+class FaultsError(LinesError):
     """A file with several faults; the text has a line for each.
 
     Attributes

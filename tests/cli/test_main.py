@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import bondloop as bl
 from bondloop.cli.failing import FailingInOneSentence
-from bondloop.errors import CausalityError
+from bondloop.errors import CausalityError, LinesError
 
 VERBS = ["list", "equations", "draw"]
 
@@ -55,6 +55,8 @@ def raising(error: Exception) -> typer.Typer:
     [
         (CausalityError("m1.v has two flow sources;\n remove one"), "m1.v has two flow sources; remove one"),
         (PermissionError(13, "Permission denied", "a.svg"), "a.svg: Permission denied"),
+        (OSError(27, "File too large"), "a file cannot be written: File too large"),
+        (LinesError("paste this:\n\n  a = 1"), "paste this:\n\n  a = 1"),
     ],
 )
 def test_an_error_for_the_user_is_one_sentence_and_exit_1(error, sentence):

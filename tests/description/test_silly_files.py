@@ -1,12 +1,18 @@
 """Files that are hardly files: a sentence for each, and never an error of Python's own."""
 
+import os
 import random
 
 import pytest
 
+import bondloop as bl
 from bondloop import description
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.errors import BondloopError, InputError, ModelError
+from bondloop.identify import read_data
+from bondloop.records import Record
+from bondloop.structures import read_matrices
+from bondloop.transfer import Process
 
 GOOD = """
 name = "damper"
@@ -19,6 +25,44 @@ excitation = {r = {signal = "Sine", amplitude = 0.05, frequency = "0.5 Hz"}}
 [rig]
 actuators = {transfer = "MassSpringDamper", m = "1 kg", c = 20, k = "400 N/m", drive = "position"}
 """
+
+
+def test_what_is_no_ordinary_file_is_not_waited_for(tmp_path):
+    """A pipe into which nobody writes, a device without an end, a file of 17 MB."""
+    pipe, zero, large = (tmp_path / f"{name}.toml" for name in ("pipe", "zero", "large"))
+    os.mkfifo(pipe)
+    zero.symlink_to("/dev/zero")
+    large.touch()
+    os.truncate(large, 17_000_000)
+    for path, words in ((pipe, "a pipe; expected"), (zero, "a device"), (large, "17 MB; at most 16.8 MB")):
+        with pytest.raises(InputError, match=rf"{path.name}: {words}"):
+            description.read(path)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.mat", "t.mtx", "t.h5", "t.json"])
+def test_no_reader_waits_for_a_pipe(tmp_path, name):
+    path = tmp_path / name
+    os.mkfifo(path)
+    os.mkfifo(tmp_path / "t.M.mtx")
+    os.mkfifo(tmp_path / "t.K.mtx")
+    readers = {
+        "t.csv": [Record.from_csv, read_data, bl.signals.Table.from_file],
+        "t.npy": [read_matrices],
+        "t.mat": [read_matrices, read_data],
+        "t.mtx": [read_matrices],
+        "t.h5": [Record.load, read_data],
+        "t.json": [Process.load],
+    }
+    for read in readers[name]:
+        with pytest.raises(InputError):
+            read(path)
+
+
+@pytest.mark.parametrize("rate", ["1e300", "1e15"])
+def test_a_rate_beyond_all_measure_is_refused(rate):
+    test = description.load_text(GOOD.replace('"1 kHz"', rate)).test
+    with pytest.raises(InputError, match="at most 1,000,000,000 are executed"):
+        test.check()
 
 
 def test_the_good_file_is_good():

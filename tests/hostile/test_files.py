@@ -1,6 +1,7 @@
 """Files of strangers: read, or refused in one sentence; never a traceback, a crash, a hang, or all memory."""
 
 import json
+import os
 import random
 import struct
 import sys
@@ -15,7 +16,7 @@ from bondloop.containers import load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
-from bondloop.records import Record
+from bondloop.records import Record, isolated
 from bondloop.structures.io import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
@@ -240,6 +241,30 @@ def test_a_run_is_the_same_through_another_process(tmp_path):
         Record.load(path, isolated=True)
     with pytest.raises(InputError, match="there is no run file"):
         Record.load(tmp_path / "none.h5", isolated=True)
+
+
+def first_of_all(folder, monkeypatch, *lines):
+    """Let every Python that is started from here on execute some lines first."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text("\n".join(lines))
+    monkeypatch.setenv("PYTHONPATH", f"{folder}:{os.environ.get('PYTHONPATH', '')}")
+
+
+def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
+    """A good file was called damaged where Python took long to start, as it does on a busy machine."""
+    path = run_file(tmp_path / "run.h5")
+    monkeypatch.setattr(isolated, "SECONDS", 1.0)
+    first_of_all(tmp_path / "slow", monkeypatch, "import time", "time.sleep(2.5)")
+    assert len(Record.load(path, isolated=True)) == len(Record.load(path))
+
+
+def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
+    path = run_file(tmp_path / "run.h5")
+    monkeypatch.setattr(isolated, "SECONDS", 1.0)
+    lines = ("import bondloop.records.hdf5 as it", "def read_run(*_):", "    while True: pass")
+    first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_run = read_run")
+    with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):
+        Record.load(path, isolated=True)
 
 
 # ---------------------------------------------------------------------- what a run file asks for

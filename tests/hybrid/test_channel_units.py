@@ -196,6 +196,38 @@ def test_a_limit_is_one_of_what_the_interface_does(tested, given, as_interlock):
             bl.HybridTest(numerical, rig=rig, **test)
 
 
+@pytest.mark.parametrize("drive", ["force", "position"])
+@pytest.mark.parametrize(
+    ("part", "by_force", "by_position"),
+    [
+        ("command", ["5 kN", "5 kg m/s^2"], ["10 mm", "2 in"]),
+        ("command_rate", ["40 N/s"], ["0.5 m/s", "1 mm/min"]),
+        ("safe_position", ["2 N"], ["2 mm"]),
+        ("command", ["10 V", "5 kg", "10 s", "50 %"], None),
+        ("command_rate", ["40 kg", "1 V/s"], None),
+    ],
+)
+def test_what_is_said_of_a_command_is_in_its_unit(drive, part, by_force, by_position):
+    """A command is in N where the actuator is driven by a force, in m where it has a set point."""
+    _, numerical, physical = halves(I(mass=1.0))
+    rig = Emulated(physical, MassSpringDamper(m=2, c=150, k=15e3, drive=drive))
+    for texts, good in ((by_force, drive == "force"), (by_position or [], drive == "position")):
+        for text in texts:
+            parts = {part: text} if part == "safe_position" else {"limits": Limits(**{part: text})}
+            test = {"controller": Direct(), "excitation": {"u": 1.0}, "rate": 1000}
+            if good and by_position is not None:
+                bl.HybridTest(numerical, rig=rig, interlock=Interlock(**parts), **test)
+                continue
+            made = bl.HybridTest(numerical, rig=rig, **test)
+            with pytest.raises(
+                InputError, match=rf"{part}: found a value in .*, but the rig is commanded in"
+            ):
+                made.replaced(interlock=Interlock(**parts))
+            if part == "command":
+                with pytest.raises(InputError, match=r"^limits\.command: found a value in"):
+                    made.replaced(limits=Limits(command=text))
+
+
 def test_a_specimen_of_another_domain_than_its_actuator_is_refused():
     _, numerical, physical = halves(I(inertia=1.0))
     test = dict(controller=Direct(), excitation={}, rate=1000)  # noqa: C408

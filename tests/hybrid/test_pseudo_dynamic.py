@@ -206,6 +206,14 @@ def test_limits_of_the_test_apply_as_well():
     assert "limit ±1 N; lower the excitation, improve the controller, or raise limits.force" in run.verdict
 
 
+def test_a_limit_of_the_command_is_in_its_unit():
+    with pytest.raises(
+        InputError, match=r"limits\.command: found a value in V, but the rig is commanded in m/s\^2"
+    ):
+        test_of(limits=Limits(command="5 V"))
+    assert test_of(limits=Limits(command="5 m/s^2")).limits.command == 5.0
+
+
 def test_a_diverging_test_stops_by_itself():
     run = test_of(time_step=0.05, scheme=SubStep(1)).run(900)
     assert not run.completed

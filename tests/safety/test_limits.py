@@ -1,5 +1,6 @@
 """Limits: given in SI or as text, positive, described."""
 
+import numpy as np
 import pytest
 
 from bondloop.errors import InputError
@@ -33,6 +34,12 @@ def test_a_limit_is_finite(value):
 def test_a_warning_comes_before_the_limit(share):
     with pytest.raises(InputError, match=r"limits\.warning"):
         Limits(force=1.0, warning=share)
+
+
+@pytest.mark.parametrize("value", [True, False, b"1", bytearray(b"1"), np.True_, [1.0], 1 + 0j])
+def test_a_limit_is_a_number(value):
+    with pytest.raises(InputError, match=r"limits\.displacement: expected a number or a text with unit"):
+        Limits(displacement=value)
 
 
 def test_a_text_that_is_no_quantity_is_refused():

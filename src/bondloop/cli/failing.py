@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from bondloop.errors import BondloopError, FaultsError
+from bondloop.errors import BondloopError, LinesError
 
 __all__ = ["FailingInOneSentence"]
 
@@ -16,21 +17,22 @@ __all__ = ["FailingInOneSentence"]
 class FailingInOneSentence(TyperGroup):
     """The verbs together, with the errors meant for the user turned into sentences.
 
-    A `BondloopError`, or a file that cannot be read or written, is the user's business. Any other exception
-    is a fault in bondloop and keeps its traceback.
+    A `BondloopError`, or a file that cannot be read or written, is the user's business; so is a full disk.
+    Any other exception is a fault in bondloop and keeps its traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that `ctx` holds."""
         try:
             return super().invoke(ctx)
-        except FaultsError as error:  # a line for each
+        except LinesError as error:
             sentence = str(error)
         except BondloopError as error:
             sentence = " ".join(str(error).split())
         except OSError as error:
-            if error.filename is None:
+            full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # of a write, which knows no name
+            if error.filename is None and not full:
                 raise
-            sentence = f"{error.filename}: {error.strerror}"
+            sentence = f"{error.filename or 'a file cannot be written'}: {error.strerror}"
         print(f"bondloop: {sentence}", file=sys.stderr)
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop import control, hybrid, papers, rigs, safety, structures, transfer  # noqa: F401 - their kinds
+from bondloop.containers import expect_file
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import hidden, python_kind, source_of
 from bondloop.description.toml_lines import lines_of
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
 
 __all__ = ["TestFile", "load", "load_text", "read", "to_toml"]
+
+LARGEST = 2**24
+"""Bytes of a test file; data of that size is in files that it names."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ def read(path: str | Path, changes: Mapping[str, str] | None = None) -> TestFile
     """
     file = Path(path)
     try:
+        expect_file(file, LARGEST)
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{file}: {error.strerror or error}") from None

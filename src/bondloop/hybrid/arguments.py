@@ -7,13 +7,22 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
-from bondloop.units import is_of_kind
+from bondloop.program.described import STATED
+from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
+    from bondloop.safety import Interlock
     from bondloop.safety.limits import Limits
 
-__all__ = ["expect", "expect_limits_of", "expect_signals", "refuse_arguments_of_parts"]
+__all__ = [
+    "command_units",
+    "expect",
+    "expect_limits_of",
+    "expect_signals",
+    "expect_units_of_command",
+    "refuse_arguments_of_parts",
+]
 
 
 def expect(value: Any, kinds: type | tuple[type, ...], what: str, example: str) -> None:
@@ -77,6 +86,55 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
                 f"{where}.{name}: found '{text}', but what is tested is in {kinds}; expected a limit in "
                 f"{' or '.join(dict.fromkeys(units))}, or in another unit of that kind"
             )
+
+
+def command_units(limits: Limits | None, interlock: Interlock | None = None) -> dict[str, str]:
+    """Return the units in which something is said of the command, by its path: limits, and the safe position.
+
+    Parameters
+    ----------
+    limits, interlock
+        Of a test; what they have as plain numbers is in SI, whatever it measures.
+    """
+    units: dict[str, str] = {}
+    for where, some in (
+        ("limits", limits),
+        ("interlock.limits", None if interlock is None else interlock.limits),
+    ):
+        texts = {} if some is None else some.texts
+        units |= {f"{where}.{n}": unit_in(texts[n]) for n in ("command", "command_rate") if n in texts}
+    stated = {} if interlock is None else vars(interlock).get(STATED, {})
+    units["interlock.safe_position"] = stated.get("safe_position", "")
+    return {path: unit for path, unit in units.items() if unit}
+
+
+def expect_units_of_command(commanded: Sequence[str], units: Mapping[str, str]) -> None:
+    """Refuse what is said of a command in a unit that no command has: a limit in V where it is a position.
+
+    Parameters
+    ----------
+    commanded
+        Units of the commands; empty where one is not known.
+    units
+        From `command_units`.
+
+    Examples
+    --------
+    >>> expect_units_of_command(["m"], {"interlock.limits.command_rate": "mm"})
+    Traceback (most recent call last):
+    bondloop.errors.InputError: interlock.limits.command_rate: found a value in mm, but the rig is ...
+    """
+    for path, unit in units.items():
+        kinds = [multiplied(u, "s", -1) if u and path.endswith("_rate") else u for u in commanded]
+        if kinds and not any(not kind or is_of_kind(f"1 {unit}", kind) for kind in kinds):
+            raise InputError(
+                f"{path}: found a value in {unit}, but the rig is commanded in {_either(commanded)}; "
+                f"expected one in {_either(kinds)}, or in another unit of that kind"
+            )
+
+
+def _either(units: Sequence[str]) -> str:
+    return " or ".join(dict.fromkeys(units))
 
 
 def refuse_arguments_of_parts(paths: Mapping[str, Any], parts: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from bondloop.hybrid.linear_run import HEAVY, linear_run
 from bondloop.hybrid.margins import Margins, Place, margins
 from bondloop.hybrid.passivity import passivity_notes
 from bondloop.hybrid.regimes import Regime, other_modes, regimes
-from bondloop.hybrid.rehearsal import Rehearsal
+from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.remedy import Change, smallest_change
 from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.program.ranges import POSITIVE
@@ -202,6 +202,7 @@ def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool 
         return _unbuilt(test, str(error))
     except Exception as error:  # noqa: BLE001 - a law of the user's may raise anything
         return _unbuilt(test, f"{type(error).__name__}: {error}")
+    steps_of(seconds or test.length, test.period)
     try:
         return test.analysed(seconds or test.length, suggest=suggest)
     except BondloopError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, trip
+from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, steps_of, trip
 from bondloop.hybrid.run import why_stopped
 from bondloop.hybrid.sensor_range import at_an_end, span
 from bondloop.hybrid.wiring import DIVERGED, limit_word
@@ -136,7 +136,7 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
     tuple
         The dry run, and its tick for more.
     """
-    steps = round(seconds / test.period) + 1
+    steps = steps_of(seconds, test.period)
     rehearsal = Rehearsal(test, steps)
     log = _Log(test, steps)
     result = None

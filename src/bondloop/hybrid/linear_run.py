@@ -12,6 +12,7 @@ import numpy as np
 
 from bondloop.hybrid.disturbance import Disturbance
 from bondloop.hybrid.dry_run import WINDOWS, DryRun, limits_of, relative_error, window_length
+from bondloop.hybrid.rehearsal import steps_of
 from bondloop.rigs.rig_tick import indexed
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def linear_run(loop: RunningLoop, seconds: float) -> DryRun:
     bounds = limits_of(test)
     names = [n for word in ("desired", "actual") for n in indexed(f"{word}.velocity", loop.count)]
     step = loop.at(more=[*bounds, *names])
-    steps = round(seconds / test.period) + 1
+    steps = steps_of(seconds, test.period)
     assert step.at is not None
     length = window_length(steps)
     place = {n: i for i, n in enumerate(step.outputs)}

@@ -10,9 +10,11 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
+    command_units,
     expect,
     expect_limits_of,
     expect_signals,
+    expect_units_of_command,
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
@@ -138,6 +140,10 @@ class PseudoDynamicTest(Checkable):
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         self.complete = self._complete()
         expect_limits_of(self._writer.domains, limits)
+        said = command_units(limits)
+        if said:
+            word = "acceleration" if self.rig.control == "acceleration" else "displacement"
+            expect_units_of_command([getattr(d, word).unit for d in self._writer.domains], said)
         known = self._writer.all_parameters
         unknown = {p: x for p, x in values.items() if p not in {v.name for v in known}}
         refuse_arguments_of_parts(unknown, {"rig": self.rig, "scheme": self.scheme})

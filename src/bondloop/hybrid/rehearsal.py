@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.errors import InputError
 from bondloop.program.signals.in_tick import now_and_next
 
 if TYPE_CHECKING:
@@ -18,13 +20,71 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.program.one_step import Point
 
-__all__ = ["CHUNK", "LATER", "Rehearsal", "trip"]
+__all__ = ["CHUNK", "LATER", "Rehearsal", "refuse_beyond_memory", "steps_of", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
 
 LATER = 40
 """A repetition leaves out the first part of the excitation, one in so many."""
+
+
+MOST = 10**9
+"""Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
+
+
+def steps_of(seconds: float, period: float) -> int:
+    """Return the ticks of a run, the first and the last included.
+
+    Parameters
+    ----------
+    seconds
+        Its length.
+    period
+        Seconds between ticks.
+
+    Examples
+    --------
+    >>> steps_of(2.0, 1e-3)
+    2001
+    >>> steps_of(1e300, 1e-3)
+    Traceback (most recent call last):
+    bondloop.errors.InputError: a run of 1e+300 s has 1e+303 ticks of 0.001 s; at most 1,000,000,000 are ...
+    """
+    if not 0 < seconds < np.inf:
+        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
+    ticks = seconds / period
+    if not ticks < MOST:
+        raise InputError(
+            f"a run of {seconds:g} s has {ticks:g} ticks of {period:g} s; at most {MOST:,} are executed: "
+            "make it shorter, or the rate lower"
+        )
+    return round(ticks) + 1
+
+
+def refuse_beyond_memory(steps: int, signals: int, channels: int, every: int = 1) -> None:
+    """Refuse a run whose record, or whose tabulated signals, cannot be held.
+
+    Parameters
+    ----------
+    steps
+        Ticks of the run.
+    signals
+        That are tabulated.
+    channels
+        That are recorded; 0 where nothing is kept.
+    every
+        Ticks of which one is recorded.
+    """
+    samples = steps // max(every, 1) + 1 if channels else 0
+    needed = 8 * (2 * signals * steps + (channels + 1) * samples)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**36
+    if needed > memory:
+        remedy = ", or record only every so many samples (every=...)" if channels else ""
+        raise InputError(
+            f"{steps:,} samples of {channels or signals} channels need {needed / 1e9:,.3g} GB, and this "
+            f"machine has {memory / 1e9:,.3g} GB: make the run shorter{remedy}"
+        )
 
 
 class Rehearsal:
@@ -50,6 +110,7 @@ class Rehearsal:
         self.runner = Runner(test.tick)
         self._kept: list[Snapshot] = [self.runner.snapshot()]
         tables = test.tables
+        refuse_beyond_memory(steps, len(tables), 0)
         self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
 
     def on(self, count: int, parameters: Mapping[str, float]) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ import numpy as np
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
-from bondloop.errors import InputError
+from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
@@ -191,9 +190,9 @@ def rehearse(
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
     """Run a test's tick for a given time."""
-    steps = _steps(seconds, test.period)
+    steps = steps_of(seconds, test.period)
     signals = test.tables
-    _check_memory(steps, len(signals), len(test.tick.channels), every)
+    refuse_beyond_memory(steps, len(signals), len(test.tick.channels), every)
     described = {name: s.describe() for name, s in signals.items()}
     result, runner = _execute(test.tick, steps, signals, backend, every, progress)
     description = {
@@ -248,23 +247,6 @@ def _unbroken(record: Record) -> Record:
     edges = [0, *(np.flatnonzero(steps > 1.5 * np.median(steps)) + 1).tolist(), len(record)]
     first, last = max(pairwise(edges), key=lambda pair: pair[1] - pair[0])
     return record.between(record.time[first], record.time[last - 1])
-
-
-def _steps(seconds: float, period: float) -> int:
-    if not 0 < seconds < np.inf:
-        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
-    return round(seconds / period) + 1
-
-
-def _check_memory(steps: int, signals: int, channels: int, every: int) -> None:
-    """Refuse a run whose record cannot be held."""
-    needed = 8 * (2 * signals * steps + (channels + 1) * (steps // max(every, 1) + 1))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**36
-    if needed > memory:
-        raise InputError(
-            f"{steps:,} samples of {channels} channels need {needed / 1e9:,.3g} GB, and this machine has "
-            f"{memory / 1e9:,.3g} GB: make the run shorter, or record only every so many samples (every=...)"
-        )
 
 
 def _execute(

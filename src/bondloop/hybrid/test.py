@@ -12,9 +12,11 @@ from bondloop.control import as_controller
 from bondloop.control.base import Controller
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
+    command_units,
     expect,
     expect_limits_of,
     expect_signals,
+    expect_units_of_command,
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
@@ -166,6 +168,10 @@ class HybridTest(Checkable):
         expect_limits_of(self.half.domains, limits)
         watched = None if interlock is None else interlock.limits
         expect_limits_of(self.half.domains, watched, "interlock.limits")
+        said = command_units(limits, interlock)
+        if said:  # the rig's equations are derived here only if they are asked for
+            units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
+            expect_units_of_command(units, said)
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
             if given not in known:

@@ -28,6 +28,7 @@ __all__ = [
     "checked_values",
     "is_truth",
     "number",
+    "plain_number",
 ]
 
 
@@ -57,8 +58,8 @@ def number(value: Any, what: str, *units: str) -> float:
         except InputError as error:
             raise InputError(f"{what}: {error}") from None
     else:
-        try:  # True is no quantity, though Python takes it for 1
-            result = math.nan if is_truth(value) else float(value)
+        try:
+            result = plain_number(value)
         except (TypeError, ValueError, OverflowError):
             result = math.nan
         if math.isnan(result) and not isinstance(value, float):
@@ -66,6 +67,25 @@ def number(value: Any, what: str, *units: str) -> float:
     if not math.isfinite(result):
         raise InputError(f"{what}: expected a finite number; found {result}")
     return result
+
+
+def plain_number(value: Any) -> float:
+    """Return a number as a float; TypeError for what Python takes for one though it is none.
+
+    Parameters
+    ----------
+    value
+        A number. True is no quantity, nor is a text of bytes.
+
+    Examples
+    --------
+    >>> plain_number(b"1")
+    Traceback (most recent call last):
+    TypeError: b'1' is no number
+    """
+    if is_truth(value) or isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
 
 
 def is_truth(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.containers import expect_file
 from bondloop.errors import InputError
 from bondloop.records.faults import refuse
 
@@ -58,6 +59,7 @@ def read_text(path: str | os.PathLike[str], *, strict: bool = True) -> str:
         Whether bytes that are no UTF-8 are refused; otherwise they become question marks.
     """
     try:
+        expect_file(Path(path))
         return Path(path).read_text(encoding="utf-8-sig", errors="strict" if strict else "replace")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None

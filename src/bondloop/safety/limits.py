@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from bondloop.errors import InputError
 from bondloop.program.described import Described
-from bondloop.program.ranges import Range
+from bondloop.program.ranges import Range, plain_number
 from bondloop.units import quantity
 
 __all__ = ["Limits"]
@@ -24,7 +24,7 @@ _KINDS = {
     "warning": ("1",),
 }
 """What each limit measures: of a motion along an axis or about it, of electricity, of a fluid. A test takes
-those of its interfaces only; a command has its actuator's own unit."""
+those of its interfaces only; a command has its actuator's own unit, which the test knows too."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Limits(Described, family="limits", alone=True):
     ----------
     texts
         Limits that were given as text, as they were written, by name: a test whose interface turns refuses
-        a displacement in mm.
+        a displacement in mm, and one whose command is a position a limit of it in V.
     """
 
     texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -72,7 +72,11 @@ class Limits(Described, family="limits", alone=True):
             if value is None:
                 continue
             try:
-                number = quantity(value, *_KINDS.get(f.name, ())) if isinstance(value, str) else float(value)
+                number = (
+                    quantity(value, *_KINDS.get(f.name, ()))
+                    if isinstance(value, str)
+                    else plain_number(value)
+                )
             except InputError as error:
                 raise InputError(f"limits.{f.name}: {error}") from None
             except (TypeError, ValueError, OverflowError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.containers import MOST
+from bondloop.containers import MOST, expect_file
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def read_matrix_market(path: Path) -> tuple[sparse.coo_array[np.float64], list[s
     >>> matrix.toarray().tolist()
     [[3.0, -1.0], [-1.0, 0.0]]
     """
+    expect_file(path)
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     head = (lines[0] if lines else "").lower().split()
     if len(head) != 5 or " ".join(head[:2]) != HEADER:

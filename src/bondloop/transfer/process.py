@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.containers import expect_file
 from bondloop.errors import InputError, SolveError
 from bondloop.program.described import Described, number
 from bondloop.program.kinds import Kind, describable, register, stamp
@@ -279,6 +280,7 @@ class Process(_ProcessFamily):
     def load(cls, path: str | os.PathLike[str]) -> Process:
         """Read a model file that `save` or ``bondloop identify --save`` wrote."""
         try:
+            expect_file(Path(path))
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise InputError(f"{path} is no model file: {error}") from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.containers import expect_file
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _lines(path: Path) -> list[tuple[int, str]]:
     if path.suffix.lower() == ".at2":
         raise InputError(f"{path}: AT2 ground motions are not read here; convert the file to columns")
     try:
+        expect_file(path)
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
