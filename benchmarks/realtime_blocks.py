@@ -72,7 +72,7 @@ def programs(rate: int) -> Programs:
 
 def hot(loop: Path, cpu: int) -> NDArray[Any]:
     """Return durations of cycles that follow each other without sleep; those still in the ring."""
-    options = LoopOptions(link="none://", hot=True, steps=HOT_STEPS, retreat=0.0, cpu=cpu)
+    options = LoopOptions(link="none://", hot=True, steps=HOT_STEPS, retreat=1e-9, cpu=cpu)
     with LoopProcess(loop, options) as process:
         assert process.wait() == 0, process.said
         rows = process.ring.read()
@@ -92,7 +92,7 @@ def exchanges(pair: Programs, link: str, steps: int, cpus: tuple[int, int]) -> D
             link=rig.link,
             lock_step=True,
             steps=steps,
-            retreat=0.0,
+            retreat=1e-9,
             timeout=20.0,
             cpu=cpus[0],
             slots=steps + 64,
@@ -130,7 +130,7 @@ def paced(loop: Path, cycles: int, cpu: int, priority: int) -> tuple[dict[str, D
         gap=60.0,
         link="none://",
         steps=cycles,
-        retreat=0.0,
+        retreat=1e-9,
         cpu=cpu,
         priority=priority,
         slots=max(8192, cycles + 64),
@@ -181,7 +181,7 @@ def record(
         link="none://",
         start=False,
         steps=steps,
-        retreat=0.0,
+        retreat=1e-9,
         cpu=cpu,
         priority=priority,
         slots=slots,

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -102,7 +103,9 @@ def test_a_machine_without_limits_is_refused_with_a_template(bondloop, tmp_path)
     result = bondloop(*words)
     assert result.exit_code == 1
     assert "moves a machine" in result.stderr
-    assert "[interlock.limits]" in result.stderr
+    lines = result.stderr.splitlines()  # to be pasted, so every one has a line
+    assert "[interlock.limits]" in lines
+    assert any(re.fullmatch(r"        command_rate=[0-9.]+, +# m/s: .*", line) for line in lines)
     # Every limit and trip can be set from the command line, for a ready-made test and for a file alike.
     trips = ("tracking_error=2 mm", "warning=70 %")
     more = [word for text in trips for word in ("--set", f"interlock.limits.{text}")]
@@ -119,6 +122,13 @@ def test_a_machine_without_limits_is_refused_with_a_template(bondloop, tmp_path)
         assert [given[key] for key in keys] == ["trip", "3", "2.0", "2.0"]
     wrong = bondloop("realtime", TEST, *words[2:], "--set", "interlock.limits.forse=3")
     assert "did you mean 'limits.force'" in wrong.stderr
+
+
+@pytest.mark.parametrize("seconds", [1e300, 1e12, "inf"])
+def test_a_run_without_end_is_refused_at_once(bondloop, seconds):
+    result = bondloop("realtime", TEST, "--seconds", seconds, "--dry")
+    assert result.exit_code == 1
+    assert re.search("at most 1,000,000,000 are executed|positive and finite", result.stderr)
 
 
 def test_a_retreat_in_no_time_is_refused(bondloop):

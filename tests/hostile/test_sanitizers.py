@@ -67,7 +67,7 @@ def clean(process):
 @pytest.mark.parametrize("scheme", ["loopback", "shm", "udp"])
 @pytest.mark.parametrize("lock_step", [True, False], ids=["lock-step", "clock"])
 def test_a_whole_run(sanitized, scheme, lock_step):
-    more = {"lock_step": True} if lock_step else {"stale": 0, "supervisor": 0}
+    more = {"lock_step": True} if lock_step else {"stale": 10**6, "supervisor": 0}
     options = {"steps": 300, "retreat": 0.02, "timeout": 30.0, **more}
     if scheme == "loopback":
         with LoopProcess(sanitized.loop, LoopOptions(link="loopback://", **options), TABLE) as loop:
@@ -88,7 +88,7 @@ def test_stops_trips_and_commands(sanitized):
     own = f"shm://{os.getpid()}"
     with RigProcess(sanitized.rig, RigOptions(link=own, timeout=30.0)) as rig:
         for ending in ("stop", signal.SIGINT, signal.SIGTERM, "stop"):
-            options = LoopOptions(link=rig.link, retreat=0.02, stale=0, supervisor=0, timeout=30.0)
+            options = LoopOptions(link=rig.link, retreat=0.02, stale=10**6, supervisor=0, timeout=30.0)
             with LoopProcess(sanitized.loop, options, TABLE) as loop:
                 until(lambda loop=loop: loop.ring.written > 20)
                 with contextlib.suppress(InputError):  # a loop that has ended takes none

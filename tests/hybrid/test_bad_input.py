@@ -119,10 +119,14 @@ def test_a_run_without_a_length_is_as_long_as_the_excitation():
     assert endless.run().time[-1] == pytest.approx(10.0)
 
 
-def test_a_run_that_no_memory_can_hold_is_refused():
+def test_a_run_that_no_memory_can_hold_is_refused(monkeypatch):
     test = gawthrop_two_actuators.test()
-    with pytest.raises(InputError, match=r"need .* GB, and this machine has .* GB.*every="):
+    with pytest.raises(InputError, match=r"1e\+12 ticks of 0\.001 s; at most 1,000,000,000 are executed"):
         test.run(1e9)
+    with monkeypatch.context() as small:
+        small.setattr("os.sysconf", lambda _: 1000)  # pages of 1000 bytes, so many of them
+        with pytest.raises(InputError, match=r"need .* GB, and this machine has .* GB.*every="):
+            test.run(60.0)
     for silly in (True, float("inf"), "5 mm", -1):
         with pytest.raises(InputError, match=r"seconds|length"):
             test.run(silly)

@@ -15,6 +15,8 @@ from bondloop.realtime.interrupts import interrupts
 class Loop:
     """Notes what it is told; `stop` takes as long as `free` is not set."""
 
+    silence = 0.0
+
     def __init__(self):
         self.told, self.free = [], threading.Event()
         self.free.set()
@@ -57,6 +59,15 @@ def test_the_first_ctrl_c_stops_the_next_trips(attended, header):
         beaten(header)
     assert asked == [signal.SIGINT, signal.SIGTERM]
     assert signal.set_wakeup_fd(-1) == -1, "the bell is taken down"
+
+
+def test_a_loop_that_does_not_answer_is_killed_by_the_second(attended):
+    """Not by the first: it may be on its way already, and stop when it wakes."""
+    loop, attendant = attended
+    loop.silence = 3.0
+    for number, told in ((signal.SIGINT, ["stop"]), (signal.SIGINT, ["stop", signal.SIGKILL])):
+        os.write(attendant.bell, bytes([number]))
+        until(lambda told=told: loop.told == told)
 
 
 def test_it_does_not_need_the_main_thread(attended):

@@ -27,7 +27,7 @@ def rig(request, programs, shm):
 
 
 def options(link, **more):
-    usual = {"start": False, "retreat": 0.02, "phase": 0.25 * PERIOD, "stale": 0, "timeout": 20.0}
+    usual = {"start": False, "retreat": 0.02, "phase": 0.25 * PERIOD, "stale": 10**6, "timeout": 20.0}
     return LoopOptions(link=link, **{**usual, **more})
 
 

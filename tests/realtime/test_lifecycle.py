@@ -232,7 +232,7 @@ def test_real_time_against_rig_processes(programs, table, shm):
     for link in (shm, "udp://127.0.0.1:0"):
         with RigProcess(programs.rig, RigOptions(link=link, timeout=20.0)) as rig:
             options = LoopOptions(
-                link=rig.link, steps=300, retreat=0.02, phase=0.25e-3, stale=0, timeout=20.0
+                link=rig.link, steps=300, retreat=0.02, phase=0.25e-3, stale=10**6, timeout=20.0
             )
             with LoopProcess(programs.loop, options, table) as loop:
                 assert loop.wait(60) == 0
@@ -248,11 +248,21 @@ def test_real_time_against_rig_processes(programs, table, shm):
                 assert np.diff(planned).sum() == 1_000_000 * (len(rows) - 1 + status.counts["missed"])
 
 
+@pytest.mark.parametrize("policy", ["count", "hold"])
+def test_so_many_late_ticks_trip_whatever_else_they_do(table, policy):
+    programs = hooked(make_computer(), make_rig())
+    with LoopProcess(programs.loop, LoopOptions(overrun=policy, overrun_limit=1, **OPTIONS), table) as loop:
+        until(lambda: loop.ring.written > 10 or not loop.running)
+        stall(loop, 0.02)
+        assert loop.wait(20) == 3
+        assert loop.status().cause == Cause.OVERRUN
+
+
 @pytest.mark.parametrize("policy", ["count", "hold", "trip"])
 def test_overruns(table, policy):
     """One cycle is kept busy for 20 periods: 19 deadlines or more pass without a cycle of their own."""
     programs = hooked(make_computer(), make_rig())
-    with LoopProcess(programs.loop, LoopOptions(overrun=policy, overrun_limit=1, **OPTIONS), table) as loop:
+    with LoopProcess(programs.loop, LoopOptions(overrun=policy, **OPTIONS), table) as loop:
         until(lambda: loop.ring.written > 10 or not loop.running)
         stall(loop, 0.02)
         if policy == "trip":

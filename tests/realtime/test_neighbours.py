@@ -116,7 +116,7 @@ def test_who_has_not_the_key_gets_no_answer(programs, table, playing):
 
 def test_the_key_is_in_no_argument(programs, table):
     with RigProcess(programs.rig, RigOptions(link="udp://127.0.0.1:0", timeout=20.0, key=KEY)) as rig:
-        options = LoopOptions(link=rig.link, key=KEY, start=False, retreat=0.005, timeout=20.0, stale=0)
+        options = LoopOptions(link=rig.link, key=KEY, start=False, retreat=0.005, timeout=20.0, stale=10**6)
         with LoopProcess(programs.loop, options, table) as loop:
             for child in (rig, loop):
                 assert KEY.encode() not in Path(f"/proc/{child.pid}/cmdline").read_bytes()
@@ -191,7 +191,7 @@ def test_the_rigs_own_watchdog_goes_to_the_safe_position(scheme, shm, table):
                         force.append(unpack(own.recv(2048))["values"][0])
             assert force[-1] == pytest.approx(30 * safe + 5 * safe**2, rel=0.02)
         else:
-            options = LoopOptions(link=rig.link, retreat=0.005, timeout=20.0, stale=0)
+            options = LoopOptions(link=rig.link, retreat=0.005, timeout=20.0, stale=10**6)
             with LoopProcess(pair.loop, options, table) as loop:
                 until(lambda: loop.ring.written > 20)
                 loop.send(signal.SIGKILL)
@@ -218,7 +218,7 @@ def _peek(link):
 def test_a_loop_that_wakes_after_its_successor_started_is_ignored(programs, table, shm):
     """Frozen for longer than the rig waits; the next loop runs, the first wakes and finds its link lost."""
     with RigProcess(programs.rig, RigOptions(link=shm, timeout=0.3)) as rig:
-        options = LoopOptions(link=rig.link, retreat=0.005, timeout=20.0, stale=0)
+        options = LoopOptions(link=rig.link, retreat=0.005, timeout=20.0, stale=10**6)
         with LoopProcess(programs.loop, options, table) as first:
             until(lambda: first.ring.written > 20)
             first.send(signal.SIGSTOP)

@@ -66,6 +66,23 @@ def run_with(made, path, sabotage):
     return made.run(record=path, live=live), told
 
 
+@pytest.mark.parametrize("lock_step", [False, True])
+def test_nothing_moves_where_nothing_can_be_recorded(tmp_path, monkeypatch, lock_step):
+    """The disk is full from the start: not even the loop's process is started."""
+    made = prepare(gawthrop_two_actuators.test(), 3.0, lock_step=lock_step)
+    monkeypatch.setattr(session, "LoopProcess", None)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, before[1]))
+    try:
+        with pytest.raises(
+            InputError, match=r"can be recorded in .*, so nothing was started: file too large"
+        ):
+            made.run(record=tmp_path / "run.h5")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_is_told_while_the_test_goes_on(recorders, tmp_path):
     path = tmp_path / "run.h5"
     run, told = run_with(ready(), path, lambda: full_disk(recorders, path))

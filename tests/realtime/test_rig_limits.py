@@ -1,16 +1,20 @@
 """No machine is moved without limits: what is refused, what is derived; the template can be pasted."""
 
+import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from bondloop.description import load_text
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
-from bondloop.realtime import session
+from bondloop.realtime import LoopOptions, session
 from bondloop.realtime.expected import expected
+from bondloop.realtime.rig_limits import machine_options
 from bondloop.realtime.rig_words import NEEDED
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.safety import Interlock, Limits, PowerTrip
@@ -28,6 +32,12 @@ def test():
 @pytest.fixture(scope="module")
 def limited(test):
     return test.replaced(interlock=Interlock(LIMITS))
+
+
+@pytest.fixture(scope="module")
+def machine(limited):
+    interlock = Interlock(replace(LIMITS, tracking_error="1 mm"))
+    return prepare(limited.replaced(interlock=interlock), SECONDS, link=LINK)
 
 
 @pytest.mark.parametrize("link", [LINK, "shm://somewhere", "board://0"])
@@ -104,6 +114,51 @@ def test_what_the_test_says_itself_stays(limited):
     assert prepare(limited, SECONDS, link=LINK, options={"overrun": "hold"}).options.overrun == "hold"
 
 
+@pytest.mark.parametrize("policy", ["count", "hold", "trip"])
+def test_no_policy_for_late_ticks_turns_the_trip_off(limited, policy):
+    made = prepare(limited, SECONDS, link=LINK, options={"overrun": policy})
+    assert (made.options.overrun, made.options.overrun_limit) == (policy, 1)
+    made = prepare(limited, SECONDS, link=LINK, options={"overrun": policy, "overrun_limit": 50})
+    assert made.options.overrun_limit == made.test.interlock.deadline == 50
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"stale": 0}, "stale must be 1 tick or more: there is no value for never"),
+        ({"overrun_limit": 0}, r"deadline\): expected a number of late ticks in a row, 1 or more"),
+        ({"supervisor": 0.0}, "does not go on for ever without one"),
+        ({"retreat": 1e300}, r"retreat\): expected a number above 0 and at most 3600"),
+        ({"stale": 10**12}, "stale must be at most 2e"),
+    ],
+)
+def test_there_is_no_value_for_never(limited, option, words):
+    with pytest.raises(InputError, match=words):
+        prepare(limited, SECONDS, link=LINK, options=option)
+
+
+def test_what_is_in_force_is_told_and_in_the_file(limited):
+    """As the operator has set it: not the defaults, and every option of the loop but the key."""
+    given = {"overrun_limit": 50, "stale": 77, "approach": 2.5, "retreat": 3.5, "supervisor": 4.5}
+    made = prepare(limited, SECONDS, link=LINK, options={**given, "key": "0" * 32})
+    told = made._notes()[0]
+    for words in (
+        "50 late ticks",
+        "77 ticks without",
+        "approach in 2.5 s",
+        "retreat in 3.5 s",
+        "4.5 s without",
+    ):
+        assert words in told
+    described = json.loads(json.dumps(made._about(LINK)["description"]))
+    assert (described["interlock"]["deadline"], described["interlock"]["retreat"]) == (50, 3.5)
+    kept = described["realtime"]
+    assert {name: kept[name] for name in given} == given
+    assert set(kept) >= set(LoopOptions.__dataclass_fields__) - {"key"}
+    assert "key" not in kept
+    assert (kept["link"], kept["emulated"], kept["record_loss"], kept["gap"]) == (LINK, False, "report", 60.0)
+
+
 def test_what_is_expected_is_what_the_record_shows(limited):
     """Against the record of the rehearsal, with the power's filter as a loop."""
     run = limited.run(SECONDS)
@@ -139,6 +194,23 @@ def test_a_retreat_beyond_the_rate_is_refused(limited):
         prepare(limited.replaced(interlock=Interlock(LIMITS, release=0.02, retreat=0.03)), SECONDS, link=LINK)
     with pytest.raises(InputError, match="led to the first command in more than 0 s"):
         prepare(limited, SECONDS, link=LINK, options={"approach": 0.0})
+
+
+@settings(deadline=None, max_examples=100, derandomize=True)
+@given(st.integers(-999, 999), st.integers(-330, 330))
+@example(1, 300)
+@example(1, 16)
+@example(1, -6)
+@example(1, -1)
+def test_an_approach_is_refused_or_within_its_bounds(machine, mantissa, exponent):
+    """From 1 mm off, at most 1 m/s: π/2 ms at the least; an hour at the most."""
+    approach = float(f"{mantissa}e{exponent}")
+    if 0.5e-3 * np.pi <= approach <= 3600:
+        options = LoopOptions(**machine_options(machine.test, {"approach": approach}))
+        assert options.arguments()[options.arguments().index("--approach") + 1] == repr(approach)
+    else:
+        with pytest.raises(InputError, match="approach"):
+            LoopOptions(**machine_options(machine.test, {"approach": approach})).arguments()
 
 
 def test_a_safe_position_beyond_the_limits_is_refused(limited):

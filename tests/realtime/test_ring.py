@@ -137,7 +137,7 @@ def test_reading_beside_a_running_loop(programs, table):
 
 
 def test_a_lapped_ring_of_the_loop(programs, table):
-    options = LoopOptions(link="loopback://", lock_step=True, steps=500, retreat=0.0, slots=64)
+    options = LoopOptions(link="loopback://", lock_step=True, steps=500, retreat=1e-3, slots=64)
     with LoopProcess(programs.loop, options, table) as loop:
         loop.wait(20)
         rows = loop.ring.read()
@@ -196,7 +196,7 @@ def test_a_reader_keeps_its_loads_in_order(programs, table, monkeypatch):
     events = []
     monkeypatch.setattr("bondloop.realtime.ring.fence", lambda: events.append("fence"))
     monkeypatch.setattr(Ring, "written", property(lambda ring: (events.append("count"), _written(ring))[1]))
-    with LoopProcess(programs.loop, LoopOptions(lock_step=True, steps=5, retreat=0.0), table) as loop:
+    with LoopProcess(programs.loop, LoopOptions(lock_step=True, steps=5, retreat=1e-3), table) as loop:
         assert loop.wait(60) == 0
         events.clear()
         assert len(loop.ring.read()) > 5

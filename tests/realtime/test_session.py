@@ -1,6 +1,7 @@
 """A test in real time, from the check to the record; without a clock, the numbers of the rehearsal."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -13,12 +14,15 @@ from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import table
 from bondloop.realtime import session
+from bondloop.realtime.live_line import Watcher
 from bondloop.realtime.programs import rig_program, signal_table
 from bondloop.realtime.recorder_process import merged_files
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.shared import FOLDER, PREFIX
+from bondloop.realtime.summary import summary_lines
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_cycles, read_run
+from bondloop.safety import Interlock, Limits
 
 SECONDS = 0.2
 RETREAT = 0.02
@@ -82,7 +86,7 @@ def test_on_the_clock_every_tick_is_recorded(test, link, tmp_path):
         record=path,
         live=seen.append,
         retreat=RETREAT,
-        stale=0,
+        stale=10**6,
     )
     assert run.completed
     attributes = run.record.attributes
@@ -144,7 +148,7 @@ class Killed:
 def test_after_kill_9_of_everything_the_file_holds_all_but_the_last_second(test, tmp_path, monkeypatch):
     path = tmp_path / "run.h5"
     killed = Killed(monkeypatch, path, ["LoopProcess", "RigProcess", "Recorders"])
-    run = run_realtime(test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=0)
+    run = run_realtime(test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=10**6)
     assert not run.completed
     assert run.record.attributes["message"].startswith("the loop's process died after")
     found = Record.load(path)
@@ -161,7 +165,7 @@ def test_a_killed_recorder_has_a_successor_and_the_loop_runs_on(test, tmp_path, 
     path = tmp_path / "run.h5"
     killed = Killed(monkeypatch, path, ["Recorders"])
     # Long enough for a second recorder to start; with the rig in the same process the numbers are known.
-    run = run_realtime(test, 2.0, record=path, live=killed, stale=0, retreat=RETREAT)
+    run = run_realtime(test, 2.0, record=path, live=killed, stale=10**6, retreat=RETREAT)
     assert killed.rows_then is not None
     assert run.completed
     assert run.record.attributes["files"] == [str(path), str(tmp_path / "run-2.h5")]
@@ -200,6 +204,57 @@ def test_ctrl_c_stops_safely_and_keeps_the_record(test, tmp_path):
     assert 20 < len(run.time) < 60_001
     assert read_run(path, part="/retreat")["command[0]"][-1] == 0.0
     assert len(Run.load(path).time) == len(run.time)
+
+
+def test_a_frozen_loop_is_told_and_two_ctrl_c_end_it(test, tmp_path, monkeypatch):
+    """A loop that is stopped for good said nothing for minutes, and no Ctrl-C ended it."""
+    frozen = Killed(monkeypatch, tmp_path / "run.h5", [])
+    told = []
+
+    def look(live):
+        frozen(live)
+        pid = frozen.processes["LoopProcess"].pid
+        if frozen.rows_then is not None and not told:
+            os.kill(pid, signal.SIGSTOP)
+            told.append("")
+        if told and live.trouble:
+            told.append(live.trouble)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    run = run_realtime(test, 60.0, record=tmp_path / "run.h5", live=look, stale=10**6, retreat=RETREAT)
+    assert re.match(r"THE LOOP DOES NOT ANSWER \(\d+ s\): .* use the emergency stop", told[1])
+    assert not run.completed
+    assert run.record.attributes["message"].startswith("the loop's process died after")
+    assert len(told) <= 4, "two were enough"
+
+
+def test_a_stop_in_the_approach_is_summed_up_by_the_executives_own_counts(test, tmp_path):
+    """No tick was executed, so the record knows nothing; the rig was moved all the same."""
+    limits = Limits(displacement=0.1, velocity=1.0, force=1e3, command=0.1, command_rate=10.0)
+    watched = test.replaced(interlock=Interlock(limits, retreat=1.0))
+
+    def interrupt(live):
+        if live.state == "active":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    run = run_realtime(
+        watched, 1.0, record=tmp_path / "run.h5", emulated=False, live=interrupt, approach=600.0
+    )
+    attributes = run.record.attributes
+    assert attributes["steps"] == len(run.time) == 0
+    moving, counts = attributes["moving"], attributes["counts"]
+    assert 0 < moving["cycles"] <= counts["cycles"]
+    assert moving["late"] <= counts["overruns"]
+    line = summary_lines({**attributes, "moving": {"cycles": 1234, "late": 3, "missed": 2}})[0]
+    assert line == "0 ticks: 3 late, 2 deadlines missed of 1,234 cycles, approach and retreat included"
+
+
+def test_a_live_line_shows_whatever_a_rig_shows():
+    """10³⁰⁸ N times a velocity is no number; that is no reason for a warning of NumPy's."""
+    watcher = object.__new__(Watcher)
+    watcher._force, watcher._velocity = [0], [1]
+    assert watcher._power(np.array([[1e308, 10.0]])) == np.inf
+    assert np.isnan(watcher._power(np.array([[np.inf, 0.0]])))
 
 
 def test_nothing_moves_before_the_check_passes(monkeypatch):

@@ -21,7 +21,7 @@ def link_of(scheme, shm):
 def test_a_second_loop_is_refused(programs, table, shm, scheme, lock_step):
     with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm), timeout=20.0)) as rig:
         options = LoopOptions(
-            link=rig.link, retreat=0.005, lock_step=lock_step, start=False, stale=0, timeout=20.0
+            link=rig.link, retreat=0.005, lock_step=lock_step, start=False, stale=10**6, timeout=20.0
         )
         with LoopProcess(programs.loop, options, table) as first:
             with pytest.raises(InputError, match="in use by another loop"):
@@ -37,7 +37,7 @@ def test_a_second_loop_is_refused(programs, table, shm, scheme, lock_step):
 @pytest.mark.parametrize("scheme", ["shm", "udp"])
 def test_the_session_of_a_killed_loop_times_out(programs, table, shm, scheme):
     with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm), timeout=0.3)) as rig:
-        options = LoopOptions(link=rig.link, retreat=0.005, stale=0, timeout=20.0)
+        options = LoopOptions(link=rig.link, retreat=0.005, stale=10**6, timeout=20.0)
         with LoopProcess(programs.loop, options, table) as first:
             until(lambda: first.ring.written > 5)
             first.send(signal.SIGKILL)

@@ -3,15 +3,20 @@
 The machine is played over UDP: it shows what the test wants it to show, whatever it is told.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from test_udp import PythonRig
 from wire import ACCEPT, COMMAND, HELLO, MEASURED, pack
 
+from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.realtime.interface import measured_names
 from bondloop.realtime.live_line import Live
-from bondloop.realtime.session import run_realtime
+from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.summary import summary_lines
 from bondloop.safety import Interlock, Limits
 
@@ -74,6 +79,63 @@ def test_a_rig_that_is_elsewhere_is_left_alone(test, offset):
     assert "from where the test begins at interface 2" in made.record.attributes["message"]
     assert "nothing was commanded" in made.record.attributes["message"]
     assert len(commands) == 0
+
+
+def run_as_told(made, approach, offset, retreat=0.05):
+    """Run with another approach and retreat than `prepare` allows: what the executive makes of them."""
+    with Machine(made.test, lambda _: at(offset)) as machine:
+        told = replace(made.options, link=machine.link, approach=approach, retreat=retreat)
+        run = replace(made, options=told).run()
+    return run.record.attributes["cause"], machine.commands
+
+
+@pytest.fixture(scope="module", params=["1 mm", "1 m"])
+def made(test, request):
+    limits = replace(LIMITS, tracking_error=request.param)
+    test = test.replaced(interlock=replace(test.interlock, limits=limits))
+    return prepare(test, 0.05, link="udp://127.0.0.1:9", lock_step=True, options={"timeout": 20.0})
+
+
+def test_the_place_is_compared_without_an_approach_too(made):
+    """An approach that was too long to be counted was none, and took the comparison with it."""
+    limit = made.test.interlock.limits.tracking_error
+    cause, commands = run_as_told(made, 0.0, -1.001 * limit)
+    assert cause == 18
+    assert len(commands) == 0
+    assert run_as_told(made, 0.0, 0.9e-3)[0] != 18
+
+
+@settings(deadline=None, max_examples=8, derandomize=True)
+@given(st.floats(-5, -2.1), st.floats(0, 2.5), st.floats(-9, -1))
+@example(np.log10(1.9e-3), 0.0, -9.0)
+@example(np.log10(7e-3), np.log10(5), -9.0)
+@example(np.log10(7e-3), np.log10(30), -9.0)
+def test_no_step_of_the_way_there_and_back_is_faster_than_the_rate(made, offset, length, retreat):
+    """From where the rig stands on, the first tick included; where that cannot be, it is brought to rest."""
+    offset, ticks = 10**offset, round(10**length)
+    cause, commands = run_as_told(made, ticks * made.test.period, offset, 10**retreat)
+    if offset > made.test.interlock.limits.tracking_error:
+        assert (cause, len(commands)) == (18, 0)
+        return
+    steps = np.diff(np.vstack([np.full((1, 2), offset), commands.reshape(-1, 2)]), axis=0)
+    most = 1.0 * made.test.period
+    assert abs(steps).max(initial=0.0) <= most * (1 + 1e-9)
+    fast = offset * np.sin(np.pi / (2 * ticks)) > most  # but for what the controller adds to the place
+    assert (cause == 17) == fast or abs(offset * np.sin(np.pi / (2 * ticks)) / most - 1) < 0.1
+
+
+def test_an_approach_faster_than_the_rate_is_refused(test):
+    """From 1 mm away along a raised cosine the rate is π/2 · 1 mm/approach; 1 m/s allows 1.57 ms."""
+    for approach in (1e-6, 1.5e-3):
+        with pytest.raises(
+            InputError, match=r"faster than limits.command_rate of 1 1/s; .* at least 0\.0016 s"
+        ):
+            prepare(test, 0.05, link="udp://127.0.0.1:9", options={"approach": approach})
+    made = prepare(test, 0.05, link="udp://127.0.0.1:9", options={"approach": 1.6e-3})
+    assert made.options.approach == 1.6e-3
+    for approach in (1e16, 1e300, 3601.0):
+        with pytest.raises(InputError, match="approach must be at most 3600; found"):
+            prepare(test, 0.05, link="udp://127.0.0.1:9", options={"approach": approach})
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.9e-3, -0.4e-3])

@@ -5,6 +5,7 @@ import math
 import socket
 import threading
 import zlib
+from dataclasses import replace
 
 import pytest
 from two_halves import PERIOD, LoopOptions, make_rig, until
@@ -13,6 +14,7 @@ from wire import ACCEPT, BUSY, BYE, COMMAND, HEAD, HELLO, MEASURED, MODEL, REFUS
 from bondloop.compile import Runner
 from bondloop.errors import InputError
 from bondloop.realtime import LoopProcess, RigOptions, RigProcess
+from bondloop.safety.causes import Cause
 
 SIGNATURE = zlib.crc32(b"command\n\nmeasured.force")
 
@@ -104,6 +106,51 @@ def test_a_rig_written_from_the_documented_layout(programs, table):
     stamps = [p["stamp"] for p in rig.seen]
     assert stamps == sorted(stamps)
     assert rig.seen[-1]["kind"] == BYE
+
+
+@pytest.mark.parametrize("lock_step", [True, False])
+def test_a_goodbye_of_the_rigs_is_a_lost_link_at_once(programs, table, lock_step):
+    """Whatever the loop would bear without news: 10⁶ ticks, or 20 s in lock-step."""
+    last = []
+
+    def answer(packet):
+        session, number = packet["session"], packet["sequence"]
+        if packet["kind"] == HELLO:
+            return [pack(ACCEPT, session, 0, 0, [0.25])]
+        if number < 20:
+            return [pack(MEASURED, session, number, number, [0.25])]
+        last.append(number)
+        return [pack(BYE, session, 0, 0, [])] if number == 20 else []
+
+    given = LoopOptions(lock_step=lock_step, retreat=0.005, timeout=20.0, stale=10**6)
+    with PythonRig(answer) as rig, LoopProcess(programs.loop, replace(given, link=rig.link), table) as loop:
+        assert loop.wait(15) == 3
+        status, rows = loop.status(), loop.ring.read()
+    assert status.cause == Cause.LINK_LOST
+    if lock_step:
+        assert status.cause_step == 20, "the tick after the one whose answer it was"
+    assert (rows["cause"][rows["cycle"] < status.cause_cycle] == 0).all()
+
+
+def test_answers_to_commands_that_were_never_sent_are_none(programs, table):
+    """A rig that does not hear would hide it for ever: by one such answer, or by all of them."""
+
+    def answer(packet):
+        session, number = packet["session"], packet["sequence"]
+        if packet["kind"] == HELLO:
+            return [pack(ACCEPT, session, 0, 0, [0.25])]
+        return [pack(MEASURED, session, number, 2**63 + number, [0.25])]
+
+    given = LoopOptions(retreat=0.005, timeout=20.0, stale=50)
+    with PythonRig(answer) as rig, LoopProcess(programs.loop, replace(given, link=rig.link), table) as loop:
+        assert loop.wait(60) == 3
+        status, rows = loop.status(), loop.ring.read()
+    assert status.cause == Cause.LINK_LOST
+    assert status.link["corrupted"] > 0
+    assert status.link["received"] == 0
+    # 1 tick after an age of 50, by the clock; a busy loop has fewer of them.
+    assert status.cause_detail >= 50
+    assert len(rows[rows["cycle"] <= status.cause_cycle]) <= 52
 
 
 def test_what_is_wrong_with_packets_is_counted_and_harmless(programs, table):

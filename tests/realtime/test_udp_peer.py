@@ -58,7 +58,7 @@ def playing(peer, monkeypatch):
 
 
 def options(link, steps=100, lock_step=True):
-    return LoopOptions(link=link, lock_step=lock_step, steps=steps, retreat=0.005, timeout=20.0, stale=0)
+    return LoopOptions(link=link, lock_step=lock_step, steps=steps, retreat=0.005, timeout=20.0, stale=10**6)
 
 
 def channels(loop, *names):

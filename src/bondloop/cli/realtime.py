@@ -195,14 +195,15 @@ def _live_line(quiet: bool) -> Callable[[Live], None]:
 
 
 def _tell_trouble() -> Callable[[Live], None]:
-    """Return a function that says what is wrong with the recording, a line for each kind of trouble."""
+    """Return a function that says what is wrong with loop or recording, a line for each kind of trouble."""
     told: set[str] = set()
 
     def tell(live: Live) -> None:
-        kind = re.sub(r"[\d,]+", "", live.recording)  # numbers grow: one line, not one for each number
-        if kind not in told and live.recording:
-            print(f"recording: {live.recording} (t = {live.time:.2f} s)", file=sys.stderr, flush=True)
-        told.add(kind)
+        for who, words in (("loop", live.trouble), ("recording", live.recording)):
+            kind = re.sub(r"[\d,]+", "", words)  # numbers grow: one line, not one for each number
+            if kind not in told and words:
+                print(f"{who}: {words} (t = {live.time:.2f} s)", file=sys.stderr, flush=True)
+            told.add(kind)
 
     return tell
 
@@ -263,7 +264,17 @@ def _answer(name: str, run: Run, files: list[Path], as_json: bool) -> None:
     measures = run.metrics if len(run.time) > 3 else []
     if as_json:
         keys = (
-            *("message", "steps", "cause", "cause_words", "cause_step", "timing", "counts", "link_counts"),
+            *(
+                "message",
+                "steps",
+                "cause",
+                "cause_words",
+                "cause_step",
+                "timing",
+                "moving",
+                "counts",
+                "link_counts",
+            ),
             *("samples_missing", "recording", "notes", "warnings", "wall_seconds"),
         )
         print_json(

@@ -21,6 +21,9 @@ _END = 0
 
 
 class _Stoppable(Protocol):
+    @property
+    def silence(self) -> float: ...
+
     def stop(self) -> None: ...
 
     def send(self, number: int) -> None: ...
@@ -29,7 +32,8 @@ class _Stoppable(Protocol):
 class Attendant:
     """Beats the heartbeat of a loop, and stops it when its bell rings.
 
-    The first SIGINT or SIGTERM stops the test, without a trip; any further one trips.
+    The first SIGINT or SIGTERM stops the test, without a trip; any further one trips, and kills a loop that
+    does not answer: its signals wait for ever, and the rig's own watchdog has the rig already.
 
     Parameters
     ----------
@@ -66,7 +70,7 @@ class Attendant:
                         return
                     if number in (signal.SIGINT, signal.SIGTERM):
                         if called:
-                            self._loop.send(signal.SIGTERM)
+                            self._loop.send(signal.SIGKILL if self._loop.silence else signal.SIGTERM)
                         else:
                             self._loop.stop()
                         called = True

@@ -56,13 +56,14 @@ class Programs:
     rig: Path
 
 
-def build_loop(
+def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     tick: Tick,
     *,
     rig: Tick | None = None,
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
+    rate: float = math.inf,
     drivers: Sequence[Path] = (),
     libraries: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
@@ -82,6 +83,8 @@ def build_loop(
         Largest believable magnitudes of measured values by name.
     within
         How far from where the test begins the rig may stand at the start, in m.
+    rate
+        Largest change of a command a second, on the way to the first one.
     drivers
         C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers and further
         sources beside them are not looked for.
@@ -90,7 +93,7 @@ def build_loop(
     about
         Kept in the telemetry's metadata.
     """
-    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within)
+    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within, rate)
     return _built(sources, f"{tick.name}-loop", large, libraries)
 
 
@@ -142,6 +145,7 @@ def loop_sources(
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
+    rate: float = math.inf,
     drivers: Sequence[Path] = (),
     about: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
@@ -149,10 +153,10 @@ def loop_sources(
 
     Parameters
     ----------
-    tick, rig, safe, bounds, within, drivers, about
+    tick, rig, safe, bounds, within, rate, drivers, about
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, bounds, drivers, about, within)[0]
+    return _loop_files(tick, rig, safe, bounds, drivers, about, within, rate)[0]
 
 
 def rig_sources(
@@ -176,8 +180,9 @@ def _loop_files(
     drivers: Sequence[Path],
     about: Mapping[str, Any] | None,
     within: float,
+    rate: float,
 ) -> tuple[dict[str, str], bool]:
-    ends = computer_ends(tick, safe=safe, bounds=bounds, within=within, about=about)
+    ends = computer_ends(tick, safe=safe, bounds=bounds, within=within, rate=rate, about=about)
     files = _hand_written(_LOOP)
     schemes = list(LINKS)
     for path in drivers:

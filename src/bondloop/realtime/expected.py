@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.hybrid.rehearsal import CHUNK, Rehearsal
+from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, steps_of
 from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import PowerTrip
 
@@ -66,7 +66,7 @@ def expected(test: HybridTest, seconds: float) -> Expected:
     seconds
         Its length.
     """
-    steps = round(seconds / test.period) + 1
+    steps = steps_of(seconds, test.period)
     rehearsal = Rehearsal(test, steps)
     log = _Largest(test)
     while rehearsal.runner.count < steps:

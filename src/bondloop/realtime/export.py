@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import LARGE_FLAGS, PROGRAM_FLAGS
 from bondloop.errors import InputError
+from bondloop.hybrid.rehearsal import steps_of
 from bondloop.realtime.build import loop_sources, rig_sources
 from bondloop.realtime.interface import command_names, measured_names
-from bondloop.realtime.programs import safe_position, signal_table
+from bondloop.realtime.programs import safe_position, signal_table, start_rate, start_within
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
@@ -84,9 +85,10 @@ built into it.
 
 The loop opens only links to rigs that say of themselves that they are models, as `bin/rig` does. `--machine`
 says that the rig is a machine, and then it is for you to see that the test has limits and a way to safety
-(the interlock of a test that `bondloop realtime` accepts for a machine), that the rig stands where the test
-begins and is led there slowly (`--approach 2`), that late ticks trip (`--overrun trip`). A key of the packets
-over UDP, 32 hexadecimal digits, is taken from the environment of both programs, `BONDLOOP_KEY`.
+(the interlock of a test that `bondloop realtime` accepts for a machine), and that late ticks trip
+(`--overrun trip`). It is led to the first command in as long as to the safe one (`--approach`, `--retreat`;
+an hour at most), no faster than the limit of the command's rate. A key of the packets over UDP,
+32 hexadecimal digits, is taken from the environment of both programs, `BONDLOOP_KEY`.
 
 The loop ends by itself after its steps, on Ctrl-C or SIGTERM, when the rig is lost, and when it stood still
 for longer than `--gap`, $gap s in this test; always through its safe state: the command goes to $safe along
@@ -125,17 +127,21 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
         raise InputError(
             "a plain simulation has no rig, and nothing to run in real time; write_c writes its tick"
         )
-    if not 0 < seconds < float("inf"):
-        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
+    steps = steps_of(seconds, test.period)
     computer, safe = test.computer_tick, safe_position(test)
     commands, measured = command_names(computer), measured_names(computer)
     rig = test.rig_tick(test.period / test.rig.substeps)
     parts = {
-        "loop": loop_sources(computer, rig=test.rig_tick(), safe=dict.fromkeys(commands, safe)),
+        "loop": loop_sources(
+            computer,
+            rig=test.rig_tick(),
+            safe=dict.fromkeys(commands, safe),
+            within=start_within(test),
+            rate=start_rate(test),
+        ),
         "rig": rig_sources(rig, commands=commands, measured=measured),
     }
     files = _sorted(parts)
-    steps = round(seconds / test.period) + 1
     table = signal_table(test, steps)
     option = "" if table is None else " --table signals.f64"
     large = any(write_c_sized(tick)[1] for tick in (computer, rig))

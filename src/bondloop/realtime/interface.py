@@ -54,6 +54,8 @@ class Ends:
         Largest believable magnitude of each measured value.
     within
         How far from where the test begins the rig may stand at the start, in m.
+    rate
+        Largest change of a command a second, on the way to the first one.
     """
 
     tick: Tick
@@ -64,6 +66,7 @@ class Ends:
     safe: tuple[float, ...] = ()
     bound: tuple[float, ...] = ()
     within: float = math.inf
+    rate: float = math.inf
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -78,6 +81,7 @@ def computer_ends(
     safe: Mapping[str, float] | None = None,
     bounds: Mapping[str, float] | None = None,
     within: float = math.inf,
+    rate: float = math.inf,
     about: Mapping[str, Any] | None = None,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.
@@ -92,6 +96,8 @@ def computer_ends(
         Largest believable magnitudes of measured values by name; any finite value where there is none.
     within
         How far from where the test begins the rig may stand at the start, in m.
+    rate
+        Largest change of a command a second, on the way to the first one.
     about
         Kept in the metadata of the telemetry.
     """
@@ -114,6 +120,7 @@ def computer_ends(
         tuple(float((safe or {}).get(n, 0.0)) for n in commands),
         tuple(float((bounds or {}).get(n, math.inf)) for n in measured),
         within,
+        rate,
         dict(about or {}),
     )
 
@@ -209,6 +216,7 @@ def _table(role: str, ends: Ends) -> str:
         "safe": list(ends.safe),
         "bound": list(ends.bound),
         "place_within": [ends.within] * len(ends.commands),
+        "command_rate": [ends.rate] * len(ends.commands),
         "channel_bound": [tick.bounds.get(n, math.inf) for n in channels],
     }
     once = f"{tick.name}_tick_once"
@@ -257,7 +265,8 @@ def _table(role: str, ends: Ends) -> str:
         "interlock_cause": index(channels, "interlock.cause"),
         "interlock_trip": index(parameters, "interlock.trip"),
         **{
-            word: f"{role}_{word}" for word in ("place_measured", "place_channel", "place_within", "is_place")
+            word: f"{role}_{word}"
+            for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")
         },
     }
     rows = "".join(f"    .{name} = {value},\n" for name, value in fields.items())

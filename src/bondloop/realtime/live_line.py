@@ -45,6 +45,8 @@ class Live:
         What is wrong with the recording, in words; nothing while all is well.
     warning
         Number of the cause that is near since the last look; 0: none.
+    trouble
+        That the loop does not answer, and what to do, in words; nothing while it does.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Live:
     cause: int
     recording: str = ""
     warning: int = 0
+    trouble: str = ""
 
     def __str__(self) -> str:
         line = (
@@ -70,7 +73,7 @@ class Live:
         told = [cause_words(self.cause)] if self.cause else []
         if self.warning and not self.cause:
             told.append(f"WARNING: near the limit of {limit_name(self.warning)}")
-        told += [self.recording] if self.recording else []
+        told += [words for words in (self.trouble, self.recording) if words]
         return "  ".join([line, *told])
 
 
@@ -111,7 +114,7 @@ class Watcher:
             state=status.state,
             misses=self._missed(status) - self._before,
             jitter=1e-9 * float(block["wake_ns"].max()) if len(block) else float("nan"),
-            tracking_error=_largest(values[:, self._desired] - values[:, self._actual])
+            tracking_error=_largest(values[:, self._desired], values[:, self._actual])
             if len(self._desired) == len(self._actual)
             else float("nan"),
             power=self._power(values),
@@ -126,11 +129,14 @@ class Watcher:
     def _power(self, values: NDArray[np.float64]) -> float:
         if not len(values) or not self._force or len(self._force) != len(self._velocity):
             return float("nan")
-        power = (values[:, self._force] * values[:, self._velocity]).sum(axis=1)
-        return float(np.sqrt(np.mean(power**2)))
+        with np.errstate(over="ignore", invalid="ignore"):  # a rig may show anything: this line only tells it
+            power = (values[:, self._force] * values[:, self._velocity]).sum(axis=1)
+            return float(np.sqrt(np.mean(power**2)))
 
 
-def _largest(difference: NDArray[np.float64]) -> float:
+def _largest(wanted: NDArray[np.float64], seen: NDArray[np.float64]) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference = wanted - seen
     return float(np.abs(difference).max()) if difference.size else float("nan")
 
 

@@ -10,6 +10,11 @@ from bondloop.errors import InputError
 
 __all__ = ["LoopOptions", "RigOptions"]
 
+LONGEST_WAY = 3600.0
+"""Seconds of the way to the first command, or to the safe one: a stop that takes longer is none."""
+LARGEST = 2e9
+"""Of any other option, in ticks or seconds: the executive counts in nanoseconds, in 64 bits."""
+
 
 @dataclass(frozen=True)
 class LoopOptions:
@@ -39,7 +44,8 @@ class LoopOptions:
         Seconds by which ticks come behind multiples of the period of the monotonic clock. With a rig on the
         same machine a fraction of the rig's period, so that the rig's newest value is there.
     overrun, overrun_limit
-        What a late tick does: nothing but be counted, hold the last command, or trip (at so many in a row).
+        What a late tick does: nothing but be counted, hold the last command, or trip. So many in a row trip
+        whatever the policy; 0: with "trip" one, else never.
     catch_up
         Where the loop was held up past at most so many deadlines, it executes their ticks too, one after the
         other: the test's time stays that of the clock, and the command goes on from where it should be. For
@@ -50,7 +56,7 @@ class LoopOptions:
         planned, or had its command computed so long after its deadline. Part of the test
         (`bondloop.HybridTest`); there is no "never".
     stale
-        Trip when the measurement is older than so many ticks, by the clock; 0: never.
+        Trip when the measurement is older than so many ticks, by the clock; 1 or more: there is no "never".
     frozen
         Trip when all measured values are the same to the bit for so many ticks; 0: never.
     supervisor
@@ -65,7 +71,7 @@ class LoopOptions:
         Of the packets over UDP: 32 hexadecimal digits that the rig has too; empty where there is none. It
         reaches the process by its environment, which other users cannot read.
     retreat
-        Seconds of the way to the safe command; at least that of the test's own interlock.
+        Seconds of the way to the safe command; a session gives the test's own interlock the same.
     hold
         After a trip stay in the safe state until reset or stopped.
     timeout
@@ -94,7 +100,7 @@ class LoopOptions:
     spin: float = 0.0
     phase: float = 0.0
     overrun: Literal["count", "hold", "trip"] = "count"
-    overrun_limit: int = 1
+    overrun_limit: int = 0
     catch_up: int = 0
     gap: float = 0.02
     stale: int = 20
@@ -139,6 +145,13 @@ class LoopOptions:
         for name, value in numbers.items():
             if not math.isfinite(value) or (value < 0 and name != "--cpu"):
                 raise InputError(f"{name[2:]} must be finite and not negative; found {value}")
+            most = LONGEST_WAY if name in ("--retreat", "--approach") else LARGEST
+            if value > most:
+                raise InputError(f"{name[2:]} must be at most {most:g}; found {value:g}")
+        if self.stale < 1:
+            raise InputError(f"stale must be 1 tick or more: there is no value for never; found {self.stale}")
+        if not self.retreat > 0:
+            raise InputError("retreat must be positive: a way to the safe command in no time is a jump")
         if self.gap == 0:
             raise InputError("gap must be positive: a loop that stood still does not go on; found 0 s")
         words = ["--link", self.link, "--overrun", self.overrun]

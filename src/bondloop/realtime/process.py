@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -25,6 +26,7 @@ from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.ring import Ring, Status
 from bondloop.realtime.shared import Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
+from bondloop.realtime.silence import silence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -76,7 +78,7 @@ class _Child:
             self.process.wait()
             said = self.said.strip().splitlines()
             self._close_files()
-            raise InputError(said[-1] if said else f"{Path(command[0]).name} did not get ready")
+            raise InputError(said[-1] if said else _unready(Path(command[0]).name, self.process.returncode))
         self.ready = line[1:]
 
     @property
@@ -129,6 +131,18 @@ class _Child:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def _unready(name: str, code: int) -> str:
+    """Say how a child ended that said nothing.
+
+    >>> _unready("loop", -int(signal.SIGXFSZ))
+    'loop did not get ready: it died of signal 25 (file size limit exceeded)'
+    """
+    if code >= 0:
+        return f"{name} did not get ready: it ended with {code}"
+    words = signal.strsignal(-code) or "unknown"
+    return f"{name} did not get ready: it died of signal {-code} ({words.lower()})"
 
 
 def _handle(pid: int) -> int | None:
@@ -246,6 +260,24 @@ class LoopProcess(_Child):
         """
         self.send(signal.SIGUSR1)
 
+    @property
+    def silence(self) -> float:
+        """For how many seconds it has not answered, though its process is there; 0 while it does."""
+        header = self.segment.header
+        heard, period = int(header["heartbeat_ns"][0]), int(header["period_ns"][0])
+        return silence(heard, period, time.monotonic_ns())
+
+    def _wait_while_it_answers(self, patience: float) -> None:
+        """Let it lead the rig to rest; one that stands still for long will not."""
+        self.send(signal.SIGTERM)
+        until = time.monotonic() + patience
+        while self.running and time.monotonic() < until and self.silence < _PATIENCE:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.1)
+        if self.running:
+            self.process.kill()
+            self.process.wait()
+
     def status(self) -> Status:
         """Return how the loop is doing."""
         return self.ring.status()
@@ -254,7 +286,7 @@ class LoopProcess(_Child):
         """End the loop (through its safe state, if it is still running) and remove its telemetry segment."""
         if self._said.closed:
             return
-        self._wait_for_end(_PATIENCE + 2 * self._retreat)
+        self._wait_while_it_answers(_PATIENCE + 2 * self._retreat)
         if self.attendant is not None:
             self.attendant.close()
         self._close_files()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import HybridTest
 
-__all__ = ["loop_program", "rig_program", "safe_position", "signal_table", "start_within"]
+__all__ = ["loop_program", "rig_program", "safe_position", "signal_table", "start_rate", "start_within"]
 
 
 def loop_program(
@@ -38,8 +38,9 @@ def loop_program(
     computer = test.computer_tick
     safe = dict.fromkeys(command_names(computer), safe_position(test))
     rig = test.rig_tick() if loopback else None
+    within, rate = start_within(test), start_rate(test)
     return build_loop(
-        computer, rig=rig, safe=safe, within=start_within(test), drivers=drivers, libraries=libraries
+        computer, rig=rig, safe=safe, within=within, rate=rate, drivers=drivers, libraries=libraries
     )
 
 
@@ -76,6 +77,12 @@ def safe_position(test: HybridTest) -> float:
 def start_within(test: HybridTest) -> float:
     """Return how far from where a test begins its rig may stand: as far as it may be off at any tick."""
     limit = None if test.interlock is None else test.interlock.limits.tracking_error
+    return math.inf if limit is None else float(limit)
+
+
+def start_rate(test: HybridTest) -> float:
+    """Return how fast a test's command may change before the first tick and after the last: as in any."""
+    limit = None if test.interlock is None else test.interlock.limits.command_rate
     return math.inf if limit is None else float(limit)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, LinesError
 from bondloop.program.quantity import Role
 from bondloop.realtime.expected import Expected, expected, rounded_up
 from bondloop.realtime.rig_words import NEEDED, least_retreat, template
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
     from bondloop.hybrid.check import Check
 
-__all__ = ["for_a_machine", "machine_options", "refuse_no_retreat"]
+__all__ = ["as_told", "for_a_machine", "machine_options", "refuse_no_retreat"]
 
 TRIPS = 3.0
 """Tracking error and power at which to trip, against the largest of the rehearsal."""
@@ -40,7 +40,9 @@ WARNING = 0.8
 """Share of the limits from which there is a warning."""
 
 
-def for_a_machine(test: HybridTest, seconds: float, check: Check, link: str) -> HybridTest:
+def for_a_machine(
+    test: HybridTest, seconds: float, check: Check, link: str, options: Mapping[str, Any]
+) -> HybridTest:
     """Return a test as it may move a machine: with an interlock that has every limit and trip.
 
     Parameters
@@ -53,14 +55,16 @@ def for_a_machine(test: HybridTest, seconds: float, check: Check, link: str) -> 
         Its check, which has passed, or the operator insists.
     link
         Where the machine is, for messages.
+    options
+        What the operator has said of the loop.
     """
-    given = test.interlock or Interlock()
+    given = as_told(test.interlock or Interlock(), options)
     limits = given.limits.stricter(test.limits)
     missing = [name for name in NEEDED if getattr(limits, name) is None]
     derives = None in (limits.tracking_error, given.power)
     seen = expected(test, seconds) if check.passed and (missing or derives) else None
     if missing:
-        raise InputError(
+        raise LinesError(
             f"{link} moves a machine, and the test does not say how far, so nothing was started: no limit of "
             f"{_listed(missing)}. State what rig and specimen stand, all of "
             f"{_listed(NEEDED)}; a rig that is only a model is named by emulated=True (--emulated). "
@@ -76,8 +80,36 @@ def for_a_machine(test: HybridTest, seconds: float, check: Check, link: str) -> 
     return test.replaced(interlock=whole)
 
 
+def as_told(interlock: Interlock, options: Mapping[str, Any]) -> Interlock:
+    """Return an interlock as the operator wants it: deadline and retreat are options of the loop, too.
+
+    So that there is one of each, whoever finds the fault, and it is the one in the file.
+
+    Parameters
+    ----------
+    interlock
+        The interlock.
+    options
+        Of the loop; ``overrun_limit`` late ticks in a row trip, 1 or more: there is no value for never.
+
+    Examples
+    --------
+    >>> told = as_told(Interlock(), {"overrun_limit": 3, "retreat": 0.02})
+    >>> told.deadline, told.retreat, told.release
+    (3, 0.02, 0.02)
+    """
+    deadline = options.get("overrun_limit", interlock.deadline)
+    retreat = float(options.get("retreat", interlock.retreat))
+    if (deadline, retreat) == (interlock.deadline, interlock.retreat):
+        return interlock
+    release = min(interlock.release, retreat) if retreat > 0 else interlock.release
+    return replace(interlock, deadline=deadline, retreat=retreat, release=release)
+
+
 def machine_options(test: HybridTest, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a loop that moves a machine: the first command is approached, not jumped at.
+
+    What would turn a trip off is refused: there is no value for never.
 
     Parameters
     ----------
@@ -89,13 +121,22 @@ def machine_options(test: HybridTest, options: Mapping[str, Any]) -> dict[str, A
     interlock = test.interlock
     assert interlock is not None
     given = dict(options)
-    given.setdefault("approach", float(interlock.retreat))
+    if not given.get("supervisor", 1) > 0:
+        raise InputError(
+            f"supervisor: a machine does not go on for ever without one; found {given['supervisor']:g} s"
+        )
+    needed = least_approach(test)
+    given.setdefault("approach", max(float(interlock.retreat), needed))
     if not float(given["approach"]) > 0:
         raise InputError(
             f"approach: a machine is led to the first command in more than 0 s; found {given['approach']:g} s"
         )
-    if "retreat" in given:
-        refuse_fast_retreat(interlock, float(given["retreat"]), "the retreat")
+    if float(given["approach"]) < needed * (1 - 1e-9):
+        raise InputError(
+            f"approach: from where the rig may stand, {given['approach']:g} s would be faster than "
+            f"limits.command_rate of {float(interlock.limits.command_rate or 0):g} 1/s; make it at least "
+            f"{rounded_up(needed):g} s"
+        )
     return given
 
 
@@ -153,7 +194,7 @@ def _refuse_unsafe(test: HybridTest, interlock: Interlock) -> None:
     """Refuse a safe position beyond the limits, and a way there that is faster than they allow."""
     limits, safe = interlock.limits, abs(float(interlock.safe_position))
     bounds = {"command": float(limits.command or 0)}
-    if all(c.unit in ("m", "rad") for c in test.computer_tick.channels if c.meaning.role is Role.COMMAND):
+    if _commands_places(test):
         bounds["displacement"] = float(limits.displacement or 0)
     for name, most in bounds.items():
         if safe > most:
@@ -161,29 +202,41 @@ def _refuse_unsafe(test: HybridTest, interlock: Interlock) -> None:
                 f"the interlock would bring the rig to {interlock.safe_position:g}, beyond limits.{name} of "
                 f"{most:g}: choose a safe_position within the limits"
             )
-    refuse_fast_retreat(interlock, float(interlock.retreat), "the interlock's retreat")
-
-
-def refuse_fast_retreat(interlock: Interlock, seconds: float, what: str) -> None:
-    """Refuse a way back from the limit of the command that is faster than the limit of its rate.
-
-    Parameters
-    ----------
-    interlock
-        With both limits.
-    seconds
-        Of the way back.
-    what
-        Whose, for the message.
-    """
-    limits = interlock.limits
-    needed = least_retreat(limits, float(interlock.safe_position))
+    needed, seconds = least_retreat(limits, float(interlock.safe_position)), float(interlock.retreat)
     if seconds < needed * (1 - 1e-9):
         raise InputError(
-            f"{what} of {seconds:g} s would be faster than limits.command_rate of "
+            f"the interlock's retreat of {seconds:g} s would be faster than limits.command_rate of "
             f"{float(limits.command_rate or 0):g} 1/s where it begins at limits.command; make it at least "
             f"{rounded_up(needed):g} s"
         )
+
+
+def _commands_places(test: HybridTest) -> bool:
+    """Whether the rig is commanded where to be, not how much to push."""
+    return all(c.unit in ("m", "rad") for c in test.computer_tick.channels if c.meaning.role is Role.COMMAND)
+
+
+def least_approach(test: HybridTest) -> float:
+    """Return seconds in which a raised cosine leads from where the rig may stand to the first command.
+
+    A place is approached from where the rig stands, at most the tracking error's limit from where the test
+    begins; anything else from the safe position. What the controller adds to the place is not known here: the
+    executive holds every step of the way to the rate.
+
+    Parameters
+    ----------
+    test
+        With an interlock that has every limit.
+    """
+    interlock = test.interlock
+    assert interlock is not None
+    limits = interlock.limits
+    command, rate = float(limits.command or 0), float(limits.command_rate or math.inf)
+    if _commands_places(test):
+        way = min(float(limits.tracking_error or math.inf), command + float(limits.displacement or 0))
+    else:
+        way = command + abs(float(interlock.safe_position))
+    return 0.5 * math.pi * way / rate
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -14,6 +14,7 @@ from bondloop.safety import Interlock, Limits
 
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
+    from bondloop.realtime.options import LoopOptions
 
 __all__ = ["NEEDED", "elsewhere_words", "least_retreat", "template", "trips_in_words"]
 
@@ -134,8 +135,16 @@ def elsewhere_words(test: HybridTest, interface: int, apart: float) -> str:
     )
 
 
-def trips_in_words(test: HybridTest) -> str:
-    """Say which limits and trips are in force."""
+def trips_in_words(test: HybridTest, options: LoopOptions) -> str:
+    """Say which limits and trips are in force.
+
+    Parameters
+    ----------
+    test
+        As it may move a machine.
+    options
+        What its loop is told: the interlock does not know of lost links and late ticks.
+    """
     interlock = test.interlock
     assert interlock is not None
     assert interlock.power is not None
@@ -145,5 +154,8 @@ def trips_in_words(test: HybridTest) -> str:
     )
     return (
         f"trips: {stated}, power {interlock.power.threshold:g} W, {interlock.stale} equal samples, "
-        f"{interlock.deadline} late ticks in a row; warnings from {100 * float(limits.warning or 1):g} %"
+        f"{options.overrun_limit} late ticks in a row, {options.stale} ticks without news of the rig, "
+        f"{options.gap:g} s of standing still, {options.supervisor:g} s without the supervisor; "
+        f"warnings from {100 * float(limits.warning or 1):g} %; "
+        f"approach in {options.approach:g} s, retreat in {options.retreat:g} s"
     )

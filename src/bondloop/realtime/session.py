@@ -17,17 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.rehearsal import steps_of
 from bondloop.hybrid.run import Run
 from bondloop.program.ranges import checked_values
+from bondloop.realtime.disk_room import expect_room
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.keys import fresh_key
 from bondloop.realtime.live_line import Live, Watcher
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
+from bondloop.realtime.recorder import RESERVE
 from bondloop.realtime.recorder_process import Recorders, merged_files
-from bondloop.realtime.rig_limits import for_a_machine, machine_options, refuse_no_retreat
+from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options, refuse_no_retreat
 from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
-from bondloop.realtime.summary import WARNING, outcome, timing, warnings_of
+from bondloop.realtime.silence import silence_words
+from bondloop.realtime.summary import WARNING, moving, outcome, timing, warnings_of
 from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
@@ -46,6 +50,8 @@ PATIENCE = 0.2
 """Seconds that an emulated rig of the session's own may be silent before the loop trips."""
 RING_SECONDS = 4.0
 """How long the recorder may be held up before samples are lost."""
+ROOM_SECONDS = 10.0
+"""Of samples for which there must be room on the disk before anything moves."""
 RING_BYTES = 1 << 28
 """Most memory for the ring, where a run in lock-step would need more."""
 
@@ -135,12 +141,11 @@ def prepare(  # noqa: PLR0913 - each is one decision
 
     With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
     """
-    if not 0 < seconds < np.inf:
-        raise InputError(f"the length of a run must be positive and finite; found {seconds} s")
     if not hasattr(test, "computer_tick"):
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
     if rate is not None and rate != test.rate:
         test = test.replaced(rate=rate)
+    steps = steps_of(seconds, test.period)
     scheme = link.partition("://")[0]
     if emulated is None:
         emulated = start_rig or scheme in ("loopback", "none")
@@ -156,14 +161,16 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if not inactive:
         refuse_no_retreat(more)
         if not emulated:
-            test = for_a_machine(test, seconds, check, link)
+            test = for_a_machine(test, seconds, check, link, more)
             more = machine_options(test, more)
+        elif test.interlock is not None:
+            told = as_told(test.interlock, more)
+            test = test if told is test.interlock else test.replaced(interlock=told)
     if test.interlock is not None and test.interlock.deadline is not None:
         more.setdefault("overrun", "trip")
         more.setdefault("overrun_limit", test.interlock.deadline)
     if start_rig:
         more.setdefault("key", fresh_key())
-    steps = round(seconds / test.period) + 1
     if scheme in ("udp", "shm") and not lock_step:
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
@@ -175,7 +182,7 @@ def prepare(  # noqa: PLR0913 - each is one decision
         # The ticks that were missed, all at once, are a jump for the rig: right for a model, whose time is
         # the clock's too, and not for a machine. A burst of commands makes the measurement that answers the
         # last of them late by as many.
-        stale = int(more.get("stale", LoopOptions.stale)) or 1 << 30
+        stale = int(more.get("stale", LoopOptions.stale))
         more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
     given = replace(
         _options(test, steps, link, lock_step, more), machine=not emulated or inactive, inactive=inactive
@@ -234,6 +241,7 @@ class Prepared:
                 path = Path(record)
                 if not path.parent.is_dir():
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+            expect_room(path.parent, round(_row_bytes(self.test) * ROOM_SECONDS * self.test.rate) + RESERVE)
             loop = self.start(stack)
             recorders = Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
             stack.callback(recorders.close)
@@ -265,6 +273,7 @@ class Prepared:
         retreats = False
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell):
+            before = loop.status()
             if not self.options.start:
                 loop.mailbox.start()
             while loop.running:
@@ -276,7 +285,7 @@ class Prepared:
                     retreats = True
                     _retreat_for_record(loop)
                 if live is not None:
-                    live(replace(watcher.look(), recording=health.words))
+                    live(replace(watcher.look(), recording=health.words, trouble=silence_words(loop.silence)))
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
@@ -287,6 +296,7 @@ class Prepared:
             **merged.attributes,
             **known,
             "timing": timing(cycles, self.test.period),
+            "moving": moving(before, loop.status()),
             "warnings": warnings_of(merged[WARNING]) if WARNING in merged else {},
             "wall_seconds": wall,
             "notes": [*self._notes(), *(line for line in loop.said.splitlines() if line.strip())],
@@ -307,7 +317,7 @@ class Prepared:
             return []
         open_to_all = self.options.link.startswith("udp://") and not self.options.key
         warning = ["the packets have no key: whoever reaches the rig's port can command it; see --key-file"]
-        return [trips_in_words(self.test), *(warning if open_to_all else [])]
+        return [trips_in_words(self.test, self.options), *(warning if open_to_all else [])]
 
     def _about(self, link: str) -> dict[str, Any]:
         """Return what the recorder writes into the file beside the samples."""
@@ -321,18 +331,11 @@ class Prepared:
                 "seconds": self.seconds,
                 "every": 1,
                 "realtime": {
+                    **{name: value for name, value in vars(options).items() if name != "key"},
                     "link": link,
-                    "lock_step": options.lock_step,
                     "own_rig": self.rig is not None,
-                    "priority": options.priority,
-                    "cpu": options.cpu,
-                    "spin": options.spin,
-                    "overrun": options.overrun,
-                    "catch_up": options.catch_up,
-                    "gap": options.gap,
                     "record_loss": self.test.record_loss,
                     "emulated": self.emulated,
-                    "approach": options.approach,
                 },
             },
             "attributes": {
@@ -360,6 +363,11 @@ def _retreat_for_record(loop: LoopProcess) -> None:
         loop.stop()
 
 
+def _row_bytes(test: HybridTest) -> int:
+    """Return the bytes of a sample in the ring; in the file it has about as many."""
+    return 64 + 8 * len(test.computer_tick.channels) + 63
+
+
 def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:
     known = set(LoopOptions.__dataclass_fields__)
     own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare", "machine", "inactive"}
@@ -371,8 +379,9 @@ def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: di
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
     made = LoopOptions(link=link, steps=steps, lock_step=lock_step, gap=test.gap, **given)
+    made.arguments()  # what cannot be is said before anything is built
     checked_values(test.computer_tick.parameters, made.parameters, "the loop")
-    row_bytes = 64 + 8 * len(test.computer_tick.channels) + 63
+    row_bytes = _row_bytes(test)
     if lock_step:
         # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,
         # without rows of waiting.

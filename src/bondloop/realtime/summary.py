@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.ring import Status
 
-__all__ = ["PERCENTS", "WARNING", "duration", "outcome", "summary_lines", "timing", "warnings_of"]
+__all__ = ["PERCENTS", "WARNING", "duration", "moving", "outcome", "summary_lines", "timing", "warnings_of"]
 
 PERCENTS = (50.0, 99.0, 99.9, 100.0)
 """Percentiles that are told; the last is the most."""
@@ -92,6 +92,25 @@ def warnings_of(values: NDArray[np.float64]) -> dict[str, int]:
     return {limit_name(code): int(n) for code, n in zip(codes, counts, strict=True)}
 
 
+def moving(before: Status, after: Status) -> dict[str, int]:
+    """Return how the executive kept its time while it moved the rig, approach and retreat included.
+
+    By its own counts: the record may have lost ticks, and has none of the approach.
+
+    Parameters
+    ----------
+    before, after
+        As the loop began to move, and when it had ended.
+
+    Returns
+    -------
+    dict
+        ``cycles``, ``late`` and ``missed``, as in `timing`.
+    """
+    words = {"cycles": "cycles", "late": "overruns", "missed": "missed"}
+    return {word: after.counts[count] - before.counts[count] for word, count in words.items()}
+
+
 def timing(cycles: Mapping[str, NDArray[Any]], period: float) -> dict[str, Any]:
     """Return how the ticks of a run kept their time.
 
@@ -161,9 +180,12 @@ def summary_lines(attributes: Mapping[str, Any]) -> list[str]:
         return [f"{steps} in lock-step, without a clock", *warned, *_packets(link)]
     if not found:
         return [steps]
-    late, missed = found["late"], found["missed"]
+    moved = attributes.get("moving") or {}
+    # The record knows nothing of ticks that it lost; the executive does not call missed what it made good.
+    late, missed = (max(found[word], moved.get(word, 0)) for word in ("late", "missed"))
     deadlines = f"{missed:,} deadlines" if missed > 1 else "a deadline" if missed else "no deadline"
-    lines = [f"{steps}: {f'{late:,}' if late else 'none'} late, {deadlines} missed"]
+    of = f" of {moved['cycles']:,} cycles, approach and retreat included" if moved else ""
+    lines = [f"{steps}: {f'{late:,}' if late else 'none'} late, {deadlines} missed{of}"]
     lines += [
         f"{meaning}: {found[word]:,}"
         for word, meaning in (

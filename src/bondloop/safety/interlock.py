@@ -25,6 +25,9 @@ from bondloop.safety.watched import Watch, Watched
 
 __all__ = ["Interlock", "Watch", "Watched"]
 
+LONGEST = 3600.0
+"""Seconds of the way to the safe position: one that takes longer brings nothing to rest."""
+
 
 @dataclass(frozen=True)
 class Interlock(SafetyBlock):
@@ -54,7 +57,7 @@ class Interlock(SafetyBlock):
     release
         Seconds in which the switches go from 1 to 0 after a trip; not longer than the retreat.
     retreat
-        Seconds in which the command goes from where it was to the safe position.
+        Seconds in which the command goes from where it was to the safe position; at most an hour.
     safe_position
         Where the command goes, in its own unit.
     deadline
@@ -65,7 +68,7 @@ class Interlock(SafetyBlock):
     power: PowerTrip | None = None
     stale: int | None = None
     release: Parameter = Parameter(0.05, above=0, unit="s")
-    retreat: Parameter = Parameter(1.0, above=0, unit="s")
+    retreat: Parameter = Parameter(1.0, above=0, most=LONGEST, unit="s")
     safe_position: Parameter = Parameter(0.0)
     deadline: int | None = None
 

@@ -27,7 +27,14 @@ def started(program, link, table, tmp_path, **more):
     """Start a loop without a supervisor; return it and the name of its telemetry segment."""
     name, path = fresh_name(), tmp_path / "table"
     table.tofile(path)
-    words = {"retreat": RETREAT * PERIOD, "timeout": 20.0, "stale": 0, "gap": 60.0, "machine": True, **more}
+    words = {
+        "retreat": RETREAT * PERIOD,
+        "timeout": 20.0,
+        "stale": 10**6,
+        "gap": 60.0,
+        "machine": True,
+        **more,
+    }
     options = LoopOptions(link=link, **words).arguments()
     command = [program, "--telemetry", name, "--table", path, "--alone", *options]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

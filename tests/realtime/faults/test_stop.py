@@ -40,7 +40,7 @@ def look(live):
 
 session.LoopProcess, session.Recorders = Loop, Recorders
 test = gawthrop_two_actuators.test().replaced(gap=60.0)
-made = session.prepare(test, 600.0, options={"stale": 0, "retreat": 0.02})
+made = session.prepare(test, 600.0, options={"stale": 10**6, "retreat": 0.02})
 run = made.run(record=record, live=look)
 print(run.record.attributes["message"], flush=True)
 """

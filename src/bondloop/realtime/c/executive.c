@@ -28,7 +28,7 @@ static void begin(bl_run *run)
     run->step = 0;
     run->late = 0;
     run->halted = run->silenced = 0;
-    run->approach = 0;
+    run->approach = run->met = 0;
     run->news = run->began;
     run->same = -1; /* the first values are compared with themselves */
     __atomic_store_n(&run->segment->cause, (uint64_t)BL_CAUSE_NONE, __ATOMIC_RELEASE);
@@ -149,7 +149,7 @@ static void judge_link(bl_run *run, int came)
     }
     const int64_t stale = run->options->stale, period = s->period_ns;
     const int64_t age = age_ns(run);
-    if (came == BL_LINK_LOST || (stale > 0 && age >= stale*period + period/2)) /* to the nearest tick */
+    if (came == BL_LINK_LOST || age >= stale*period + period/2) /* to the nearest tick */
         bl_guard_trip(run, BL_CAUSE_LINK_LOST, (uint64_t)((age + period/2)/period), (double)age*1e-9, 1);
 }
 
@@ -168,13 +168,25 @@ static void tick_on(bl_run *run, double *state)
     run->status = (uint32_t)tick->tick_once(state, run->parameters, run->in, k*tick->period, k, run->channels);
 }
 
-/* A cycle before the first tick: that tick on a copy of the state says where to go, and whether all is well. */
-static void approach(bl_run *run)
+/* The first tick as it would be now, on a copy of the state. */
+static void try_first_tick(bl_run *run)
 {
     memcpy(run->copy, run->state, sizeof(double)*(size_t)run->tick->states);
     tick_on(run, run->copy);
-    if (run->approach == run->options->approach_cycles && !bl_guard_place(run))
-        return;
+}
+
+/* Before anything is commanded, with an approach or without: whether the rig stands where the test begins. */
+static int meet(bl_run *run)
+{
+    run->met = 1;
+    try_first_tick(run);
+    return bl_guard_place(run);
+}
+
+/* A cycle before the first tick, which says where to go, and whether all is well. */
+static void approach(bl_run *run)
+{
+    try_first_tick(run);
     if (bl_guard_tick(run))
         bl_guard_approach(run);
 }
@@ -184,7 +196,7 @@ static void execute(bl_run *run)
     const bl_interface *tick = run->tick;
     run->commanded = 1;
     tick_on(run, run->state);
-    if (bl_guard_tick(run))
+    if (bl_guard_tick(run) && (run->step > 0 || bl_guard_first(run)))
         for (long i = 0; i < tick->commands; ++i)
             run->commands[i] = run->channels[tick->command_at[i]];
     run->step += 1;
@@ -203,6 +215,8 @@ static int64_t compute(bl_run *run)
         else
             bl_guard_ramp(run);
     }
+    if (run->stage == BL_ACTIVE && !run->met && !meet(run))
+        return -1;
     if (run->stage == BL_ACTIVE && run->approach > 0) {
         approach(run);
         return -1;
@@ -276,7 +290,7 @@ static void overrun(bl_run *run, int is_late)
     run->flags |= BL_FLAG_OVERRUN;
     run->segment->counts.overruns += 1;
     const int moves = run->stage == BL_ACTIVE || run->stage == BL_RETREAT; /* else nobody minds */
-    if (moves && run->options->overrun == BL_OVERRUN_TRIP && run->late >= run->options->overrun_limit)
+    if (moves && run->options->overrun_limit > 0 && run->late >= run->options->overrun_limit)
         bl_guard_trip(run, BL_CAUSE_OVERRUN, (uint64_t)run->late, 0, 1);
 }
 

@@ -17,10 +17,10 @@ typedef struct {
     int64_t spin_ns;        /* awake before each cycle */
     int64_t phase_ns;       /* of the cycles behind multiples of the period of CLOCK_MONOTONIC */
     int overrun;            /* policy */
-    int64_t overrun_limit;  /* BL_OVERRUN_TRIP: trip at this many overruns in a row */
+    int64_t overrun_limit;  /* trip at this many overruns in a row, whatever the policy; 0: never */
     int64_t catch_up;       /* after missing at most so many deadlines execute their ticks too, at once */
     int64_t gap_ns;         /* trip when the loop stood still for longer; there is no "never" */
-    int64_t stale;          /* trip when the measurement is older than so many ticks; 0: never */
+    int64_t stale;          /* trip when the measurement is older than so many ticks; there is no "never" */
     int64_t frozen;         /* trip when it is the same to the bit for so many ticks; 0: never */
     int64_t supervisor_ns;  /* trip without its heartbeat for so long; 0: never */
     int64_t approach_cycles; /* from where the rig is to the first command; 0: the first tick commands at once */

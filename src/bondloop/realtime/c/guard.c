@@ -10,8 +10,23 @@ static void bl_stage(bl_run *run, int stage)
     __atomic_store_n(&run->segment->state, (uint64_t)stage, __ATOMIC_RELEASE);
 }
 
+#define PI 3.14159265358979323846
+
+/* Cycles of a raised cosine from the last commands to the safe ones: as configured, or more where that would be faster
+   than they may change. */
+static int64_t way_back(const bl_run *run)
+{
+    const bl_interface *tick = run->tick;
+    double cycles = (double)run->options->retreat_cycles;
+    for (long i = 0; i < tick->commands; ++i)
+        cycles = fmax(cycles,
+            ceil(PI/2*fabs(run->commands[i] - tick->safe[i])/(tick->command_rate[i]*tick->period) - 1e-9));
+    return (int64_t)fmin(cycles, 3600/tick->period); /* but for the longest way of all */
+}
+
 void bl_guard_ramp(bl_run *run)
 {
+    run->way = way_back(run);
     memcpy(run->from, run->commands, sizeof(double)*(size_t)run->tick->commands);
     run->by_tick = 0;
     run->retreated = 0;
@@ -149,8 +164,24 @@ int bl_guard_place(bl_run *run)
         const long have = tick->place_measured[i], want = tick->place_channel[i];
         run->from[i] = have >= 0 && tick->is_place[i] ? run->measured[have] : tick->safe[i];
         const double apart = have >= 0 && want >= 0 ? run->measured[have] - run->channels[want] : 0.0;
-        if (!(fabs(apart) <= tick->place_within[i])) {
+        if (isfinite(tick->place_within[i]) && !(fabs(apart) <= tick->place_within[i])) {
             bl_guard_trip(run, BL_CAUSE_ELSEWHERE, (uint64_t)i, apart, 0);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether each command would change within its rate from `before`, going `share` of the way from where the approach
+   began to the first command. The tick's own interlock knows of no rate before its second tick. */
+static int is_gentle(bl_run *run, const double *before, double share)
+{
+    const bl_interface *tick = run->tick;
+    for (long i = 0; i < tick->commands; ++i) {
+        const double next = (1.0 - share)*run->from[i] + share*run->channels[tick->command_at[i]];
+        const double rate = fabs(next - before[i])/tick->period;
+        if (rate > tick->command_rate[i]*(1.0 + 1e-9)) {
+            bl_guard_trip(run, BL_CAUSE_COMMAND_RATE, (uint64_t)i, rate, 0);
             return 0;
         }
     }
@@ -160,13 +191,20 @@ int bl_guard_place(bl_run *run)
 void bl_guard_approach(bl_run *run)
 {
     const bl_interface *tick = run->tick;
-    const int64_t cycles = run->options->approach_cycles;
-    run->approach -= 1;
-    run->commanded = 1;
+    const int64_t cycles = run->options->approach_cycles, left = run->approach - 1;
+    const double share = 0.5*(1.0 + cos(PI*(double)left/(double)cycles));
     run->flags |= BL_FLAG_EXECUTIVE;
-    const double share = 0.5*(1.0 + cos(3.14159265358979323846*(double)run->approach/(double)cycles));
+    if (!is_gentle(run, run->approach == cycles ? run->from : run->commands, share))
+        return;
+    run->approach = left;
+    run->commanded = 1;
     for (long i = 0; i < tick->commands; ++i)
         run->commands[i] = (1.0 - share)*run->from[i] + share*run->channels[tick->command_at[i]];
+}
+
+int bl_guard_first(bl_run *run)
+{
+    return run->options->approach_cycles == 0 || is_gentle(run, run->commands, 1.0);
 }
 
 int bl_guard_is_safe(const bl_run *run)
@@ -180,14 +218,14 @@ int bl_guard_is_safe(const bl_run *run)
 int bl_guard_retreat(bl_run *run)
 {
     const bl_interface *tick = run->tick;
-    const int64_t cycles = run->options->retreat_cycles;
+    const int64_t cycles = run->way;
     run->flags |= BL_FLAG_EXECUTIVE;
     run->retreated += 1;
     if (run->retreated >= cycles || bl_guard_is_safe(run)) {
         memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
         return 1;
     }
-    const double share = 0.5*(1.0 + cos(3.14159265358979323846*(double)run->retreated/(double)cycles));
+    const double share = 0.5*(1.0 + cos(PI*(double)run->retreated/(double)cycles));
     for (long i = 0; i < tick->commands; ++i)
         run->commands[i] = share*run->from[i] + (1.0 - share)*tick->safe[i];
     return 0;

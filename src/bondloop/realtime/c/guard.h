@@ -17,11 +17,13 @@ typedef struct {
     double *copy;                /* of the state: the first tick, looked at before it is executed */
     int64_t approach;            /* cycles of the approach that are left */
     int stage;                   /* of the lifecycle */
+    int met;                     /* where the rig stands has been compared with where the test begins */
     int commanded;               /* the rig has been commanded something, ever */
     int by_tick;                 /* the tick's own interlock leads the retreat */
     int silenced;                /* it stood still: who watches the beat has cut the power, which must not come back */
     int halted;                  /* by the emergency stop: the commands follow the rig, which is not enabled */
     int64_t cycle, step, retreated; /* `retreated`: cycles since the retreat began */
+    int64_t way;                    /* cycles of the executive's own ramp */
     int64_t same, late; /* cycles in a row with the same news, after the deadline */
     int64_t began, news; /* instants: when this cycle began, and the last one that brought a new measurement */
     int64_t given;       /* commands sent */
@@ -46,8 +48,11 @@ void bl_guard_measured(bl_run *run);
 /* Before the first command, with the first tick as it would be now in the channels: notes where the rig stands, and
    trips where that is elsewhere than the test begins; 1 if all is well. */
 int bl_guard_place(bl_run *run);
-/* One cycle of the way from there to the first command, that of the tick in the channels: sets the commands. */
+/* One cycle of the way from there to the first command, that of the tick in the channels: sets the commands, or trips
+   where they would change faster than they may. */
 void bl_guard_approach(bl_run *run);
+/* Judges the commands of the first tick against the end of that way: 1 if they may be sent. */
+int bl_guard_first(bl_run *run);
 /* Judges a tick that was executed: 1 if its commands may be sent. */
 int bl_guard_tick(bl_run *run);
 /* One cycle of the executive's ramp: sets the commands; 1 when the safe ones are reached. */

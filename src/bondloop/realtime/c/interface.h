@@ -44,6 +44,7 @@ typedef struct {
     const long *place_channel;  /* [commands] channel that says where the test wants it, or -1 */
     const double *place_within; /* [commands] how far apart the two may be */
     const int *is_place;        /* [commands] 1 where the command is itself such a place */
+    const double *command_rate; /* [commands] largest change a second on the way to the first tick; infinity: any */
 } bl_interface;
 
 /* The ticks of this program; NULL if it has none (a loop without a rig, a rig without a loop). */

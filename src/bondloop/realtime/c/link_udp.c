@@ -65,6 +65,7 @@ static int make_socket(const char *address, int bound, char *message, size_t siz
 
 static bl_link_config *loop;
 static uint64_t session, answered; /* `answered`: newest command that a measurement follows from */
+static int gone;                   /* the rig has said goodbye */
 
 /* What goes with everything from the HELLO on. */
 static uint32_t enable_word(void)
@@ -110,6 +111,7 @@ static int udp_open(bl_link_config *config, double *measured)
     loop = config;
     memset(&out, 0, sizeof out);
     answered = 0;
+    gone = 0;
     session = drawn();
     double offer[BL_PACKET_VALUES] = {
         (double)config->commands, (double)config->measured, config->period, (double)config->lock_step};
@@ -171,6 +173,10 @@ static int loop_drain(double *measured, bl_link_counts *counts)
             counts->corrupted += 1;
         } else if (in.session != session) {
             counts->foreign += 1;
+        } else if (in.kind == BL_BYE) {
+            gone = 1;
+        } else if (in.kind == BL_MEASURED && in.echo > out.sequence) {
+            counts->corrupted += 1; /* the answer to a command that was never sent: the rig does not hear us */
         } else if (in.kind == BL_MEASURED && in.count == (uint32_t)loop->measured) {
             counts->received += 1;
             if (bl_sequence_note(&received, in.sequence, counts)) {
@@ -198,6 +204,8 @@ static int udp_wait(const double *commands, double *measured, bl_link_counts *co
     for (long spins = 0;; ++spins) {
         if (loop_drain(measured, counts) && answered == out.sequence)
             return BL_LINK_FRESH;
+        if (gone)
+            return BL_LINK_LOST;
         if (spins%64 == 63) {
             const int64_t now = bl_now();
             if (now > end)
@@ -238,6 +246,8 @@ static int udp_exchange(const double *commands, double *measured, bl_link_counts
             fresh = loop_drain(measured, counts);
     counts->age = (int64_t)(out.sequence - answered);
     counts->late += counts->age > 0;
+    if (gone)
+        return BL_LINK_LOST;
     return fresh ? BL_LINK_FRESH : BL_LINK_OLD;
 }
 

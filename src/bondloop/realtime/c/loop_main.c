@@ -94,19 +94,25 @@ static int read_table(const char *path, bl_options *options)
     return 0;
 }
 
+/* Nothing here may overflow what counts in ns, in 64 bits; and a way that takes longer than an hour is no way to safety. */
+#define LONGEST_WAY 3600.0
+#define LARGEST 2e9
+
 /* Reads the arguments; 0 or an exit code. */
 static int read_arguments(int count, char **words, arguments *given, bl_options *options, int *lock, double *values)
 {
     const struct {
         const char *word;
-        double *number;
-    } numbers[] = {{"--steps", &given->steps}, {"--slots", &given->slots}, {"--priority", &given->priority},
-        {"--cpu", &given->cpu}, {"--spin", &given->spin}, {"--phase", &given->phase},
-        {"--overrun-limit", &given->overrun_limit}, {"--catch-up", &given->catch_up},
-        {"--gap", &given->gap}, {"--stale", &given->stale}, {"--frozen", &given->frozen},
-        {"--supervisor", &given->supervisor}, {"--retreat", &given->retreat}, {"--timeout", &given->timeout},
-        {"--poll", &given->poll}, {"--bare", &given->bare}, {"--tick-cost", &given->tick_cost},
-        {"--approach", &given->approach}};
+        double *number, least, most;
+    } numbers[] = {{"--steps", &given->steps, 0, LARGEST}, {"--slots", &given->slots, 2, LARGEST},
+        {"--priority", &given->priority, 0, 99}, {"--cpu", &given->cpu, -1, 1e6},
+        {"--spin", &given->spin, 0, LARGEST}, {"--phase", &given->phase, 0, LARGEST},
+        {"--overrun-limit", &given->overrun_limit, 0, LARGEST}, {"--catch-up", &given->catch_up, 0, LARGEST},
+        {"--gap", &given->gap, 0, LARGEST}, {"--stale", &given->stale, 1, LARGEST},
+        {"--frozen", &given->frozen, 0, LARGEST}, {"--supervisor", &given->supervisor, 0, LARGEST},
+        {"--retreat", &given->retreat, 0, LONGEST_WAY}, {"--timeout", &given->timeout, 0, LARGEST},
+        {"--poll", &given->poll, 0, LARGEST}, {"--bare", &given->bare, 0, LARGEST},
+        {"--tick-cost", &given->tick_cost, 0, LARGEST}, {"--approach", &given->approach, 0, LONGEST_WAY}};
     const struct {
         const char *word;
         int *flag, value;
@@ -133,6 +139,11 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
                 *numbers[j].number = strtod(value, &end);
                 if (*end != '\0' || end == value)
                     return usage("an option has a value that is no number");
+                if (!(*numbers[j].number >= numbers[j].least && *numbers[j].number <= numbers[j].most)) {
+                    fprintf(stderr, "loop: %s must be from %g to %g; found %s\n", word, numbers[j].least,
+                        numbers[j].most, value);
+                    return BL_EXIT_USAGE;
+                }
                 known = 1;
             }
         if (known)
@@ -156,9 +167,17 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         } else
             return usage("an option is not known");
     }
-    if (!(given->gap > 0 && given->gap < 1e6))
+    if (!(given->gap > 0))
         return usage("--gap must be positive, in seconds: a loop that stood still must not go on");
-    return given->url == NULL || given->slots < 2 ? usage("--link is needed, and at least 2 slots") : 0;
+    if (!(given->retreat > 0))
+        return usage("--retreat must be positive, in seconds: else the way to safety is a jump");
+    if (given->approach < 0) /* a machine is met as gently as it is led to rest */
+        given->approach = given->machine ? given->retreat : 0;
+    if (!(bl_computer->period >= 1e-9 && bl_computer->period <= 1e6))
+        return usage("the period of the test must be from 1e-9 to 1e6 s");
+    if (options->overrun == BL_OVERRUN_TRIP && given->overrun_limit < 1)
+        given->overrun_limit = 1;
+    return given->url == NULL ? usage("--link is needed") : 0;
 }
 
 static bl_segment *make_segment(const arguments *given, char *message, size_t size)
@@ -250,7 +269,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
 
 int main(int count, char **words)
 {
-    arguments given = {.slots = 8192, .cpu = -1, .overrun_limit = 1, .gap = 0.02, .stale = 20, .retreat = 1, .timeout = 1};
+    arguments given = {.slots = 8192, .cpu = -1, .approach = -1, .gap = 0.02, .stale = 20, .retreat = 1, .timeout = 1};
     bl_options options = {.overrun = BL_OVERRUN_COUNT};
     int lock = 1;
     if (count == 2 && strcmp(words[1], "--layout") == 0)
@@ -269,7 +288,7 @@ int main(int count, char **words)
     options.overrun_limit = (int64_t)given.overrun_limit;
     options.catch_up = (int64_t)given.catch_up;
     options.gap_ns = ns(given.gap);
-    options.stale = (int64_t)given.stale;
+    options.stale = (int64_t)fmin(given.stale, 1e18/(bl_computer->period*1e9)); /* it is multiplied by the period */
     options.frozen = (int64_t)given.frozen;
     options.supervisor_ns = ns(given.supervisor);
     options.retreat_cycles = (int64_t)ceil(given.retreat/bl_computer->period);

@@ -40,6 +40,7 @@ enum {
     BL_CAUSE_EMERGENCY_STOP = 14,
     BL_CAUSE_STOOD_STILL = 15,
     BL_CAUSE_RECORD_LOST = 16, /* given by the supervisor */
+    BL_CAUSE_COMMAND_RATE = 17,
     BL_CAUSE_ELSEWHERE = 18
 };
 
