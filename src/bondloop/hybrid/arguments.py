@@ -62,7 +62,7 @@ def expect_signals(excitation: Any) -> None:
 
 
 def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: str = "limits") -> None:
-    """Refuse limits whose unit none of the interfaces has: millimetres where it turns.
+    """Refuse limits in a unit that not every interface has: millimetres where one turns.
 
     Parameters
     ----------
@@ -80,11 +80,13 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
             "velocity": [d.flow.unit for d in domains],
             "force": [d.effort.unit for d in domains],
         }.get(name)
-        if units and not any(not unit or is_of_kind(text, unit) for unit in units):
-            kinds = " or ".join(dict.fromkeys(d.name for d in domains))
+        if units and not all(not unit or is_of_kind(text, unit) for unit in units):
+            kinds = dict.fromkeys(d.name for d in domains)
+            one = f"a limit in {_either(units)}, or in another unit of that kind"
+            many = "a plain number, which holds for each interface in its own SI unit"
             raise InputError(
-                f"{where}.{name}: found '{text}', but what is tested is in {kinds}; expected a limit in "
-                f"{' or '.join(dict.fromkeys(units))}, or in another unit of that kind"
+                f"{where}.{name}: found '{text}', but what is tested is in {' and in '.join(kinds)}; "
+                f"expected {many if len(set(units)) > 1 else one}"
             )
 
 
@@ -109,7 +111,7 @@ def command_units(limits: Limits | None, interlock: Interlock | None = None) -> 
 
 
 def expect_units_of_command(commanded: Sequence[str], units: Mapping[str, str]) -> None:
-    """Refuse what is said of a command in a unit that no command has: a limit in V where it is a position.
+    """Refuse what is said of commands in a unit that not each has: a limit in V where one is a position.
 
     Parameters
     ----------
@@ -126,10 +128,12 @@ def expect_units_of_command(commanded: Sequence[str], units: Mapping[str, str]) 
     """
     for path, unit in units.items():
         kinds = [multiplied(u, "s", -1) if u and path.endswith("_rate") else u for u in commanded]
-        if kinds and not any(not kind or is_of_kind(f"1 {unit}", kind) for kind in kinds):
+        if not all(not kind or is_of_kind(f"1 {unit}", kind) for kind in kinds):
+            one = f"one in {_either(kinds)}, or in another unit of that kind"
+            many = "a plain number, which holds for each command in its own unit"
             raise InputError(
                 f"{path}: found a value in {unit}, but the rig is commanded in {_either(commanded)}; "
-                f"expected one in {_either(kinds)}, or in another unit of that kind"
+                f"expected {many if len(set(kinds)) > 1 else one}"
             )
 
 
