@@ -8,6 +8,8 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators as two
+from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.papers import gawthrop_two_actuators
 from bondloop.papers.gawthrop_rig import Rig
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop_rig_effects.py"
@@ -60,11 +62,15 @@ def test_no_effect_bounds_the_loop_without_virtual_junction(rows):
 
 
 def test_what_damping_would_bound_it(example):
-    """Bearings of the middle mass never: by symmetry it stands still in the mode that grows."""
+    """Bearings of the middle mass never: with it held fast both sides still grow."""
     needed = example.damping_needed()
     assert needed["numerical dampers"] == pytest.approx(55, abs=2)
     assert needed["dampers of the springs on the rig"] == pytest.approx(131, abs=2)
     assert np.isinf(needed["bearings of the middle mass"])
+    held = gawthrop_two_actuators.test(controller="direct").with_values({"rig.specimen.m3.I.mass": 1e7})
+    step = RunningLoop(held).at()
+    growth = np.log(np.abs(step.eigenvalues[:4])) / step.period
+    assert growth == pytest.approx([8.7, 8.7, 7.0, 7.0], abs=0.05)
 
 
 def test_with_eleven_times_the_numerical_damping_it_is_bounded_and_looks_like_open_force(example):
