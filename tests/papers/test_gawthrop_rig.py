@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.hybrid.running_loop import RunningLoop
-from bondloop.papers import gawthrop_two_actuators
+from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.papers.gawthrop_rig import Rig
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "papers" / "gawthrop_rig_effects.py"
@@ -67,7 +66,7 @@ def test_what_damping_would_bound_it(example):
     assert needed["numerical dampers"] == pytest.approx(55, abs=2)
     assert needed["dampers of the springs on the rig"] == pytest.approx(131, abs=2)
     assert np.isinf(needed["bearings of the middle mass"])
-    held = gawthrop_two_actuators.test(controller="direct").with_values({"rig.specimen.m3.I.mass": 1e7})
+    held = two.test(controller="direct").with_values({"rig.specimen.m3.I.mass": 1e7})
     step = RunningLoop(held).at()
     growth = np.log(np.abs(step.eigenvalues[:4])) / step.period
     assert growth == pytest.approx([8.7, 8.7, 7.0, 7.0], abs=0.05)
