@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bondloop as bl
 from bondloop.bondgraph import Multiport
 from bondloop.control import ControlLaw, Desired, Measured, Parameter
 from bondloop.errors import BondloopError, InputError, ModelError
@@ -40,6 +41,12 @@ FAULTS = {
     "np.hypot": (lambda s, d, m: np.hypot(d.displacement, 1.0), r"NumPy's hypot cannot take it; use .*math"),
     "np.add.reduce": (lambda s, d, m: np.add.reduce(d.displacement), r"NumPy's add cannot take it"),
     "np.sin of an array": (lambda s, d, m: np.sin(np.ones(2) * d.displacement)[0], r"line \d+ of .*bondloop\.math"),
+    "np.nan_to_num": (lambda s, d, m: np.nan_to_num(m.force), r"NumPy's nan_to_num cannot take it; use .*math"),
+    "np.nan_to_num of an array": (lambda s, d, m: np.nan_to_num(np.ones(2) * m.force)[0], r"NumPy's nan_to_num cannot take it"),
+    "np.median": (lambda s, d, m: np.median(m.force), r"NumPy's median cannot take it"),
+    "np.isreal": (lambda s, d, m: m.force * np.isreal(m.force), r"NumPy's isreal cannot take it"),
+    "2 &": (lambda s, d, m: 1e-3 * (2 & (d.displacement > 0)), r"'&' joins two conditions.* found .* and 2; use .*logical_and"),
+    "a number |": (lambda s, d, m: m.force | (d.displacement > 0), r"'\|' joins two conditions.*logical_or"),
     "math.sin": (lambda s, d, m: math.sin(d.displacement), r"known only when the test runs; use .*bondloop\.math"),
     "%": (lambda s, d, m: d.displacement % 2, r"'%'.*floor"),
     "2 %": (lambda s, d, m: 2 % d.displacement, r"'%'.*floor"),
@@ -95,6 +102,47 @@ def test_numbers_of_numpy_go_with_what_is_traced_on_either_side(number):
     by_hand = n * x - x / n + (n - x) ** 2 + np.minimum(n, x) + np.where(x <= n, abs(x), -x)
     np.testing.assert_allclose(expected, by_hand, rtol=1e-12)
     np.testing.assert_allclose(alone(mine, x, 0 * x, 1e-3, "numpy"), by_hand, rtol=1e-12)
+
+
+MOVED = {
+    "concatenate": lambda x: np.concatenate([x[:1], 2 * x[1:]])[1],
+    "stack": lambda x: np.stack([x[0], x[2]])[1] + np.vstack([x, x])[1, 2] + np.hstack([x, [3.0]])[1],
+    "append": lambda x: np.append(np.ones(2), x[0])[2] + np.insert(x, 1, 5.0)[2] + np.delete(x, 0)[0],
+    "roll": lambda x: np.roll(x, 1)[0] + np.flip(x)[0] + np.tile(x, 2)[3] + np.repeat(x, 2)[1],
+    "sum": lambda x: np.sum(x) + np.sum(x[0]) + np.mean(x) + np.average(x, weights=[1, 2, 3]),
+    "prod": lambda x: np.prod(x) + np.cumprod(x)[1] + np.cumsum(x)[2],
+    "dot": lambda x: np.dot(x, [1.0, 2, 3]) + np.inner([1.0, 2, 3], x) + np.outer([1.0, 2], x)[1, 2],
+    "einsum": lambda x: np.einsum("ij,j->i", np.ones((2, 3)), x)[0] + np.tensordot(x, x, 1),
+    "trace": lambda x: np.trace(np.outer(x, x)) + np.diag(np.outer(x, x))[1] + np.kron(x, [1.0, 2])[5],
+    "diff": lambda x: np.diff(x)[1] + np.trapezoid(x, dx=0.1) + np.convolve(x, [1.0, 0.5])[1],
+    "cross": lambda x: np.cross(x, [1.0, 2, 3])[0] + np.polyval([1.0, 2, 3], x[1]),
+    "reshape": lambda x: np.reshape(x, (3, 1))[1, 0] + np.transpose(np.atleast_2d(x))[2, 0],
+    "where": lambda x: np.where([True, False, True], x, 0.0)[2] + np.broadcast_to(x[0], (2,))[1],
+    "triu": lambda x: np.triu(np.outer(x, x))[0, 2] + np.linalg.matrix_power(np.outer(x, x), 2)[0, 1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MOVED)
+def test_functions_of_numpy_that_move_and_add_entries_are_traced_as_they_are(what):
+    """NumPy on plain floats is what the tick must give."""
+
+    def step(_self, desired, _measured):
+        x = desired.displacement
+        return MOVED[what](bl.math.abs([x + 1, 2 * x, x - 3]))
+
+    x = np.linspace(-1, 3, 9)
+    by_hand = [MOVED[what](np.abs([v + 1, 2 * v, v - 3])) for v in x]
+    np.testing.assert_allclose(alone(law(step)(), x, 0 * x, 1e-3, "numpy"), by_hand, rtol=1e-12)
+
+
+def test_conditions_are_joined_as_python_joins_them():
+    def step(_self, desired, _measured):
+        x = desired.displacement
+        return where(((x > 0) & (x < 2) & True) | (x == -1) | np.bool_(False), 1.0, 0.0)
+
+    x = np.linspace(-1, 3, 9)
+    expected = ((x > 0) & (x < 2)) | (x == -1)
+    np.testing.assert_array_equal(alone(law(step)(), x, 0 * x, 1e-3, "numpy"), expected)
 
 
 @pytest.mark.parametrize("record", [{"sum": "metre"}, {"sum": 3}, ("sum",), "sum"])

@@ -14,7 +14,8 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from bondloop.errors import ModelError
-from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var
+from bondloop.program.numpy_functions import TRACEABLE
 from bondloop.program.schedule import Assign
 
 __all__ = [
@@ -104,6 +105,14 @@ class Traced:
             return elementwise(operate, *values)
         return operate(*(v if isinstance(v, Traced) else np.asarray(v).item() for v in values))
 
+    def __array_function__(
+        self, function: Callable[..., Value], _types: Value, args: Value, options: Value
+    ) -> Value:
+        """Let NumPy's functions that only move, add and multiply take it; refuse all else."""
+        if function not in TRACEABLE:
+            self._refuse(function.__name__)
+        return function(*_held(args), **{name: _held(value) for name, value in options.items()})
+
     def _refuse(self, function: str) -> NoReturn:
         raise ModelError(
             f"the value of '{self._short()}' is known only when the test runs, so NumPy's {function} cannot "
@@ -151,6 +160,15 @@ class TracedArray(np.ndarray[Any, Any]):
     """An array of traced values: NumPy's, but for comparisons, which NumPy wants answered at once."""
 
     __hash__ = None
+
+    def __array_function__(
+        self, function: Callable[..., Value], types: Value, args: Value, options: Value
+    ) -> Value:
+        """Refuse NumPy's functions that ask what the entries are."""
+        traced = next((x for x in self.flat if isinstance(x, Traced)), None)
+        if function not in TRACEABLE and traced is not None:
+            traced._refuse(function.__name__)
+        return super().__array_function__(function, types, args, options)
 
     def __lt__(self, other: Value) -> Value:
         return elementwise(operator.lt, self, other)
@@ -200,19 +218,39 @@ def _array(value: Value) -> Any:
     return held
 
 
+def _held(value: Value) -> Value:
+    """Return a value in which each traced number is an array without axes, as NumPy holds numbers."""
+    if isinstance(value, Traced):
+        return _array(value).view(TracedArray)
+    return type(value)(map(_held, value)) if type(value) in (list, tuple) else value
+
+
 def _binary(
     name: str, combine: Callable[[Expr, Expr], Expr], swapped: bool
 ) -> Callable[[Traced, Value], Value]:
+    symbol = {"and": "&", "or": "|"}.get(name)
+
     def operate(self: Traced, other: Value) -> Value:
         if isinstance(other, np.ndarray) and other.ndim:
             return elementwise(lambda x: operate(self, x), other)
         if not isinstance(other, (Traced, numbers.Real, np.bool_, np.ndarray)):
             return NotImplemented
         a, b = self.expr, expression(other)
+        if symbol and not (_is_condition(self) and _is_condition(other)):
+            raise ModelError(
+                f"'{symbol}' joins two conditions here, though Python joins the bits of whole numbers too; "
+                f"found '{self._short()}' and {other!r:.60}; use bondloop.math.logical_{name}, or where"
+            )
         return Traced(combine(b, a) if swapped else combine(a, b))
 
     operate.__name__ = name
     return operate
+
+
+def _is_condition(value: Value) -> bool:
+    if isinstance(value, Traced):
+        return isinstance(value.expr, Op) and (value.expr.name in COMPARISONS or value.expr.name in LOGIC)
+    return isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype == bool)
 
 
 def _difference(a: Expr, b: Expr) -> Expr:
