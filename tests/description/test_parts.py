@@ -30,7 +30,8 @@ from bondloop.bondgraph import (
     Switch,
     Zero,
 )  # fmt: skip
-from bondloop.program.kinds import FAMILIES, complete
+from bondloop.program.from_matrices import system_from_matrices
+from bondloop.program.kinds import FAMILIES, complete, plain
 from bondloop.program.restoring import restore
 
 PARTS = [
@@ -105,3 +106,35 @@ def test_a_law_is_told_by_what_it_is():
     assert "function sin" in model.describe()["parts"]["spring"]["law"]["python"] or "ufunc" in str(
         model.describe()
     )
+
+
+SHARED = {
+    "CField": lambda matrix: CField(matrix),
+    "IField": lambda matrix: IField(matrix),
+    "RField": lambda matrix: RField(matrix=matrix),
+    "initial": lambda matrix: CField(np.eye(2), initial=matrix[0]),
+    "TF": lambda matrix: TF(matrix),
+    "system": lambda matrix: system_from_matrices(matrix, [[1.0], [0.0]], [[1.0, 0.0]], [[0.0]]),
+}
+
+
+@pytest.mark.parametrize("rows", [list, np.array])
+@pytest.mark.parametrize("what", SHARED)
+def test_what_the_caller_changes_later_is_not_in_the_description(what, rows):
+    numbers = [[2.0, 0.5], [0.5, 3.0]]
+    matrix = rows(numbers)
+    thing = SHARED[what](matrix)
+    before = plain(thing)
+    matrix[0][0] = 9.0
+    assert "2.0" in repr(before)
+    assert plain(thing) == before
+    assert complete(before)
+
+
+def test_a_study_that_fills_one_matrix_again_and_again_has_as_many_descriptions():
+    matrix = np.eye(2)
+    fields = []
+    for k in (2.0, 4.0, 8.0):
+        matrix[0, 0] = k
+        fields.append(CField(matrix))
+    assert [part.describe()["matrix"][0][0] for part in fields] == [2.0, 4.0, 8.0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, ModelError
-from bondloop.program.kinds import Kind, family_word, register
+from bondloop.program.kinds import Kind, family_word, kept, register
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
@@ -433,11 +433,11 @@ class Remembering(Part):
         """Keep what the part is made with."""
         self = object.__new__(cls)
         if args or len(options) > 1:  # one number alone is its coefficient: a large model is full of those
-            self._arguments = (args, options)
+            self._arguments = (kept(args), kept(options))
         elif options:
             ((name, value),) = options.items()
             if type(value) is not float or name not in getattr(cls, "coefficients", ()):
-                self._arguments = (args, options)
+                self._arguments = (args, kept(options))
         return self
 
 

@@ -15,7 +15,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAMILIES", "PYTHON", "Kind", "Origin", "complete", "describable", "family_word", "file_of", "in_python",
-    "in_words", "is_words", "kind_in_file",
+    "in_words", "is_words", "kept", "kind_in_file",
     "kind_of_word", "origin_of", "plain", "register", "same", "stamp", "stamp_all",
 ]  # fmt: skip
 
@@ -250,8 +249,24 @@ def _remember_class(owner: type, kind: Kind) -> None:
 def _bound(kind: Kind, args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
     bound = inspect.signature(kind.make).bind(*args, **options)
     bound.apply_defaults()
-    # Copies: the caller's list may change after the call.
-    return {n: copy(v) if type(v) in (list, dict, np.ndarray) else v for n, v in bound.arguments.items()}
+    return {name: kept(value) for name, value in bound.arguments.items()}
+
+
+def kept(value: Any) -> Any:
+    """Return an argument as it is now: the caller may change a list or a matrix after the call.
+
+    >>> row = [1.0, [2.0]]
+    >>> now = kept(row)
+    >>> row[1][0] = 3.0
+    >>> now
+    [1.0, [2.0]]
+    """
+    if type(value) in (list, tuple):
+        return type(value)(map(kept, value))
+    if type(value) is dict:
+        return {key: kept(v) for key, v in value.items()}
+    matrix = isinstance(value, np.ndarray) or hasattr(value, "toarray")  # dense or sparse
+    return value.copy() if matrix else value
 
 
 def plain(value: Any) -> Any:
