@@ -1,5 +1,7 @@
 """Every part of a bond graph that is not made of Python functions is described, and made again."""
 
+import ast
+
 import numpy as np
 import pytest
 
@@ -30,8 +32,10 @@ from bondloop.bondgraph import (
     Switch,
     Zero,
 )  # fmt: skip
+from bondloop.errors import InputError
 from bondloop.program.from_matrices import system_from_matrices
 from bondloop.program.kinds import FAMILIES, complete, plain
+from bondloop.program.ranges import Range
 from bondloop.program.restoring import restore
 
 PARTS = [
@@ -46,6 +50,8 @@ PARTS = [
     C(compliance=0.1, initial="2 mm", size=2),
     R(damping=1.5),
     R(resistance="3 Ohm"),
+    R(damping=1.0, ranges={"damping": Range(least=0.5)}),
+    C(stiffness=2.0, ranges={"stiffness": Range(above=1.0, most=5.0, nonzero=True, units=("N/m",))}),
     RS(damping=2.0, gives="heat"),
     Se("F"),
     Se(effort=10),
@@ -90,7 +96,7 @@ def test_a_part_is_made_again_from_its_description(part):
     assert type(again) is type(part)
     assert again.describe() == description
     left, right = (p.__dict__ for p in (part, again))
-    for name in ("coefficient", "start", "size", "imposes", "value", "input_name", "parameters"):
+    for name in ("coefficient", "start", "size", "imposes", "value", "input_name", "parameters", "ranges"):
         assert left.get(name) == right.get(name)
 
 
@@ -138,3 +144,17 @@ def test_a_study_that_fills_one_matrix_again_and_again_has_as_many_descriptions(
         matrix[0, 0] = k
         fields.append(CField(matrix))
     assert [part.describe()["matrix"][0][0] for part in fields] == [2.0, 4.0, 8.0]
+
+
+def test_ranges_are_read_from_a_file_and_faults_in_them_have_their_place():
+    part = {"part": "R", "damping": 1.0, "ranges": {"damping": {"least": 0.5, "units": ["N s/m"]}}}
+    assert restore(part).ranges == {"damping": Range(least=0.5, units=("N s/m",))}
+    for entry, fault in {
+        "{'leats': 0.5}": r"ranges\.damping\.leats: .*did you mean 'least'",
+        "3.0": r"ranges\.damping: expected a parameter-range; found 3\.0",
+        "{'least': 2.0}": r"expected a number at least 2; found 1",
+    }.items():
+        with pytest.raises(InputError, match=fault):
+            restore(part | {"ranges": {"damping": ast.literal_eval(entry)}})
+    with pytest.raises(InputError, match=r"R\(ranges\): expected a Range for 'damping'; found 3"):
+        R(damping=1.0, ranges={"damping": 3})

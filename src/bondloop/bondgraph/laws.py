@@ -76,9 +76,11 @@ def checked_size(size: Any, kind: str) -> int | None:
 def checked_ranges(ranges: Mapping[str, Range] | None, known: Iterable[str], kind: str) -> dict[str, Range]:
     """Return the ranges that a part is given for its parameters; one for an unknown parameter is refused."""
     given = dict(ranges or {})
-    for name in given:
+    for name, within in given.items():
         if name not in known:
             raise InputError(unknown_name("parameter", name, known, where=f"{kind}(ranges)"))
+        if not isinstance(within, Range):
+            raise InputError(f"{kind}(ranges): expected a Range for '{name}'; found {within!r:.60}")
     return given
 
 

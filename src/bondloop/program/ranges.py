@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.kinds import Kind, register
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -182,6 +183,9 @@ class Range:
             if bound is not None and bound is not False and bound != ()
         }
 
+
+# Not "range": what a load cell measures is called so, and an entry that is called as a family names a kind.
+register(Kind("parameter-range", "Range", Range, alone=True), "Range")
 
 FINITE = Range()
 POSITIVE = Range(above=0.0)

@@ -280,7 +280,7 @@ class Reader:
             return kind.make(*positional, **arguments)
         except BondloopError as error:
             return self.fault(*_placed(kind, str(error), place))
-        except (TypeError, ValueError, AttributeError, KeyError, IndexError, OSError) as error:
+        except (TypeError, ValueError, KeyError, IndexError, OSError) as error:
             return self.fault(place, f"{kind.name} cannot be made of this ({error})")
 
 
