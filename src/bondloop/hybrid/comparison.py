@@ -8,6 +8,7 @@ from bondloop.bondgraph.elements import MSe, MSf, Se, Sf
 from bondloop.errors import InputError
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.rigs.rig_tick import indexed
+from bondloop.units import is_of_kind, multiplied
 
 if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
@@ -59,7 +60,10 @@ def counterparts(test: HybridTest) -> dict[str, str]:
 
 
 def supplied_power(test: HybridTest) -> Expr | None:
-    """Return the power that the numerical half's sources supply; None where it cannot be told."""
+    """Return the power [W] that the numerical half's sources supply; None where it cannot be told.
+
+    Each source has its own domain: effort times flow, but in an engineer's network of heat the flow alone.
+    """
     total: Expr = Const(0.0)
     count = 0
     for path, part in test.numerical.walk():
@@ -67,14 +71,25 @@ def supplied_power(test: HybridTest) -> Expr | None:
             continue
         if len(part._bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
             return None  # one that drives several bonds has as many efforts or flows
-        effort, flow = (
-            _variable(test.half.system, f"numerical.{path}.{word}") for word in ("effort", "flow")
-        )
-        if effort is None or flow is None:
+        power = _power(test.half.system, f"numerical.{path}")
+        if power is None:
             return None
-        total = total + effort * flow if part._bonds[0].tail is part else total - effort * flow
+        total = total + power if part._bonds[0].tail is part else total - power
         count += 1
     return total if count else None
+
+
+def _power(system: System, path: str) -> Expr | None:
+    """Return the power of a bond; None where it has none that can be told."""
+    effort, flow = (_variable(system, f"{path}.{word}") for word in ("effort", "flow"))
+    if effort is None or flow is None:
+        return None
+    units = [q.unit for q in (system.quantity(f"{path}.{word}") for word in ("effort", "flow")) if q]
+    if len(units) < 2 or not all(units):  # of generalised forces and velocities the product is a power
+        return effort * flow
+    if is_of_kind(f"1 {units[1]}", "W"):
+        return flow
+    return effort * flow if is_of_kind(f"1 {multiplied(*units)}", "W") else None
 
 
 def _variable(system: System, path: str) -> Expr | None:

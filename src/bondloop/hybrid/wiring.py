@@ -202,8 +202,8 @@ class Wiring:
         wanted += [self._of_controller(c, commands) for c in design.channels]
         power = supplied_power(test)
         if power is not None:
-            measures = Quantity("power", ours[0].power.unit, "power")
-            wanted.append(Wanted(POWER, power, measures, "computer", Role.EXCITATION))
+            watts = Quantity("power", "W", "power")
+            wanted.append(Wanted(POWER, power, watts, "computer", Role.EXCITATION))
         if test.reference_system is not None:
             pairs = counterparts(test)
             wanted += [
