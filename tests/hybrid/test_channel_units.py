@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.bondgraph import GY, TF, C, Df, I, Integrator, Model, One, Port, R, Se, Sf, Zero
-from bondloop.control import MCS, Direct
+from bondloop.bondgraph import GY, TF, C, Df, I, Input, Integrator, Model, MSe, One, Port, R, Se, Sf, Zero
+from bondloop.control import MCS, ControlLaw, Direct
 from bondloop.errors import InputError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
@@ -243,6 +243,82 @@ def test_gains_have_the_unit_of_the_command_over_what_they_multiply():
     )  # fmt: skip
     gains = {c.name: c.unit for c in test.tick.channels if c.meaning.role is Role.GAIN}
     assert gains == {"controller.K[0]": "N/m", "controller.K[1]": "N s/m", "controller.K_r": "N/m"}
+
+
+def rotary():
+    a = Model("rotary")
+    a.u, a.torque = Input("command", unit="rad"), MSe(lambda u, k=400.0: k * u)
+    a.v, a.out = One(domain="rotation"), Port(domain="rotation")
+    a.u >> a.torque >> a.v >> [I(inertia=1.0), R(damping=20.0), C(stiffness=400.0)]
+    a.v >> a.out
+    return a
+
+
+def pushed_and_turned(controller):
+    """A jack that is commanded in m, beside a motor that is commanded in rad."""
+    m = Model("two")
+    m.v, m.w, m.om, m.q = One(), One(), One(domain="rotation"), One(domain="rotation")
+    m.v >> [I(mass=3.0), C(stiffness=200.0), R(damping=2.0), m.w]
+    m.om >> [I(inertia=2.0), C(stiffness=40.0), R(damping=1.0), m.q]
+    m.w >> [C(stiffness=50.0), R(damping=1.0)]
+    m.q >> [C(stiffness=5.0), R(damping=0.3)]
+    m.between, m.lever = Zero(), TF(0.1)
+    m.w >> m.between >> C(stiffness=7.0)
+    m.q >> m.lever >> m.between
+    numerical, physical = m.cut("v >> w", "om >> q")
+    actuators = [MassSpringDamper(1.0, 20.0, 400.0, drive="position"), rotary()]
+    return bl.HybridTest(
+        numerical, rig=Emulated(physical, actuators), controller=controller, excitation={}, rate=1000
+    )
+
+
+def controllers_channels(controller):
+    channels = pushed_and_turned(controller).tick.channels
+    return {c.name: (c.unit, c.meaning.interface) for c in channels if c.name.startswith("controller")}
+
+
+def test_gains_of_commands_that_differ_have_the_unit_of_their_own():
+    """K_i multiplies displacement and velocity of interface i, K_ij those of interface j; all by hand."""
+    assert controllers_channels(MCS()) == {
+        "controller.error[0]": ("m/s", 0),
+        "controller.K[0][0]": ("", 0),
+        "controller.K[0][1]": ("s", 0),
+        "controller.K_r[0]": ("", 0),
+        "controller.error[1]": ("rad/s", 1),
+        "controller.K[1][0]": ("", 1),
+        "controller.K[1][1]": ("s", 1),
+        "controller.K_r[1]": ("", 1),
+    }
+    coupled = controllers_channels(MCS(coupled=True))
+    assert coupled["controller.K[0][2]"] == ("m/rad", 0)
+    assert coupled["controller.K[0][3]"] == ("m s/rad", 0)
+    assert coupled["controller.K_r[1][0]"] == ("rad/m", 1)
+    own = controllers_channels(MCS(reference=Sine(1, 2)))
+    assert own["controller.K_r[0]"] == ("", 0)  # nobody says what the reference measures
+    assert own["controller.K[1][1]"] == ("s", 1)
+
+
+class Coupled(ControlLaw):
+    """A law with a state for each command, and one for both."""
+
+    states = {"sum": [0.0, 0.0], "energy": 0.0, "past": [0.0, 0.0, 0.0]}  # noqa: RUF012
+    record = {"sum": "m", "energy": "J", "past": "m"}  # noqa: RUF012
+    coupled = True
+
+    def step(self, desired, measured):
+        self.sum = self.sum + desired.displacement - measured.displacement
+        self.energy = self.energy + measured.force[0] * desired.velocity[0]
+        self.past = [desired.displacement[0], *self.past[:-1]]
+        return desired.displacement + self.period * self.sum
+
+
+def test_a_coupled_laws_states_say_at_which_interface_they_are():
+    assert controllers_channels(Coupled()) == {
+        "controller.sum[0]": ("m", 0),
+        "controller.sum[1]": ("m", 1),
+        "controller.energy": ("J", None),
+        **{f"controller.past[{i}]": ("m", None) for i in range(3)},
+    }
 
 
 def test_a_servo_hydraulic_actuator_records_its_oil():

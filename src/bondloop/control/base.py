@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.domain import domain_of
-from bondloop.program.block import Applied, Context
+from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import quantity_of
@@ -176,8 +176,8 @@ class Controller(Described, ABC, family="controller"):
             Of each transfer system.
         """
         return [
-            self.compensate(substitute(c, dict(values)), sensor, context)
-            for c, sensor, context in zip(design.commands, measured, contexts, strict=True)
+            at_interface(self.compensate(substitute(c, dict(values)), sensor, context), i)
+            for i, (c, sensor, context) in enumerate(zip(design.commands, measured, contexts, strict=True))
         ]
 
 

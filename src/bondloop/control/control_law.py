@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.control.base import Measured
 from bondloop.control.compensator import Compensator
 from bondloop.errors import ModelError, unknown_name
-from bondloop.program.block import Applied, Context
+from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
@@ -216,8 +216,10 @@ class ControlLaw(Law, Compensator):
         velocities = [substitute(e, dict(values)) for e in design.desired_velocities]
         if not self.coupled:
             return [
-                law._traced([x], [v], [m], context, known)[0]
-                for x, v, m, context in zip(desired, velocities, measured, contexts, strict=True)
+                at_interface(law._traced([x], [v], [m], context, known)[0], i)
+                for i, (x, v, m, context) in enumerate(
+                    zip(desired, velocities, measured, contexts, strict=True)
+                )
             ]
         context = replace(contexts[0], name="controller")
         return law._traced(desired, velocities, measured, context, known)
@@ -319,7 +321,7 @@ class ControlLaw(Law, Compensator):
             ],
             targets[0],
             {variable: x for known in variables.values() for variable, x in known},
-            channels=self._channels(variables),
+            channels=self._channels(variables, len(desired)),
             adapted=tuple(
                 v for n in self._named(self.adapted, "adapted", variables) for v, _ in variables[n]
             ),
@@ -339,10 +341,19 @@ class ControlLaw(Law, Compensator):
                 raise ModelError(f"{type(self).__name__}.{word}: {unknown_name('state', n, known)}")
         return list(names)
 
-    def _channels(self, variables: Mapping[str, Sequence[tuple[Var, float]]]) -> tuple[Channel, ...]:
+    def _channels(
+        self, variables: Mapping[str, Sequence[tuple[Var, float]]], count: int
+    ) -> tuple[Channel, ...]:
+        """Return what is recorded; a coupled law's state with an entry for each command has their interfaces."""
         units = {**dict.fromkeys(self.adapted, ""), **self.record}
         return tuple(
-            Channel.of(v.name, v, Quantity(n, units[n]), Role.ESTIMATE if n in self.adapted else Role.STATE)
+            Channel.of(
+                v.name,
+                v,
+                Quantity(n, units[n]),
+                Role.ESTIMATE if n in self.adapted else Role.STATE,
+                i if self.coupled and len(variables[n]) == count else None,
+            )
             for n in self._named(units, "record", variables)
-            for v, _ in variables[n]
+            for i, (v, _) in enumerate(variables[n])
         )

@@ -211,9 +211,9 @@ class MCS(Controller):
             if self.coupled:
                 seen = [v for motion in law.measured for v in motion]
             references = [shared] if signals else desired if self.coupled else [desired[i]]
-            law.error(index, places[i], weights[i], self._error(law.kinds[i]))
+            law.error(i, index, places[i], weights[i], self._error(law.kinds[i]))
             first = self._first(i, len(names), len(seen) + len(references))
-            commands.append(law.command(index, seen, references, first))
+            commands.append(law.command(i, index, seen, references, first))
         system = half.system.replaced(
             name="computer",
             states=law.states,

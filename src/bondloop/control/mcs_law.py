@@ -143,6 +143,7 @@ class AdaptiveLaw:
 
     def error(
         self,
+        interface: int,
         index: str,
         places: Sequence[tuple[int, int]],
         weights: Sequence[Var],
@@ -154,10 +155,15 @@ class AdaptiveLaw:
             error = error + weight * (self.model[j][k] - self.measured[j][k])
         self.y_e = Var(f"controller.error{index}")
         self.definitions[self.y_e] = error
-        self.channels.append(Channel.of(self.y_e.name, self.y_e, measures, Role.ERROR))
+        self.channels.append(Channel.of(self.y_e.name, self.y_e, measures, Role.ERROR, interface))
 
     def command(
-        self, index: str, seen: Sequence[Expr], references: Sequence[Expr], first: Sequence[float]
+        self,
+        interface: int,
+        index: str,
+        seen: Sequence[Expr],
+        references: Sequence[Expr],
+        first: Sequence[float],
     ) -> Expr:
         """Add one command, ``u = K x + K_r r``; return it."""
         gains = [(f"K{index}[{j}]", x) for j, x in enumerate(seen)]
@@ -165,12 +171,12 @@ class AdaptiveLaw:
         gains += [(f"K_r{index}[{j}]" if several else f"K_r{index}", r) for j, r in enumerate(references)]
         total: Expr = Const(0.0)
         for (name, signal), start in zip(gains, first, strict=True):
-            total = total + self._gain(f"controller.{name}", signal, start) * signal
+            total = total + self._gain(interface, f"controller.{name}", signal, start) * signal
         u = Var(f"command{index}")
         self.definitions[u] = total
         return u
 
-    def _gain(self, name: str, signal: Expr, first: float) -> Var:
+    def _gain(self, interface: int, name: str, signal: Expr, first: float) -> Var:
         """Add one gain: its integral part, which adapts, and its proportional part beside it."""
         adapting: Expr = self.y_e
         if self.dead_zone is not None:
@@ -192,5 +198,5 @@ class AdaptiveLaw:
         self.definitions[gain] = known + self.beta * self.y_e * signal
         unit = quantity_of(signal)
         per = None if unit is None else Quantity("gain", multiplied("", unit.unit, -1))
-        self.channels.append(Channel.of(name, gain, per, Role.GAIN))
+        self.channels.append(Channel.of(name, gain, per, Role.GAIN, interface))
         return gain

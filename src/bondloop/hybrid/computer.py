@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bondloop.control.base import Measured
@@ -116,8 +115,8 @@ class Computer:
         names = indexed("command", len(design.commands))
         raw: list[Expr] = []
         contexts = [self._context(prefix) for prefix in indexed("controller", len(names))]
-        for i, applied in enumerate(test.controller.commands(design, made.table, sensors, contexts)):
-            steps += self._take(applied, interface=i)
+        for applied in test.controller.commands(design, made.table, sensors, contexts):
+            steps += self._take(applied)
             raw.append(applied.value)
         more, outgoing = self._safe(raw, sensors)
         steps += more
@@ -129,12 +128,10 @@ class Computer:
     def _context(self, name: str) -> Context:
         return Context(name, self.count, self.test.period, self.test.rig.seed)
 
-    def _take(self, applied: Applied, interface: int | None = None) -> list[Step]:
+    def _take(self, applied: Applied) -> list[Step]:
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)
-        for c in applied.channels:
-            at = c.meaning.interface if interface is None else interface
-            self.channels.append(replace(c, meaning=replace(c.meaning, interface=at)))
+        self.channels += applied.channels
         self.adapted += applied.adapted
         return applied.steps
 

@@ -220,11 +220,13 @@ class Wiring:
         return wanted + [recorded(test, path) for path in test.record if path not in taken]
 
     def _of_controller(self, c: Channel, commands: Sequence[Quantity | None]) -> Wanted:
-        """Return what a controller wants recorded; a gain's unit is the command's over what it multiplies."""
+        """Return what a controller wants recorded; a gain's unit is its command's over what it multiplies."""
         m = c.meaning
         unit = c.unit
-        if m.role is Role.GAIN and unit and commands[0] is not None and len({*commands}) == 1:
-            unit = multiplied(commands[0].unit, unit)
+        if m.role is Role.GAIN:
+            command = None if m.interface is None else commands[m.interface]
+            # Without a quantity nothing is known of what it multiplies, such as a reference of one's own.
+            unit = "" if command is None or not m.quantity else multiplied(command.unit, unit)
         return Wanted(c.name, c.value, Quantity(m.quantity, unit, m.kind), "computer", m.role, m.interface)
 
     def _channels(self, *, alone: bool = False) -> list[Channel]:

@@ -7,13 +7,13 @@ recording).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
 
-__all__ = ["Applied", "Context", "named"]
+__all__ = ["Applied", "Context", "at_interface", "named"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,15 @@ class Applied:
     parameters: dict[Var, float] = field(default_factory=dict)
     channels: tuple[Channel, ...] = ()
     adapted: tuple[Var, ...] = ()
+
+
+def at_interface(applied: Applied, interface: int) -> Applied:
+    """Return a block whose channels say at which interface it stands, unless they say so themselves."""
+    channels = (
+        c if c.meaning.interface is not None else replace(c, meaning=replace(c.meaning, interface=interface))
+        for c in applied.channels
+    )
+    return replace(applied, channels=tuple(channels))
 
 
 def named(value: Expr, context: Context, word: str) -> tuple[list[Step], Expr]:
