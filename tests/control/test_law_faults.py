@@ -151,6 +151,59 @@ def test_units_of_what_is_recorded_are_known(record):
         law(lambda s, d, m: d.displacement, states={"sum": 0.0}, record=record)
 
 
+class Typed(ControlLaw):
+    """A law with fields of all types that a file can hold."""
+
+    gain: float = 0.3
+    terms: int = 3
+    forward: bool = True
+    mode: str = "x"
+    taps: tuple[float, ...] = (1.0, 2.0)
+    offset: float | None = None
+    table: dict[str, float] = None
+
+    def step(self, desired, _measured):
+        return desired.displacement * self.taps[0] * self.terms + (self.offset or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("terms", 2.0, "expected a whole number; found 2.0"),
+        ("terms", np.float64(2.0), "expected a whole number; found 2.0"),
+        ("terms", True, "expected a whole number; found true"),
+        ("terms", None, "expected a whole number; found None"),
+        ("forward", 1, "expected true or false; found 1"),
+        ("mode", 3, "expected a text; found 3"),
+        ("taps", 3.0, "expected a list; found 3.0"),
+        ("taps", (1.0, "x"), r"\[1\]: expected a number with a unit"),
+        ("offset", "3 metres", "unknown unit"),
+        ("table", {"a": [1]}, r"a: expected a number or a text with a unit; found a list"),
+    ],
+)
+def test_fields_are_held_to_what_a_file_may_say(field, value, message):
+    with pytest.raises(InputError, match=rf"Typed\({field}\): .*{message}"):
+        Typed(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kept"),
+    [
+        ("terms", np.int64(2), 2),
+        ("taps", [1, "3 mm"], (1, 0.003)),
+        ("taps", np.array([1.0, 2.5]), (1.0, 2.5)),
+        ("offset", "3 mm", 0.003),
+        ("offset", None, None),
+        ("table", {"a": "2 mm"}, {"a": 0.002}),
+    ],
+)
+def test_fields_are_as_a_file_would_give_them(field, value, kept):
+    mine = Typed(**{field: value})
+    assert getattr(mine, field) == kept
+    assert type(getattr(mine, field)) is type(kept)
+    assert Typed.from_description(mine.describe()) == mine
+
+
 def test_units_of_parameters_are_known():
     with pytest.raises(InputError, match=r"Parameter\(unit\): unknown unit 'secs'"):
         Parameter(0.006, least=0, unit="secs")

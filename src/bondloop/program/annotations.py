@@ -114,4 +114,7 @@ def annotation_of(parameter: inspect.Parameter) -> str:
     a = parameter.annotation
     if a is parameter.empty:
         return "Any"
-    return a if isinstance(a, str) else getattr(a, "__name__", str(a))
+    if isinstance(a, str):
+        return a
+    # A class by its name; tuple[float, ...] as it is written, without the modules of what it names.
+    return a.__name__ if isinstance(a, type) else re.sub(r"[\w.]+\.(?=\w)", "", str(a))

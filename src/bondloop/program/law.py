@@ -12,10 +12,12 @@ import numpy as np
 
 from bondloop.calls import clear_call
 from bondloop.errors import AbsentError, InputError, ModelError, unknown_name
+from bondloop.program.annotations import annotation_of, read_annotation
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Var
 from bondloop.program.kinds import FAMILIES
 from bondloop.program.ranges import number
+from bondloop.program.restoring import Reader
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
 from bondloop.program.written import check_arguments, check_units
 
@@ -38,7 +40,7 @@ class Law:
 
     A field with the type ``float`` is a parameter: given in SI or as text with a unit, checked, and open to
     be changed by path in a test that is built. Fields of other types (``int``, ``bool``, ``str``) decide how
-    the law is built. A bounded parameter is written ``gain: Parameter = Parameter(0.5, least=0)``.
+    the law is built, and take what an entry of a test file may be. A bounded parameter is written ``gain: Parameter = Parameter(0.5, least=0)``.
 
     The methods read parameters and states as attributes. They are called with numbers when a law that was
     `started` is tried out, and once with traced values when a test is built.
@@ -74,6 +76,22 @@ class Law:
         # A law that runs assigns its states, so this class says what may be assigned.
         for word in ("__setattr__", "__delattr__"):
             delattr(cls, word)
+
+    def __post_init__(self) -> None:
+        """Hold fields that are no parameters to what a test file may say, so that it can be read back."""
+        numbers = self.parameter_ranges()
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            if name in numbers:
+                continue
+            reader, annotation, value = Reader(), annotation_of(parameter), self.__dict__[name]
+            want = read_annotation(annotation)
+            if isinstance(value, (np.generic, np.ndarray)) and not want.anything:
+                value = value.tolist()
+            if value is None and not (want.anything or parameter.default is None or "None" in annotation):
+                reader.fault((), f"expected {want}; found None")
+            self.__dict__[name] = reader.value(value, annotation, ())
+            if reader.faults:
+                raise InputError(f"{type(self).__name__}({name}): {'; '.join(map(str, reader.faults))}")
 
     def __setattr__(self, name: str, value: Value) -> None:
         kept = self.__dict__.get("_kept")
