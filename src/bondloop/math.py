@@ -411,15 +411,16 @@ def _array(x: Value) -> Value:
 
 
 def _of_numbers(name: str, *args: Any) -> float:
-    """Apply a function to numbers, with C's results where Python raises an exception."""
+    """Apply a function to numbers, with C's results where Python raises an exception; NumPy's stay so."""
     numbers = [float(a) for a in args]
+    kind = np.float64 if any(isinstance(a, np.float64) for a in args) else float
     if name in _ALWAYS:
-        return float(_ALWAYS[name](*numbers))
+        return kind(_ALWAYS[name](*numbers))
     try:
-        return float(_PYTHON[name](*numbers))
+        return kind(_PYTHON[name](*numbers))
     except (ValueError, ZeroDivisionError, OverflowError):
         with np.errstate(all="ignore"):
-            return float(getattr(np, _NUMPY.get(name, name))(*numbers))
+            return kind(getattr(np, _NUMPY.get(name, name))(*numbers))
 
 
 _ALWAYS: dict[str, Any] = {

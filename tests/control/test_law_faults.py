@@ -1,6 +1,6 @@
 """Laws of one's own that are wrong: each gets a sentence, when the class, the part or the test is made."""
 
-# ruff: noqa: ARG005, E501 - laws take what they must; states are read, never changed; a row a fault
+# ruff: noqa: ARG005, E501, RUF012 - laws take what they must; states are read, never changed; a row a fault
 
 import math
 import re
@@ -149,6 +149,45 @@ def test_conditions_are_joined_as_python_joins_them():
 def test_units_of_what_is_recorded_are_known(record):
     with pytest.raises(BondloopError, match=r"Mine\.record(: expected units|\['sum'\]: )"):
         law(lambda s, d, m: d.displacement, states={"sum": 0.0}, record=record)
+
+
+UNDEFINED = {
+    "1/x": lambda _, x: where(x != 0, 1 / x, 0.0),
+    "1/abs": lambda _, x: where(x != 0, 1 / bl.math.abs(x), 0.0),
+    "a state": lambda s, x: where(s.past != 0, x / s.past, 7.0),
+    "a parameter": lambda s, x: where(x > 0, x / s.width, 0.0),
+    "a root": lambda _, x: where(x > 0, x**0.5, -((-x) ** 0.5)),
+    "0 to the power": lambda _, x: where(x != 0, x**-1.0, 0.0),
+    "too large": lambda _, x: where(x > 0, 1e308 * x * 1e10, 0.0),
+    "one in a list": lambda _, x: bl.math.sin([x]),
+}
+
+
+class Undefined(ControlLaw):
+    """A law that chooses around what Python's numbers refuse to compute."""
+
+    width: float = 0.0
+    which: str = ""
+    states = {"past": 0.0}
+
+    def step(self, desired, _measured):
+        command = UNDEFINED[self.which](self, desired.displacement)
+        self.past = desired.displacement
+        return command
+
+
+@pytest.mark.parametrize("which", UNDEFINED)
+def test_numbers_give_what_the_tick_gives_where_python_raises_an_exception(which):
+    mine, x = Undefined(which=which), np.array([0.0, 0.5, 0.0, -1.0, 2.0])
+    tried = mine.respond(Desired(x), Measured(), 1e-3)
+    assert tried.shape == (5,)
+    np.testing.assert_allclose(tried, alone(mine, x, 0 * x, 1e-3, "numpy"), rtol=1e-15)
+
+
+def test_a_fault_in_numbers_is_told_with_its_line():
+    faulty = law(lambda s, d, m: [1.0][len("four")])()
+    with pytest.raises(ModelError, match=r"Mine\.step, line \d+ of test_law_faults\.py: IndexError"):
+        faulty.respond(Desired(np.ones(3)), Measured(), 1e-3)
 
 
 class Typed(ControlLaw):

@@ -115,11 +115,11 @@ def test_a_law_is_told_by_what_it_is():
 
 
 SHARED = {
-    "CField": lambda matrix: CField(matrix),
-    "IField": lambda matrix: IField(matrix),
+    "CField": CField,
+    "IField": IField,
     "RField": lambda matrix: RField(matrix=matrix),
     "initial": lambda matrix: CField(np.eye(2), initial=matrix[0]),
-    "TF": lambda matrix: TF(matrix),
+    "TF": TF,
     "system": lambda matrix: system_from_matrices(matrix, [[1.0], [0.0]], [[1.0, 0.0]], [[0.0]]),
 }
 

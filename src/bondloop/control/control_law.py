@@ -168,6 +168,8 @@ class ControlLaw(Law, Compensator):
     def respond(self, desired: Desired, measured: Measured, period: float | str) -> NDArray[np.float64]:
         """Return the commands for samples that are known, one after the other, computed with plain numbers.
 
+        The numbers are NumPy's: 1/0 is infinite, as it is in the tick, and no exception.
+
         Parameters
         ----------
         desired, measured
@@ -175,16 +177,23 @@ class ControlLaw(Law, Compensator):
         period
             Time from sample to sample, in s.
         """
-        law = self.started(period)
+        kind = type(self).__name__
+        begun = self.started(period)
+        states = {
+            name: np.float64(x) if isinstance(x, float) else x for name, x in self.initial_states().items()
+        }
+        values = {name: np.float64(x) for name, x in self.parameter_values().items()}
+        law = self.running(values, states, period=np.float64(begun.period), time=np.float64(0.0))
         measures = (measured.force, measured.displacement, measured.velocity)
         tables = [np.asarray(x, dtype=float) for x in (desired.displacement, desired.velocity, *measures)]
         commands = []
         for k in range(max((len(t) for t in tables if t.ndim), default=1)):
             law.__dict__["time"] = k * law.period
             x = [t[k] if t.ndim else t for t in tables]
-            row = x if self.coupled else [float(v) for v in x]
-            command = law.step(Desired(*row[:2]), Measured(*row[2:]))
-            commands.append(command if self.coupled else one_number(command, f"{type(self).__name__}.step"))
+            row = x if self.coupled else [np.float64(v) for v in x]
+            with np.errstate(all="ignore"):
+                command = called(law.step, f"{kind}.step", Desired(*row[:2]), Measured(*row[2:]))
+            commands.append(command if self.coupled else one_number(command, f"{kind}.step"))
         return np.array(commands, dtype=float)
 
     # ---------------------------------------------------------------- as a part of a test
@@ -344,7 +353,7 @@ class ControlLaw(Law, Compensator):
     def _channels(
         self, variables: Mapping[str, Sequence[tuple[Var, float]]], count: int
     ) -> tuple[Channel, ...]:
-        """Return what is recorded; a coupled law's state with an entry for each command has their interfaces."""
+        """Return what is recorded; a coupled state of one entry for each command is at their interfaces."""
         units = {**dict.fromkeys(self.adapted, ""), **self.record}
         return tuple(
             Channel.of(

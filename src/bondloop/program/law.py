@@ -40,7 +40,8 @@ class Law:
 
     A field with the type ``float`` is a parameter: given in SI or as text with a unit, checked, and open to
     be changed by path in a test that is built. Fields of other types (``int``, ``bool``, ``str``) decide how
-    the law is built, and take what an entry of a test file may be. A bounded parameter is written ``gain: Parameter = Parameter(0.5, least=0)``.
+    the law is built, and take what an entry of a test file may be. A bounded parameter is written
+    ``gain: Parameter = Parameter(0.5, least=0)``.
 
     The methods read parameters and states as attributes. They are called with numbers when a law that was
     `started` is tried out, and once with traced values when a test is built.

@@ -18,7 +18,7 @@ _PLACES = (
     np.split, np.squeeze, np.stack, np.swapaxes, np.take, np.tile, np.transpose, np.tril, np.triu, np.vsplit,
     np.vstack, np.where, np.full_like, np.ones_like, np.zeros_like, np.empty_like,
 )  # fmt: skip
-"""Entries move, and stay what they are; ``where`` asks its condition, which says so itself if it is traced."""
+"""Entries move, and stay what they are; ``where`` asks its condition, which refuses if it is traced."""
 
 _SUMS = (
     np.average, np.convolve, np.correlate, np.cross, np.cumprod, np.cumsum, np.diff, np.dot, np.ediff1d,

@@ -114,7 +114,9 @@ def one_number(value: Value, what: str) -> Value:
     count = len(value) if isinstance(value, (tuple, list)) else getattr(value, "size", 1)
     if count != 1:
         raise ModelError(f"{what}: expected one number; found {count}")
-    return not_a_comparison(value, what)
+    if isinstance(value, (tuple, list)):
+        return one_number(value[0], what)
+    return not_a_comparison(value.item() if isinstance(value, np.ndarray) else value, what)
 
 
 def not_a_comparison(value: Value, what: str) -> Value:
