@@ -89,7 +89,7 @@ def _power(system: System, path: str) -> Expr | None:
         return effort * flow
     if is_of_kind(f"1 {units[1]}", "W"):
         return flow
-    return effort * flow if is_of_kind(f"1 {multiplied(*units)}", "W") else None
+    return effort * flow if is_of_kind(f"1 {multiplied(units[0], units[1])}", "W") else None
 
 
 def _variable(system: System, path: str) -> Expr | None:
