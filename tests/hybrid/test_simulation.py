@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from bondloop.bondgraph import C, I, Model, One, R, Se, Sf
+from bondloop.bondgraph import C, Diode, I, Model, One, R, Se, Sf
 from bondloop.compile.toolchain import compiler
+from bondloop.description import load_text
 from bondloop.errors import InputError
 from bondloop.hybrid import Run, Simulation, rerun
 from bondloop.integrate import RK4, Exact, ForwardEuler, NewmarkAverage
 from bondloop.program.signals import Noise, Sine, Step
+from bondloop.program.tick_json import dump_tick
 
 
 def oscillator(m=2.0, c=0.8, k=50.0, source=None):
@@ -220,3 +222,46 @@ def test_the_description_says_what_was_run():
     assert said["states"]["a"] == ["a.mass.momentum", "a.spring.displacement"]
     assert said["parameters"]["a.spring.stiffness"] == 50.0
     assert said["excitation"]["F"]["signal"] == "Sine"
+
+
+# ------------------------------------------------------------------ as data
+
+
+COMPILED = {
+    "a system": system,
+    "its detectors": lambda: oscillator().compile(),
+    "one output": lambda: oscillator().compile("v.flow"),
+    "a reading": lambda: (m := oscillator()).compile([m.spring.displacement, "v.flow"]),
+    "iterations": lambda: oscillator().compile(["v.flow"], iterations=4),
+    "modes": lambda: rectifier().compile(["i.flow"], modes={"diode": "on"}),
+    "a model": oscillator,
+}
+
+
+def rectifier():
+    model = Model("rectifier")
+    model.force, model.i, model.diode = Se("F"), One(), Diode()
+    model.force >> model.i >> [I(inductance=0.1), R(resistance=2.0), model.diode]
+    return model
+
+
+@pytest.mark.parametrize("what", COMPILED)
+def test_a_simulation_goes_to_a_file_and_back(what):
+    sim = simulation({"one": COMPILED[what]()})
+    again = load_text(sim.to_toml()).test
+    assert dump_tick(again.tick) == dump_tick(sim.tick)
+    assert again == sim
+
+
+def test_a_model_that_was_edited_since_is_not_written_for_what_was_compiled():
+    model = oscillator()
+    sim = simulation({"one": model.compile(["v.flow"])})
+    model.more = C(stiffness=3.0)
+    model.v >> model.more
+    with pytest.raises(InputError, match=r"systems\.one: it is an object of the class System"):
+        sim.to_toml()
+
+
+def test_what_is_neither_system_nor_model_is_refused():
+    with pytest.raises(InputError, match=r"simulation\(systems\)\['one'\]: expected a system or a model"):
+        simulation({"one": 3.0})

@@ -11,7 +11,6 @@ import heapq
 import inspect
 import itertools
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from bondloop.program.kinds import (
     PYTHON,
     Kind,
     Origin,
-    describable,
     in_words,
     origin_of,
     plain,
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.program.system import System
 
-__all__ = ["describe_model", "describe_part", "mark_of", "model_from_parts", "place", "system_from_model"]
+__all__ = ["COMPILED", "describe_model", "describe_part", "mark_of", "model_from_parts", "place"]
 
 LONGEST = 100_000
 """Most numbers of an array of parts such as ``floor[1]`` for which it becomes a list."""
@@ -177,25 +175,35 @@ def _written(b: Bond, paths: Mapping[Part, str]) -> str | dict[str, str]:
 
 
 def mark_of(model: Model) -> int:
-    """Return a number that changes when parts, coefficients or bonds inside a model do."""
-    paths = _paths(model)
-    words: list[object] = [model._symbol_values]
-    for part, path in paths.items():
-        words += (path, type(part).__name__)
+    """Return a number that changes when parts, coefficients or bonds inside a model do.
+
+    It is taken whenever a model is compiled, so it is folded up as it goes: nothing is written out.
+    """
+    from bondloop.bondgraph.model import Model
+
+    mark = hash(repr(model._symbol_values))
+    order: dict[Part, int] = {}
+    models = [model]
+    while models:
+        for name, part in models.pop()._parts.items():
+            order[part] = len(order)
+            mark = hash((mark, name))
+            if isinstance(part, Model):
+                models.append(part)
+    for part in order:
         values = part.__dict__
-        if "coefficient" in values:
-            words.append(values["coefficient"])
-        if "start" in values:
-            words.append(values["start"])
+        numbers = (values.get("coefficient"), values.get("start"))
+        try:
+            mark = hash((mark, type(part), numbers))
+        except TypeError:  # lists of them
+            mark = hash((mark, type(part), repr(numbers)))
         if part._arguments is not None:  # shared with copies; those of another part are others
-            numbers = [v for v in part._arguments[1].values() if isinstance(v, (float, int, str))]
-            words += (id(part._arguments), numbers)
-        words += [
-            (paths[b.head], b.tail_index, b.head_index, b.stroke, b.word)
-            for b in values.get("_bonds", ())
-            if b.tail is part and b.head in paths
-        ]
-    return zlib.crc32(repr(words).encode())
+            plainly = (v for v in part._arguments[1].values() if isinstance(v, (float, int, str)))
+            mark = hash((mark, id(part._arguments), *plainly))
+        for b in values.get("_bonds", ()):
+            if b.tail is part and b.head in order:
+                mark = hash((mark, order[b.head], b.tail_index, b.head_index, b.stroke, b.word))
+    return mark
 
 
 # ---------------------------------------------------------------------- from data
@@ -295,18 +303,16 @@ def place(model: Model, name: str, part: Part) -> None:
         members[int(number[:-1])] = part
 
 
-@describable("system", "from_model")
-def system_from_model(of: Model, outputs: Sequence[str] | None = None) -> System:
-    """Return the equations of a model, as ``of.compile(outputs)``, that remember the model.
-
-    Parameters
-    ----------
-    of
-        The model.
-    outputs
-        Path names of variables; by default all detectors and source-sensors.
-    """
-    return of.compile(outputs)
+def system_from(
+    of: Model,
+    outputs: Sequence[str] | str | None = None,
+    iterations: int | None = None,
+    modes: Mapping[str, int | str] | None = None,
+) -> System:
+    """Return the equations of a model, ``of.compile(...)``, as a description calls it."""
+    return of.compile(outputs, iterations=iterations, modes=modes)
 
 
 register(Kind("model", "Model", model_from_parts))
+COMPILED = register(Kind("system", "from_model", system_from))
+"""How a system that a model was compiled to is described."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import as_signal
@@ -17,11 +18,11 @@ from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
+from bondloop.program.system import System
 from bondloop.program.tick import Channel, Step, Tick, identifier
 
 if TYPE_CHECKING:
     from bondloop.program.signals import Signal
-    from bondloop.program.system import System
 
 __all__ = ["Simulation"]
 
@@ -32,7 +33,7 @@ class Simulation(Rehearsable):
     Parameters
     ----------
     systems
-        The systems by name; their outputs are recorded as ``name.output``.
+        The systems by name, or models, which are compiled; their outputs are recorded as ``name.output``.
     excitation
         A signal or a number for each input; an input that several systems have is shared. Inputs that are not
         named keep the value that each system gives them, zero as a rule.
@@ -50,7 +51,7 @@ class Simulation(Rehearsable):
 
     def __init__(
         self,
-        systems: Mapping[str, System],
+        systems: Mapping[str, System | Model],
         *,
         excitation: Mapping[str, Signal | float | str],
         rate: float | str,
@@ -61,15 +62,15 @@ class Simulation(Rehearsable):
         rate = POSITIVE.check(rate, "rate", "Hz")
         if not systems:
             raise InputError(f"{name}: there are no systems to simulate; give at least one by name")
-        self.plain = dict(systems)
-        measured = {u.name: u.quantity for s in systems.values() for u in s.input_vars}
+        self.plain = {key: _compiled(s, f"{name}(systems)['{key}']") for key, s in systems.items()}
+        measured = {u.name: u.quantity for s in self.plain.values() for u in s.input_vars}
         units = {n: "" if q is None else q.unit for n, q in measured.items()}
         self.excitation = {key: as_signal(key, s, units.get(key, "")) for key, s in excitation.items()}
         self.rate, self.period = rate, 1.0 / rate
         self.integrator = integrator or RK4()
         self.name = name
-        self.systems = {key: prefixed(s, f"{key}.") for key, s in systems.items()}
-        known = sorted({u for s in systems.values() for u in s.inputs})
+        self.systems = {key: prefixed(s, f"{key}.") for key, s in self.plain.items()}
+        known = sorted({u for s in self.plain.values() for u in s.inputs})
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
@@ -168,3 +169,12 @@ class Simulation(Rehearsable):
     def about(self) -> dict[str, Any]:
         """Return what run files say: the description, and the states of every system."""
         return {**super().about(), "states": {name: list(s.states) for name, s in self.systems.items()}}
+
+
+def _compiled(given: System | Model, what: str) -> System:
+    """Return the equations of a system or a model."""
+    if isinstance(given, Model):
+        return given.compile()
+    if not isinstance(given, System):
+        raise InputError(f"{what}: expected a system or a model; found {given!r:.60}")
+    return given

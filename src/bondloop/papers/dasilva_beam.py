@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import C, I, Model, One, Port, R, Zero, bond
-from bondloop.bondgraph.graph_data import system_from_model
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import describable
 
@@ -165,7 +164,7 @@ def test(frequency: float = 0.0, rate: float = 5000.0) -> Simulation:
     if not frequency:
         first = float(np.sqrt(eigh(ms.K.toarray(), ms.M.toarray(), eigvals_only=True)[0])) / (2 * np.pi)
         frequency = 0.9 * first
-    systems = {form: system_from_model(model(form), list(OUTPUTS.values())) for form in ("network", "field")}
+    systems = {form: model(form).compile(list(OUTPUTS.values())) for form in ("network", "field")}
     return Simulation(
         {**systems, "plain": _plain()},
         excitation={"beam.F": Sine(FORCE, frequency)},
