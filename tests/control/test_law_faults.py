@@ -54,6 +54,8 @@ FAULTS = {
     "acceleration": (lambda s, d, m: d.acceleration, r"unknown entry 'acceleration' of Desired; known: displacement, velocity"),
     "position": (lambda s, d, m: m.position, r"unknown entry 'position' of Measured; known: displacement, force, velocity"),
     "self.foo": (lambda s, d, m: s.foo * d.displacement, r"Mine: unknown parameter or state 'foo'"),
+    "a parameter assigned": (lambda s, d, m: setattr(s, "gain", 2.0), r"Mine: 'gain' is a parameter, .* cannot be assigned; .* is a state"),
+    "the time assigned": (lambda s, d, m: setattr(s, "time", 2.0), r"Mine: 'time' is read, and cannot be assigned"),
     "an index": (lambda s, d, m: [1.0][len("four")] * d.displacement, r"Mine\.step, line \d+ of test_law_faults\.py: IndexError"),
     "a text": (lambda s, d, m: d.displacement + "1", r"Mine\.step, line \d+ of test_law_faults\.py: TypeError"),
 }  # fmt: skip
@@ -62,7 +64,7 @@ FAULTS = {
 @pytest.mark.parametrize("what", FAULTS)
 def test_a_step_that_is_wrong_gets_a_sentence_which_the_check_prints(what):
     step, message = FAULTS[what]
-    test = floor(law(step)())
+    test = floor(law(step, gain=1.0, __annotations__={"gain": float})())
     with pytest.raises(ModelError, match=message):
         _ = test.tick
     if what in ("np.sin", "acceleration", "%", "two values"):

@@ -1,15 +1,24 @@
 """Slips in test files that newcomers make: each is told by its line, in words that help."""
 
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
+import bondloop as bl
 from bondloop import description
+from bondloop.bondgraph import C
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
+from bondloop.program.kinds import complete
 from bondloop.program.restoring import restore
 from bondloop.rigs import LoadCell
 from bondloop.units import quantity
+
+sys.path.insert(0, str(Path(__file__).parent))  # for files.py
+
+from files import again, hybrid, oscillator, same
 
 DAMPER = """
 name = "damper"
@@ -213,3 +222,51 @@ def test_a_factor_with_a_unit_counts_in_a_file_and_one_without_may_be_anything()
         assert description.load_text(test.to_toml()).test == test
     wrong = fault((SINE, f'{{signal = "Scaled", factor = "2 kg", of = {quake}}}'))
     assert wrong.startswith("damper.toml: line 22, excitation.r: the excitation of 'r' is in ")
+
+
+# ------------------------------------------------------------------ told as what they are
+
+
+def test_a_text_alone_is_one_name_and_not_its_letters():
+    whole = oscillator(None)
+    test = hybrid(whole).replaced(record="numerical.mass.momentum", reference=(whole, "v.flow"))
+    assert test.record == ("numerical.mass.momentum",)
+    assert {"numerical.mass.momentum", "reference.v.flow"} <= {c.name for c in test.tick.channels}
+    same(again(test), test)
+
+
+@pytest.mark.parametrize("name", ["12", "true", '"12"', "twelve"])
+def test_a_name_that_is_set_is_a_text_whatever_it_looks_like(name):
+    text = hybrid(oscillator(None)).to_toml()
+    assert description.load_text(text, changes={"name": name}).test.name == name.strip('"')
+
+
+def test_what_is_set_of_an_interlock_makes_one_where_there_is_none():
+    text = hybrid(oscillator(None)).to_toml()
+    changes = {"interlock.stale": "4", "interlock.limits.force": "5 N", "interlock.power.threshold": "3 W"}
+    interlock = description.load_text(text, changes=changes).test.interlock
+    assert (interlock.stale, interlock.limits.force, interlock.power.threshold) == (4, 5.0, 3.0)
+    with pytest.raises(InputError, match=r"interlock\.stal: unknown entry 'stal' of Interlock; did you mean"):
+        description.load_text(text, changes={"interlock.stal": "4"})
+
+
+class Stiffer(bl.transfer.MassSpringDamper):
+    """A ready-made transfer system that is derived from."""
+
+
+def on_rig(actuator):
+    test = hybrid(oscillator(None))
+    return test.replaced(rig=bl.rigs.Emulated(test.rig.physical, actuator))
+
+
+def test_ready_made_models_that_were_changed_are_blamed_themselves_not_their_inside():
+    edited = bl.transfer.MassSpringDamper(1.0, 20.0, 400.0, drive="position")
+    edited.more = C(stiffness=3.0)
+    edited.v >> edited.more
+    derived = Stiffer(1.0, 20.0, 400.0, drive="position")
+    for actuator, words in ((edited, "edited since it was made"), (derived, "derived from MassSpringDamper")):
+        with pytest.raises(InputError, match=rf"rig\.actuators: it is an object .*, {words}") as caught:
+            on_rig(actuator).to_toml()
+        assert "lambda" not in str(caught.value)
+    whole = Stiffer(1.0, 20.0, 400.0)  # one without functions inside is described part by part
+    assert complete(whole.describe())

@@ -21,6 +21,7 @@ from bondloop.program.kinds import (
     PYTHON,
     Kind,
     Origin,
+    complete,
     in_words,
     origin_of,
     plain,
@@ -85,7 +86,26 @@ def describe_model(model: Model) -> dict[str, Any]:
     if model._symbol_values:
         entries["values"] = dict(model._symbol_values)
     entries.update(_attributes(model))
-    return entries
+    return _whole_or_words(model, entries)
+
+
+def _whole_or_words(model: Model, entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a description; of a ready-made model that was changed and has none, words that say so.
+
+    Its parts would be blamed otherwise, with which its user has nothing to do.
+    """
+    kind = _ready_made(type(model))
+    if kind is None or complete(entries):
+        return entries
+    changed = "edited since it was made" if kind.make is type(model) else f"derived from {kind.name}"
+    return {PYTHON: f"{in_words(model)}, {changed}, which is described by its settings alone"}
+
+
+def _ready_made(owner: type) -> Kind | None:
+    """Return the kind that a class is or derives from; None for a model of one's own."""
+    kinds = {**FAMILIES.get("transfer", {}), **FAMILIES["model"]}.values()
+    makers = {kind.make: kind for kind in kinds}
+    return next((makers[base] for base in owner.__mro__ if base in makers), None)
 
 
 def _parts(model: Model, whole: set[Part]) -> dict[str, Any]:
@@ -100,9 +120,8 @@ def _parts(model: Model, whole: set[Part]) -> dict[str, Any]:
             whole.update(p for _, p in part.walk())
         else:
             values = {"values": dict(part._symbol_values)} if part._symbol_values else {}
-            entries[name] = {
-                "model": "Model", "parts": _parts(part, whole), **values, **_attributes(part)
-            }  # fmt: skip
+            inner = {"model": "Model", "parts": _parts(part, whole), **values, **_attributes(part)}
+            entries[name] = _whole_or_words(part, inner)
     return entries
 
 

@@ -154,22 +154,35 @@ def _change(document: dict[str, Any], path: str, text: str) -> None:
         last in table or not tables or _knows(table, last) or kind is not None
     )
     if known:
-        table[last] = value
+        table[last] = text if _wants_text(table, kind, last) and not isinstance(value, str) else value
     else:
         document.setdefault("values", {})[path] = text
 
 
 def _only_kind(kind: Kind, name: str) -> Kind | None:
-    """Return the one kind that a setting of a kind can be, and need not be named: of a test's limits."""
+    """Return the one kind that a setting of a kind can be, and need not be named: limits, an interlock."""
     parameter = kind.parameters.get(name)
     kinds = [] if parameter is None else read_annotation(annotation_of(parameter)).kinds
-    return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], Kind) and kinds[0].alone else None
+    return kinds[0] if len(kinds) == 1 and isinstance(kinds[0], Kind) else None
 
 
 def _knows(table: Mapping[str, Any], name: str) -> bool:
     """Whether what a table describes takes a setting of this name."""
+    return any(name in kind.parameters for kind in _described(table))
+
+
+def _described(table: Mapping[str, Any]) -> list[Kind]:
+    """Return the kinds that a table names."""
     kinds = [FAMILIES[f].get(v) for f, v in table.items() if f in FAMILIES and isinstance(v, str)]
-    return any(kind is not None and name in kind.parameters for kind in kinds)
+    return [kind for kind in kinds if kind is not None]
+
+
+def _wants_text(table: Mapping[str, Any], kind: Kind | None, name: str) -> bool:
+    """Whether a setting is a text and nothing else, so that 12 is one too."""
+    kinds = [*_described(table), *([] if kind is None else [kind])]
+    parameters = [k.parameters[name] for k in kinds if name in k.parameters]
+    wants = [read_annotation(annotation_of(p)) for p in parameters]
+    return any(want.scalars == {"str"} and not (want.anything or want.kinds) for want in wants)
 
 
 class _Finder:

@@ -129,7 +129,7 @@ class HybridTest(Checkable):
         interlock: Interlock | None = None,
         gap: float | str = GAP,
         record_loss: str = "report",
-        record: Iterable[str] = (),
+        record: Iterable[str] | str = (),
         feedback: bool = True,
         values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
@@ -152,7 +152,7 @@ class HybridTest(Checkable):
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
-        self.reference = (reference[0], tuple(reference[1])) if isinstance(reference, tuple) else reference
+        self.reference = (reference[0], _names(reference[1])) if isinstance(reference, tuple) else reference
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
                 raise InputError(
@@ -160,7 +160,7 @@ class HybridTest(Checkable):
                     f"interlock=Interlock(Limits({word}=...)), which brings the rig to rest"
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
-        self.record = tuple(dict.fromkeys(record))
+        self.record = tuple(dict.fromkeys(_names(record)))
         self.feedback = feedback
         self._given = dict(values or {})
         self.overrides = {path: number(value, path) for path, value in self._given.items()}
@@ -497,3 +497,8 @@ def as_signal(name: str, given: Any, unit: str = "") -> Signal:
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"
     )
+
+
+def _names(given: Iterable[str] | str) -> tuple[str, ...]:
+    """Return names; a text alone is one of them, not its letters."""
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -101,6 +101,12 @@ class Law:
                 f"{type(self).__name__} is a value that does not change: '{name}' cannot be assigned; make "
                 f"another with dataclasses.replace(law, {name}=...); states are assigned while it runs"
             )
+        if name in self.__dict__ and name not in kept:
+            what = "read" if name in self.reserved else "a parameter, the same at every sample"
+            raise ModelError(
+                f"{type(self).__name__}: '{name}' is {what}, and cannot be assigned; what changes from one "
+                "sample to the next is a state, named in the class, states = {...}"
+            )
         if name not in kept:
             raise ModelError(
                 f"{type(self).__name__}: {unknown_name('state', name, kept)}; what is kept from one "
