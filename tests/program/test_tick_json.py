@@ -1,6 +1,7 @@
 """A tick comes back from JSON as it was: the same code is written from it. Damaged data are refused."""
 
 import copy
+import itertools
 import json
 import math
 
@@ -14,6 +15,8 @@ from bondloop.compile import write_c
 from bondloop.errors import InputError
 from bondloop.program import tick_json
 from bondloop.program.expr import COMPARISONS, FUNCTIONS, Const, Op, Var, function, select
+from bondloop.program.quantity import Quantity
+from bondloop.program.ranges import Range
 from bondloop.program.schedule import Assign, Loop, schedule
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 from bondloop.program.tick_json import dump_tick, load_tick
@@ -112,6 +115,46 @@ def test_variables_stay_themselves():
     assert inner.counter.name == outer.counter.name
     assert outer.body[1].expr is inner.counter
     assert loaded.steps[1].tears[0] is not loaded.steps[2].target  # both are called 'twice'
+
+
+def test_variables_keep_ranges_and_what_they_measure():
+    ranges = [
+        None,
+        Range(),
+        Range(least=0.5, most=2),
+        Range(above=-1, below=3, nonzero=True, units=("m", "1")),
+    ]
+    quantities = [None, Quantity("stiffness", "N/m"), Quantity("force", "N", "effort"), Quantity("gain")]
+    variables = [Var(f"v{i}", r, q) for i, (r, q) in enumerate(itertools.product(ranges, quantities))]
+    data = dump_tick(tick_of(parameters=dict.fromkeys(variables, 1.0)))
+    table = again(tick_of(parameters=dict.fromkeys(variables, 1.0))).parameters
+    assert [(v.name, v.range, v.quantity) for v in table] == [
+        (v.name, v.range, v.quantity) for v in variables
+    ]
+    assert "v0" in data["variables"]  # nothing is known of it: a name alone, as in files written before
+    assert dump_tick(load_tick(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (["x"], "be a name, or a name and an object"),
+        (["x", 3], "be a name, or a name and an object"),
+        ([3, {}], r"variables\[0\] must be a text"),
+        (["x", {"rnge": {}}], "unknown field 'rnge'"),
+        (["x", {"range": 3}], r"variables\[0\]\.range must be an object with bounds"),
+        (["x", {"range": {"least": "a"}}], r"variables\[0\]\.range\.least must be a number"),
+        (["x", {"range": {"nonzero": 1}}], r"nonzero must be true or false"),
+        (["x", {"range": {"units": "m"}}], r"units must be a list"),
+        (["x", {"range": {"least": 0, "units": ["\n"]}}], "control characters"),
+        (["x", {"quantity": "force", "kind": "effrt"}], "unknown kind of quantity 'effrt'"),
+        (["x", {"quantity": "*/\n"}], "control characters"),
+    ],
+)
+def test_damaged_entries_of_variables_are_refused(data, entry, message):
+    data["variables"][0] = entry
+    with pytest.raises(InputError, match=message):
+        load_tick(data)
 
 
 def test_fields_come_back():

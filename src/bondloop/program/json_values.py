@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.quantity import Meaning
+from bondloop.program.expr import Var
+from bondloop.program.quantity import KINDS, Meaning, Quantity
+from bondloop.program.ranges import Range
 
 __all__ = [
     "LEAVES",
@@ -19,10 +21,12 @@ __all__ = [
     "list_of",
     "read_matrix",
     "read_number",
+    "read_variable",
     "shown",
     "unfit",
     "unknown",
     "write_number",
+    "write_variable",
 ]
 
 LARGEST_COUNT = 10_000_000
@@ -89,6 +93,47 @@ def _read_meaning(data: Any, where: str) -> Meaning:
         return Meaning.from_description(_texts(data, where))
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+
+
+# Variables.
+
+
+def write_variable(variable: Var, where: str) -> str | list[Any]:
+    """Return a variable's name; with its range and what it measures, if it has them."""
+    about: dict[str, Any] = {}
+    if variable.range is not None:
+        about["range"] = variable.range.describe()
+    if variable.quantity is not None:
+        measured = {"quantity": variable.quantity.name, "unit": variable.quantity.unit}
+        about |= _texts({**measured, "kind": variable.quantity.kind}, where)
+    name = _text(variable.name, where)
+    return [name, about] if about else name
+
+
+def read_variable(data: Any, where: str) -> Var:
+    """Return the variable that `write_variable` wrote."""
+    if not isinstance(data, list):
+        return Var(_text(data, where))
+    if len(data) != 2 or not isinstance(data[1], dict):
+        raise unfit(where, "be a name, or a name and an object that says what it is", data)
+    name, about = _text(data[0], where), data[1]
+    check_fields(about, {"range", "quantity", "unit", "kind"}, where, set())
+    measured = [_text(about.get(word, ""), f"{where}.{word}") for word in ("quantity", "unit", "kind")]
+    if measured[2] not in ("", *KINDS):
+        raise unknown("kind of quantity", measured[2], KINDS, where)
+    within = _read_range(about["range"], f"{where}.range") if "range" in about else None
+    return Var(name, within, Quantity(*measured) if "quantity" in about else None)
+
+
+def _read_range(data: Any, where: str) -> Range:
+    if not isinstance(data, dict):
+        raise unfit(where, "be an object with bounds", data)
+    bounds = ("least", "most", "above", "below")
+    check_fields(data, {*bounds, "nonzero", "units"}, where, set())
+    values: dict[str, Any] = {b: float(read_number(data[b], f"{where}.{b}")) for b in bounds if b in data}
+    values["nonzero"] = _truth(data.get("nonzero", False), f"{where}.nonzero")
+    texts = list_of(data.get("units", []), f"{where}.units")
+    return Range(**values, units=tuple(_text(text, f"{where}.units") for text in texts))
 
 
 # Matrices.

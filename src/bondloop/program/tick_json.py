@@ -1,11 +1,12 @@
 """Ticks as JSON: a test's program in a file, to be loaded and compiled elsewhere.
 
-A file holds a table of variable names and the tick itself. Variables are indices into the table, so that two
-variables of the same name stay apart. An expression is a number, ``{"v": index}`` or
-``["operation", operand, ...]``; a dataclass is an object with its fields, and a statement has its ``kind``
-besides. Fields are written by their declared types, so that a field that is renamed or added needs nothing
-here. Finite numbers are JSON numbers, which Python writes with all their digits; the others are the strings
-``"inf"``, ``"-inf"`` and ``"nan"``, since JSON has no such numbers.
+A file holds a table of variables and the tick itself. An entry of the table is a name, or a name with what is
+known of it, ``["rig.gain", {"range": {"least": 0}, "quantity": "stiffness", "unit": "N/m", "kind": ""}]``.
+Variables are indices into the table, so that two variables of the same name stay apart. An expression is a
+number, ``{"v": index}`` or ``["operation", operand, ...]``; a dataclass is an object with its fields, and a
+statement has its ``kind`` besides. Fields are written by their declared types, so that a field that is renamed
+or added needs nothing here. Finite numbers are JSON numbers, which Python writes with all their digits; the
+others are the strings ``"inf"``, ``"-inf"`` and ``"nan"``, since JSON has no such numbers.
 
 Nothing in a file is executed: every name of an operation or a statement is looked up among the known ones.
 """
@@ -28,10 +29,12 @@ from bondloop.program.json_values import (
     list_of,
     read_matrix,
     read_number,
+    read_variable,
     shown,
     unfit,
     unknown,
     write_number,
+    write_variable,
 )
 from bondloop.program.tick import Product, Tick
 
@@ -93,8 +96,8 @@ def dump_tick(tick: Tick) -> dict[str, Any]:
     """
     writer = _Writer()
     body = writer.write(Tick, tick, "tick")
-    names = writer.write(tuple[str, ...], [v.name for v in writer.indices], "variables")
-    return {"format": FORMAT, "version": VERSION, "variables": names, "tick": body}
+    variables = [write_variable(v, f"variables[{i}]") for i, v in enumerate(writer.indices)]
+    return {"format": FORMAT, "version": VERSION, "variables": variables, "tick": body}
 
 
 def load_tick(data: Any) -> Tick:
@@ -128,8 +131,8 @@ def load_tick(data: Any) -> Tick:
     if isinstance(version, bool) or version != VERSION:
         raise InputError(f"the tick is of version {shown(version)}; this bondloop reads version {VERSION}")
     check_fields(data, {"format", "version", "variables", "tick"}, "the file")
-    reader = _Reader([])
-    reader.variables = [Var(name) for name in reader.read(tuple[str, ...], data["variables"], "variables")]
+    table = list_of(data["variables"], "variables")
+    reader = _Reader([read_variable(entry, f"variables[{i}]") for i, entry in enumerate(table)])
     try:
         tick = reader.read(Tick, data["tick"], "tick")
     except ModelError as error:
