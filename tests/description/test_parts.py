@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 
-from bondloop import rigs
+from bondloop import rigs, transfer
 from bondloop.bondgraph import (
     GY,
     RS,
@@ -34,7 +34,7 @@ from bondloop.bondgraph import (
 )  # fmt: skip
 from bondloop.errors import InputError
 from bondloop.program.from_matrices import system_from_matrices
-from bondloop.program.kinds import FAMILIES, complete, plain
+from bondloop.program.kinds import FAMILIES, complete, plain, same
 from bondloop.program.ranges import Range
 from bondloop.program.restoring import restore
 
@@ -158,3 +158,13 @@ def test_ranges_are_read_from_a_file_and_faults_in_them_have_their_place():
             restore(part | {"ranges": {"damping": ast.literal_eval(entry)}})
     with pytest.raises(InputError, match=r"R\(ranges\): expected a Range for 'damping'; found 3"):
         R(damping=1.0, ranges={"damping": 3})
+
+
+def test_a_text_with_a_unit_and_its_number_are_the_same():
+    numbers, texts = (
+        transfer.MassSpringDamper(*values, drive="position", velocity=v)
+        for *values, v in ((1.0, 20.0, 400.0, 1e-3), ("1000 g", "20 N s/m", "0.4 kN/m", "1 mm/s"))
+    )
+    assert texts.describe() == numbers.describe()
+    assert same(texts, numbers)
+    assert not same(texts, transfer.MassSpringDamper(2.0, 20.0, 400.0, drive="position", velocity=1e-3))

@@ -249,7 +249,17 @@ def _remember_class(owner: type, kind: Kind) -> None:
 def _bound(kind: Kind, args: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Any]:
     bound = inspect.signature(kind.make).bind(*args, **options)
     bound.apply_defaults()
-    return {name: kept(value) for name, value in bound.arguments.items()}
+    return {name: _in_si(kind, name, kept(value)) for name, value in bound.arguments.items()}
+
+
+def _in_si(kind: Kind, name: str, value: Any) -> Any:
+    """Return a text with a unit as a number, where the class says what it measures: 1 kg is a mass of 1."""
+    rule = kind.allowed.get(name)
+    return (
+        value
+        if rule is None or isinstance(rule, tuple) or not isinstance(value, str)
+        else rule.check(value, name)
+    )
 
 
 def kept(value: Any) -> Any:

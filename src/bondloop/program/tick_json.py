@@ -4,8 +4,8 @@ A file holds a table of variables and the tick itself. An entry of the table is 
 known of it, ``["rig.gain", {"range": {"least": 0}, "quantity": "stiffness", "unit": "N/m", "kind": ""}]``.
 Variables are indices into the table, so that two variables of the same name stay apart. An expression is a
 number, ``{"v": index}`` or ``["operation", operand, ...]``; a dataclass is an object with its fields, and a
-statement has its ``kind`` besides. Fields are written by their declared types, so that a field that is renamed
-or added needs nothing here. Finite numbers are JSON numbers, which Python writes with all their digits; the
+statement has its ``kind`` besides. Fields are written by their declared types: one that is renamed or added
+needs nothing here. Finite numbers are JSON numbers, which Python writes with all their digits; the
 others are the strings ``"inf"``, ``"-inf"`` and ``"nan"``, since JSON has no such numbers.
 
 Nothing in a file is executed: every name of an operation or a statement is looked up among the known ones.
