@@ -4,9 +4,26 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.bondgraph import GY, TF, C, Df, I, Input, Integrator, Model, MSe, One, Port, R, Se, Sf, Zero
-from bondloop.control import MCS, ControlLaw, Direct
-from bondloop.errors import InputError
+from bondloop.bondgraph import (
+    GY,
+    TF,
+    C,
+    Df,
+    Domain,
+    I,
+    Input,
+    Integrator,
+    Model,
+    MSe,
+    One,
+    Port,
+    R,
+    Se,
+    Sf,
+    Zero,
+)
+from bondloop.control import MCS, ControlLaw, Direct, LeadCompensation
+from bondloop.errors import InputError, ModelError
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate.structural import ChenRicles
 from bondloop.integrate.structural.simulate import structure_tick
@@ -169,6 +186,42 @@ def test_the_interface_of_a_test_has_the_units_of_its_domain(word, units):
     ]  # fmt: skip
     power = next(c for c in test.tick.channels if c.meaning.kind == "power")
     assert power.unit == "W"
+
+
+def acoustic(**coefficients):
+    pressure, flow = ("sound pressure", "Pa"), ("volume velocity", "m^3/s")
+    return Domain("acoustic", pressure, flow, ("swept volume", "m^3"), ("blow", "Pa s"), coefficients)
+
+
+@pytest.mark.parametrize("controller", [Direct(), MCS(order=1), LeadCompensation("5 ms")])
+def test_the_interface_of_a_test_in_a_domain_of_ones_own_keeps_its_words(controller):
+    """Effort and flow alone would tell a "volume", or nothing: the domain is carried along by the cut."""
+    own = acoustic(inertance="kg/m^4")
+    whole, jack = Model("duct"), Model("jack")
+    whole.drive, whole.v, whole.force = Se("u"), One(domain=own), Zero()
+    whole.drive >> whole.v >> [I(inertance=1.0), R(lambda f: 0.1 * f), whole.force]
+    whole.force >> R(lambda f: f)
+    numerical, physical = whole.cut("v >> force")
+    jack.v, jack.out, jack.command = One(domain=own), Port(), Se("command")
+    jack.command >> jack.v >> [I(inertance=0.01), R(lambda f: 5.0 * f), C(lambda q: 100.0 * q), jack.out]
+    test = bl.HybridTest(
+        numerical, rig=Emulated(physical, jack, sensors={"displacement": LoadCell()}), controller=controller,
+        excitation={"u": Sine(1, 2)}, rate="1 kHz",
+    )  # fmt: skip
+    words = {c.name: (c.meaning.quantity, c.unit) for c in test.tick.channels}
+    for name in ("desired.displacement", "actual.displacement", "measured.displacement"):
+        assert words[name] == ("swept volume", "m^3")
+    assert words["desired.velocity"] == ("volume velocity", "m^3/s")
+    assert words["force"] == ("sound pressure", "Pa")
+
+
+def test_a_coefficient_that_a_domain_of_ones_own_does_not_name_is_told_with_those_that_it_does():
+    m = Model("duct")
+    m.v = One(domain=acoustic(inertance="kg/m^4"))
+    m.v >> [I(inertance=2.0), C(compliance=3.0)]
+    words = r"C.*: the domain acoustic has no coefficient 'compliance'; it names: inertance"
+    with pytest.raises(ModelError, match=words):
+        m.compile()
 
 
 LIMITS = {

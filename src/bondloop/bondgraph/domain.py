@@ -6,7 +6,7 @@ are called by. Which domain a bond belongs to is found in :mod:`bondloop.bondgra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from bondloop.units import is_of_kind, multiplied
 
 __all__ = [
     "DOMAINS", "ELECTRIC", "HEAT", "HYDRAULIC", "MAGNETIC", "MIXED", "ROTATION", "THERMAL", "TRANSLATION",
-    "Domain", "domain_from", "domain_of",
+    "Domain", "domain_from", "domain_of", "domains_of",
 ]  # fmt: skip
 
 
@@ -163,6 +163,17 @@ that of engineers' networks, whose flow is the power itself.
 
 MIXED = Domain("mixed", ("generalised force", ""), ("generalised velocity", ""), ("stretch", ""))
 """Of a junction whose bonds may differ in domain, and of an element there: its variables are mere numbers."""
+
+
+def domains_of(
+    stated: Sequence[Domain | None],
+    efforts: Iterable[Quantity | None],
+    flows: Iterable[Quantity | None],
+) -> tuple[Domain, ...]:
+    """Return domains of interfaces: as stated there, or else those whose efforts and flows measure this."""
+    pairs = list(zip(efforts, flows, strict=True))
+    said = stated or (None,) * len(pairs)
+    return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
 
 
 def domain_of(effort: Quantity | None, flow: Quantity | None) -> Domain:

@@ -224,6 +224,16 @@ def _conflict(group: _Group, able: frozenset[Domain]) -> ModelError:
     def names(some: frozenset[Domain]) -> str:
         return " or ".join(sorted(d.name for d in some if d.coefficients) or sorted(d.name for d in some))
 
+    for said, told in ((last, group.heard[other]), (group.heard[other], last)):
+        own = said.stated
+        if own is None or own in (*DOMAINS.values(), MIXED) or told.stated is not None:
+            continue
+        if own.unit(told.word) is None:
+            return ModelError(
+                f"{told.path}: the domain {own} has no coefficient '{told.word}'; it names: "
+                f"{', '.join(sorted(own.coefficients))}; name it there with its unit, or put a TF or GY "
+                f"between {told.path} and {said.path}, which belongs to {own}, as stated"
+            )
     return ModelError(
         f"two domains meet without a transformer or gyrator between them: "
         f"{group.heard[other].why(names(other))}; {last.why(names(able))}; put a TF or GY between them, or "

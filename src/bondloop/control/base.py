@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.bondgraph.domain import domain_of
+from bondloop.bondgraph.domain import Domain, domain_of
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -182,12 +182,17 @@ class Controller(Described, ABC, family="controller"):
 
 
 def displacement_state(
-    system_states: Mapping[Var, Expr], flow: Expr, name: str
+    system_states: Mapping[Var, Expr], flow: Expr, name: str, domain: Domain | None = None
 ) -> tuple[Var, dict[Var, Expr]]:
-    """Return a state that is the integral of a flow: an existing one, or a new one with its rate."""
+    """Return a state that is the integral of a flow: an existing one, or a new one with its rate.
+
+    What it measures follows from the domain, or from what the flow measures where none is given.
+    """
     for state, rate in system_states.items():
         if rate is flow:
             return state, {}
     known = quantity_of(flow)
-    state = Var(name, quantity=None if known is None else domain_of(None, known).displacement)
+    if domain is None and known is not None:
+        domain = domain_of(None, known)
+    state = Var(name, quantity=None if domain is None else domain.displacement)
     return state, {state: flow}

@@ -31,9 +31,11 @@ class Compensator(Controller, family="controller"):
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         desired: list[Expr] = []
-        for i, flow in enumerate(half.flows):
+        for i, (flow, domain) in enumerate(zip(half.flows, half.domains, strict=True)):
             index = f"[{i}]" if len(half.flows) > 1 else ""
-            z, new = displacement_state({**states, **extra}, flow, f"controller.desired{index}.displacement")
+            z, new = displacement_state(
+                {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
+            )
             extra.update(new)
             desired.append(z)
         outputs = {f"command[{i}]": z for i, z in enumerate(desired)}

@@ -37,9 +37,11 @@ class Direct(Controller):
         desired: list[Expr] = []
         commands: list[Expr] = []
         parameters: dict[Var, float | None] = {}
-        for i, (flow, actuator) in enumerate(zip(half.flows, actuators, strict=True)):
+        for i, (flow, actuator, domain) in enumerate(zip(half.flows, actuators, half.domains, strict=True)):
             index = f"[{i}]" if len(half.flows) > 1 else ""
-            z, new = displacement_state({**states, **extra}, flow, f"controller.desired{index}.displacement")
+            z, new = displacement_state(
+                {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
+            )
             extra.update(new)
             desired.append(z)
             gain = Var(f"controller.gain{index}")

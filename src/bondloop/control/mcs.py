@@ -196,8 +196,8 @@ class MCS(Controller):
         names = [f"[{i}]" for i in range(len(half.flows))] if len(half.flows) > 1 else [""]
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         desired: list[Expr] = []
-        for index, flow in zip(names, half.flows, strict=True):
-            z, new = displacement_state(states, flow, f"controller.desired{index}.displacement")
+        for index, flow, domain in zip(names, half.flows, half.domains, strict=True):
+            z, new = displacement_state(states, flow, f"controller.desired{index}.displacement", domain)
             states.update(new)
             desired.append(z)
         law = AdaptiveLaw(self, states, dict(half.system.definitions), sampled=sampled)

@@ -83,13 +83,15 @@ class VirtualJunction(Controller):
             **states,
             **{s: inverse.definitions.get(r, r) if isinstance(r, Var) else r for s, r in states.items()},
         }
-        for i, (flow, t) in enumerate(zip(half.flows, transfers, strict=True)):
+        for i, (flow, t, domain) in enumerate(zip(half.flows, transfers, half.domains, strict=True)):
             index = f"[{i}]" if several else ""
-            z, new = displacement_state({**known, **extra}, flow, f"controller.desired{index}.displacement")
+            z, new = displacement_state(
+                {**known, **extra}, flow, f"controller.desired{index}.displacement", domain
+            )
             if new and isinstance(
                 t, Transfer
             ):  # the transfer system's own position follows the imposed velocity
-                z, new = displacement_state({**states, **extra}, t.velocity, z.name)
+                z, new = displacement_state({**states, **extra}, t.velocity, z.name, domain)
             extra.update(new)
             desired.append(z)
         outputs: dict[str, Expr] = {

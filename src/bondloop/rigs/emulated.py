@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import Domain, domain_of
+from bondloop.bondgraph.domain import Domain, domains_of
 from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
@@ -41,6 +41,8 @@ class RigSystem:
         Inputs, one per transfer system.
     forces, displacements, velocities
         At each interface: the cut bond's force, and the motion of the transfer system.
+    stated
+        Domain of each interface, as the cut knows it; None where it cannot be told.
 
     Examples
     --------
@@ -57,12 +59,12 @@ class RigSystem:
     forces: tuple[Expr, ...]
     displacements: tuple[Expr, ...]
     velocities: tuple[Expr, ...]
+    stated: tuple[Domain | None, ...] = ()
 
     @property
     def domains(self) -> tuple[Domain, ...]:
         """Domain of every interface; translation where nothing tells it."""
-        pairs = zip(self.forces, self.velocities, strict=True)
-        return tuple(domain_of(quantity_of(force), quantity_of(velocity)) for force, velocity in pairs)
+        return domains_of(self.stated, map(quantity_of, self.forces), map(quantity_of, self.velocities))
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +230,16 @@ class Emulated(Described, member_of="rig"):
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
-        for i, v in enumerate(velocities):
+        stated = tuple(end.domain for end in interfaces(self.physical))
+        for i, (v, domain) in enumerate(zip(velocities, stated, strict=True)):
             index = f"[{i}]" if len(velocities) > 1 else ""
-            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement{index}")
+            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement{index}", domain)
             extra.update(new)
             displacements.append(x)
         if extra:
             system = connect("rig", [system], {}, system.output_exprs, states=extra)
-        return RigSystem(system, tuple(commands), tuple(forces), tuple(displacements), tuple(velocities))
+        found = tuple(commands), tuple(forces), tuple(displacements), tuple(velocities)
+        return RigSystem(system, *found, stated)
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import Domain, domain_of
+from bondloop.bondgraph.domain import Domain, domains_of
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.quantity import quantity_of
@@ -36,6 +36,8 @@ class NumericalHalf:
         transfer system is the bond's effort times this sign.
     excitations
         The other inputs.
+    stated
+        Domain of each interface, as the cut knows it; None where it cannot be told.
     """
 
     system: System
@@ -43,12 +45,12 @@ class NumericalHalf:
     flows: tuple[Expr, ...]
     signs: tuple[int, ...]
     excitations: tuple[Var, ...]
+    stated: tuple[Domain | None, ...] = ()
 
     @property
     def domains(self) -> tuple[Domain, ...]:
         """Domain of every interface; translation where nothing tells it."""
-        pairs = zip(self.efforts, self.flows, strict=True)
-        return tuple(domain_of(effort.quantity, quantity_of(flow)) for effort, flow in pairs)
+        return domains_of(self.stated, (e.quantity for e in self.efforts), map(quantity_of, self.flows))
 
 
 def orientation(half: Model) -> tuple[int, ...]:
@@ -94,4 +96,5 @@ def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
         efforts.append(by_name[f"{path}.effort"])
         flows.append(system.output_exprs[f"{path}.flow"])
     rest = tuple(u for u in system.input_vars if u not in efforts)
-    return NumericalHalf(system, tuple(efforts), tuple(flows), orientation(model), rest)
+    stated = tuple(sensor.domain for sensor in interfaces(model))
+    return NumericalHalf(system, tuple(efforts), tuple(flows), orientation(model), rest, stated)
