@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 __all__ = [
     "AbsentError",
@@ -145,7 +146,24 @@ class CompileError(BondloopError):
 
 
 class InputError(BondloopError):
-    """A value, a name or a file given by the user cannot be used."""
+    """A value, a name or a file given by the user cannot be used.
+
+    Attributes
+    ----------
+    place
+        Where it was given, as names of arguments and entries: ``("values", "rig.gain")``; empty if unknown.
+    """
+
+    place: tuple[str | int, ...] = ()
+
+    def at(self, *place: str | int) -> Self:
+        """Return it with its place.
+
+        >>> InputError("expected a number").at("values", "rig.gain").place
+        ('values', 'rig.gain')
+        """
+        self.place = place
+        return self
 
 
 class UnknownNameError(InputError):

@@ -270,3 +270,59 @@ def test_ready_made_models_that_were_changed_are_blamed_themselves_not_their_ins
         assert "lambda" not in str(caught.value)
     whole = Stiffer(1.0, 20.0, 400.0)  # one without functions inside is described part by part
     assert complete(whole.describe())
+
+
+# ------------------------------------------------------------------ each at its own entry
+
+
+def faults_of(text):
+    with pytest.raises(InputError) as caught:
+        description.load_text(text)
+    return str(caught.value)
+
+
+def test_every_value_and_every_path_that_is_recorded_is_told_at_once():
+    top = """
+record = ["numerical.zz.flow", "numerical.m1.v.flow", "rigg.x"]
+values = {"controller.nope" = 3, "numerical.m1.I.mass" = "3 N", "rig.transfer.mass.mass" = -1}
+"""
+    told = faults_of(top + DAMPER)
+    assert "5 faults" in told
+    for line in (
+        "line 2, record[0]: unknown variable 'numerical.zz.flow'",
+        "line 2, record[2]: cannot record 'rigg.x'",
+        "line 3, values.\"controller.nope\": unknown parameter 'controller.nope' of the test",
+        'line 3, values."numerical.m1.I.mass": expected a quantity in kg, or another unit of its kind',
+        'line 3, values."rig.transfer.mass.mass": expected a number above 0; found -1',
+    ):
+        assert line in told
+
+
+def test_outputs_of_the_reference_that_there_are_none_of_are_told_each_at_its_place():
+    told = faults_of('reference = {outputs = ["m1.v.flow", "m9.v.flow", "m2.v.flwo"]}\n' + DAMPER)
+    assert "2 faults" in told
+    assert "line 1, reference.outputs[1]: unknown variable 'm9.v.flow'" in told
+    assert "line 1, reference.outputs[2]: unknown variable 'm2.v.flwo'" in told
+
+
+def test_every_fault_of_a_sensor_is_told_at_its_entry():
+    bad = 'range = "100 mm", noise = "1 m", bandwidth = "3 s"'
+    told = faults_of(DAMPER.replace('range = "100 N"', bad))
+    assert "3 faults" in told
+    for name, unit in {"range": "N", "noise": "N", "bandwidth": "Hz"}.items():
+        assert f"rig.sensors.force.{name}: expected a quantity in {unit}, or another unit of its kind" in told
+
+
+def test_an_error_knows_where_its_value_was_given():
+    test = hybrid(oscillator(None))
+    for values, place in (
+        ({"numerical.mass.mass": "2 kg", "numerical.nope": 1.0}, ("values", "numerical.nope")),
+        ({"numerical.mass.mass": "heavy"}, ("values", "numerical.mass.mass")),
+        ({"rig.substeps": 3}, ("values", "rig.substeps")),
+    ):
+        with pytest.raises(InputError) as caught:
+            test.with_values(values)
+        assert caught.value.place == place
+    with pytest.raises(InputError) as caught:
+        test.replaced(excitation={"G": 1.0})
+    assert caught.value.place == ("excitation", "G")

@@ -159,4 +159,4 @@ def refuse_arguments_of_parts(paths: Mapping[str, Any], parts: Mapping[str, Any]
             raise InputError(
                 f"'{path}' is not a parameter, which could be changed as the test runs, but decides how it "
                 f"is built: give it where the test is made, {kind}(..., {rest}={paths[path]})"
-            )
+            ).at("values", path)

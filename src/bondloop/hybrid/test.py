@@ -163,7 +163,12 @@ class HybridTest(Checkable):
         self.record = tuple(dict.fromkeys(_names(record)))
         self.feedback = feedback
         self._given = dict(values or {})
-        self.overrides = {path: number(value, path) for path, value in self._given.items()}
+        self.overrides: dict[str, float] = {}
+        for path, value in self._given.items():
+            try:
+                self.overrides[path] = number(value, path)
+            except InputError as error:
+                raise error.at("values", path) from None
         self.name = name
         expect_limits_of(self.half.domains, limits)
         watched = None if interlock is None else interlock.limits
@@ -175,7 +180,8 @@ class HybridTest(Checkable):
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for given in self.excitation:
             if given not in known:
-                raise InputError(unknown_name("input", given, known, where="the numerical half"))
+                fault = InputError(unknown_name("input", given, known, where="the numerical half"))
+                raise fault.at("excitation", given)
         for u in self.half.excitations:
             text = excitation.get(self.input_name(u))
             if isinstance(text, str) and u.quantity is not None:
@@ -186,7 +192,7 @@ class HybridTest(Checkable):
                 raise InputError(
                     f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
                     f"{u.quantity.unit}, or in another unit of its kind"
-                )
+                ).at("excitation", self.input_name(u))
         self._check_overrides()
 
     # ---------------------------------------------------------------- parts
@@ -492,7 +498,10 @@ def as_signal(name: str, given: Any, unit: str = "") -> Signal:
     if isinstance(given, Signal):
         return given
     if isinstance(given, (int, float, str)):
-        return Constant(number(given, f"the excitation of '{name}'", *((unit,) if unit else ())))
+        try:
+            return Constant(number(given, f"the excitation of '{name}'", *((unit,) if unit else ())))
+        except InputError as error:
+            raise error.at("excitation", name) from None
     raise InputError(
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"

@@ -10,7 +10,6 @@ The rig then has no entry ``physical``, and a complete model run beside the test
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded
 from bondloop.program.kinds import Kind, origin_of, plain, register
-from bondloop.program.restoring import FAILED, Place, Reader, path_of
+from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.substructure.half import numerical_half
 
 if TYPE_CHECKING:
@@ -109,13 +108,12 @@ def read_test(reader: Reader, data: Mapping[str, Any]) -> Any:
     test = reader.make(kind, entries, ())
     if test is FAILED and kind.name == "HybridTest":
         _check_inputs(reader, entries)
+    if any(fault.place[:1] == ("values",) for fault in reader.faults[before:]):
+        test = _check_values(reader, kind, entries)
     if isinstance(test, HybridTest):
         _check_record(reader, test)
-    for i, fault in enumerate(reader.faults[before:], start=before):
-        if not fault.place:
-            place = _found(data, fault.message)
-            reader.faults[i] = type(fault)(place, fault.message.removeprefix(f"{path_of(place)}: "))
-    return test
+    _check_reference(reader, test, entries.get("reference"))
+    return test if len(reader.faults) == before else FAILED
 
 
 def _refuse_unknown(reader: Reader, entries: dict[str, Any], kind: Kind) -> None:
@@ -213,6 +211,36 @@ def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
             reader.fault(("excitation", name), message)
 
 
+def _check_values(reader: Reader, kind: Kind, entries: Mapping[str, Any]) -> Any:
+    """Look at every value by itself, after one has been refused; return the test without any."""
+    values = entries["values"]
+    known = {fault.place for fault in reader.faults}
+    for path, value in values.items() if isinstance(values, Mapping) else ():
+        alone = Reader(reader.find, reader.folder)
+        alone.make(kind, {**entries, "values": {path: value}}, ())
+        reader.faults += [fault for fault in alone.faults if fault.place not in known]
+    return Reader(reader.find, reader.folder).make(kind, {**entries, "values": {}}, ())
+
+
+def _check_reference(reader: Reader, test: Any, reference: Any) -> None:
+    """Look for outputs of the complete model that it does not have, unless the test has them all."""
+    if not isinstance(reference, tuple) or not isinstance(reference[0], Model) or reference[1] is FAILED:
+        return
+    try:
+        if isinstance(test, HybridTest) and test.reference_system is not None:
+            return
+    except BondloopError:
+        pass
+    model, outputs = reference
+    own = Reader()
+    system = own.attempt(("reference",), model.compile)
+    for i, path in enumerate(outputs if system is not FAILED else ()):
+        own.attempt(("reference", "outputs", i), partial(system.expression, path))
+    said = {fault.message for fault in own.faults}  # without its place, where the test stumbled over it
+    reader.faults = [fault for fault in reader.faults if fault.place or fault.message not in said]
+    reader.faults += own.faults
+
+
 def _check_record(reader: Reader, test: HybridTest) -> None:
     """Look for what is to be recorded and is not there; a test that cannot be built is the check's affair."""
     try:
@@ -222,23 +250,6 @@ def _check_record(reader: Reader, test: HybridTest) -> None:
     for i, path in enumerate(test.record):
         if path.partition(".")[0] not in CHANNELS:
             reader.attempt(("record", i), partial(recorded, test, path))
-
-
-def _found(data: Mapping[str, Any], message: str) -> Place:
-    """Return the place of a name that a message quotes, if it stands in the description once."""
-    for word in re.findall(r"'([^']+)'", message):
-        places: list[Place] = []
-        for key, value in data.items():
-            if word in (key, value):
-                places.append((key,))
-            if isinstance(value, Mapping):
-                places += [(key, inner) for inner in value if inner == word]
-            elif isinstance(value, list):
-                places += [(key, i) for i, inner in enumerate(value) if inner == word]
-        if len(places) == 1:
-            return places[0]
-    first = re.match(r"\w+", message)
-    return (first[0],) if first and first[0] in data else ()
 
 
 def _register() -> None:

@@ -213,10 +213,15 @@ def checked_values(parameters: Iterable[Var], values: Mapping[str, Any], where: 
     if not values:
         return {}
     by_name = {v.name: v for v in parameters}
-    for path in values:
+    changed: dict[Var, float] = {}
+    for path, value in values.items():
         if path not in by_name:
-            raise InputError(unknown_name("parameter", path, by_name, where=where))
-    return {by_name[path]: checked_value(by_name[path], value) for path, value in values.items()}
+            raise InputError(unknown_name("parameter", path, by_name, where=where)).at("values", path)
+        try:
+            changed[by_name[path]] = checked_value(by_name[path], value)
+        except InputError as error:
+            raise error.at("values", path) from None
+    return changed
 
 
 def _tighter(choose: Any, a: float | None, b: float | None) -> float | None:

@@ -227,6 +227,16 @@ class Reader:
         except BondloopError as error:
             return self.fault(place, str(error).removeprefix(": "))
 
+    def refused(self, kind: Kind, arguments: Mapping[str, Any], error: BondloopError, place: Place) -> Any:
+        """Note what a kind did not take, at the place that the error knows or its message begins with."""
+        inner = error.place if isinstance(error, InputError) else ()
+        message = str(error)
+        if inner:
+            message = message.removeprefix(f"{path_of(inner)}: ").removeprefix(f"{inner[-1]}: ")
+        else:
+            inner, message = _placed(kind, message, arguments)
+        return self.fault((*place, *inner), message)
+
     # ---------------------------------------------------------------- things
 
     def make(self, kind: Kind, data: Mapping[str, Any], place: Place) -> Any:
@@ -279,7 +289,7 @@ class Reader:
         try:
             return kind.make(*positional, **arguments)
         except BondloopError as error:
-            return self.fault(*_placed(kind, str(error), place))
+            return self.refused(kind, arguments, error, place)
         except (TypeError, ValueError, KeyError, IndexError, OSError) as error:
             return self.fault(place, f"{kind.name} cannot be made of this ({error})")
 
@@ -297,12 +307,13 @@ def _no_head(data: Mapping[str, Any], families: list[str]) -> str:
     )
 
 
-def _placed(kind: Kind, message: str, place: Place) -> tuple[Place, str]:
-    """Return the place of an error: that of the argument that it names, ``Sine(frequency): ...``."""
-    match = re.match(
-        rf"(?:{re.escape(kind.name)}\((\w+)\)|{re.escape(kind.family)}\.(\w+)):? (.*)", message, re.DOTALL
-    )
-    name = match and (match[1] or match[2])
-    if match and name in kind.parameters:
-        return (*place, name), match[3]
-    return place, message
+def _placed(kind: Kind, message: str, arguments: Mapping[str, Any]) -> tuple[Place, str]:
+    """Return the argument that a message begins with, ``Sine(frequency): ...``, ``limits.force: ...``."""
+    patterns = (rf"{re.escape(kind.name)}\((\w+)\):? ", rf"{re.escape(kind.family)}\.(\w+):? ", r"([\w.]+): ")
+    for pattern in patterns:
+        match = re.match(pattern, message)
+        steps = tuple(match[1].split(".")) if match else ("",)
+        if match and steps[0] in arguments:
+            return steps, message[match.end() :]
+    first = re.match(r"(\w+) must ", message)
+    return ((first[1],) if first and first[1] in arguments else ()), message

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError
 from bondloop.program.described import number
 from bondloop.program.kinds import describable
+from bondloop.program.ranges import Range
 from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
 from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
@@ -158,6 +159,12 @@ def LVDT(
     Nonlinearity(error=0.0011, range=0.05)
     """
     return _transducer("m", range, noise, 1e-4, bits, linearity, bandwidth)
+
+
+for _make, _unit in ((LoadCell, "N"), (LVDT, "m")):  # so that every fault of a file is told at once
+    _measured = Range(units=(_unit,))
+    _rules = {"range": _measured, "noise": _measured, "linearity": Range(units=("1",))}
+    vars(_make)["_allowed"] = {**_rules, "bandwidth": Range(units=("Hz",))}
 
 
 def _transducer(
