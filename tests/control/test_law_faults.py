@@ -186,6 +186,19 @@ def test_numbers_give_what_the_tick_gives_where_python_raises_an_exception(which
     np.testing.assert_allclose(tried, alone(mine, x, 0 * x, 1e-3, "numpy"), rtol=1e-15)
 
 
+class Reading(ControlLaw):
+    """A law with a virtual sensor, which reads 0 where there is no numerical half."""
+
+    sensors = {"speed": "numerical.v0.flow"}
+
+    def step(self, desired, _measured):
+        return where(self.speed != 0, desired.displacement / self.speed, 3.0)
+
+
+def test_virtual_sensors_are_numbers_of_the_same_kind():
+    assert Reading().respond(Desired(np.ones(2)), Measured(), 1e-3).tolist() == [3.0, 3.0]
+
+
 def test_a_fault_in_numbers_is_told_with_its_line():
     faulty = law(lambda s, d, m: [1.0][len("four")])()
     with pytest.raises(ModelError, match=r"Mine\.step, line \d+ of test_law_faults\.py: IndexError"):

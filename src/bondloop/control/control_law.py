@@ -178,12 +178,8 @@ class ControlLaw(Law, Compensator):
             Time from sample to sample, in s.
         """
         kind = type(self).__name__
-        begun = self.started(period)
-        states = {
-            name: np.float64(x) if isinstance(x, float) else x for name, x in self.initial_states().items()
-        }
-        values = {name: np.float64(x) for name, x in self.parameter_values().items()}
-        law = self.running(values, states, period=np.float64(begun.period), time=np.float64(0.0))
+        law = self.started(period)
+        law.__dict__.update({n: np.float64(x) for n, x in law.__dict__.items() if isinstance(x, float)})
         measures = (measured.force, measured.displacement, measured.velocity)
         tables = [np.asarray(x, dtype=float) for x in (desired.displacement, desired.velocity, *measures)]
         commands = []

@@ -102,7 +102,8 @@ class Law:
                 f"another with dataclasses.replace(law, {name}=...); states are assigned while it runs"
             )
         if name in self.__dict__ and name not in kept:
-            what = "read" if name in self.reserved else "a parameter, the same at every sample"
+            own = name in {f.name for f in fields(self)}  # type: ignore[arg-type]
+            what = "a parameter, the same at every sample" if own else "read"
             raise ModelError(
                 f"{type(self).__name__}: '{name}' is {what}, and cannot be assigned; what changes from one "
                 "sample to the next is a state, named in the class, states = {...}"
