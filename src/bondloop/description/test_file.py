@@ -145,13 +145,18 @@ def _change(document: dict[str, Any], path: str, text: str) -> None:
     *tables, last = path.split(".")
     table: Any = document
     kind = FAMILIES["test"].get(str(document.get("test", "HybridTest")))
+    fresh = False
     for key in tables:
         kind = None if kind is None else _only_kind(kind, key)
         if kind is not None and isinstance(table, dict):
+            fresh = key not in table
             table.setdefault(key, {})  # limits.force, of a file without limits
         table = table.get(key) if isinstance(table, dict) else None
     known = isinstance(table, dict) and (
-        last in table or not tables or _knows(table, last) or kind is not None
+        last in table
+        or not tables
+        or _knows(table, last)
+        or (kind is not None and (kind.alone or fresh or last in kind.parameters))
     )
     if known:
         table[last] = text if _wants_text(table, kind, last) and not isinstance(value, str) else value
