@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph.parts import Bond, Junction, Part, Port, Reading, Terminal, bond
-from bondloop.errors import InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.program.kinds import (
     FAMILIES,
     PYTHON,
@@ -23,6 +23,7 @@ from bondloop.program.kinds import (
     Origin,
     complete,
     in_words,
+    kept,
     origin_of,
     plain,
     register,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.model import Model
     from bondloop.program.system import System
 
-__all__ = ["COMPILED", "describe_model", "describe_part", "mark_of", "model_from_parts", "place"]
+__all__ = ["describe_model", "describe_part", "mark_of", "model_from_parts", "place", "remember_model"]
 
 LONGEST = 100_000
 """Most numbers of an array of parts such as ``floor[1]`` for which it becomes a list."""
@@ -194,10 +195,7 @@ def _written(b: Bond, paths: Mapping[Part, str]) -> str | dict[str, str]:
 
 
 def mark_of(model: Model) -> int:
-    """Return a number that changes when parts, coefficients or bonds inside a model do.
-
-    It is taken whenever a model is compiled, so it is folded up as it goes: nothing is written out.
-    """
+    """Return a number that changes when parts, coefficients or bonds inside a model do."""
     from bondloop.bondgraph.model import Model
 
     mark = hash(repr(model._symbol_values))
@@ -333,5 +331,43 @@ def system_from(
 
 
 register(Kind("model", "Model", model_from_parts))
-COMPILED = register(Kind("system", "from_model", system_from))
-"""How a system that a model was compiled to is described."""
+_COMPILED = register(Kind("system", "from_model", system_from))
+
+
+def remember_model(
+    system: System,
+    model: Model,
+    outputs: Sequence[str] | None,
+    iterations: int | None,
+    modes: Mapping[str, int | str] | None,
+) -> None:
+    """Let a system remember the model that it was compiled from, and how."""
+    names = None if outputs is None else list(outputs)
+    arguments = {"of": model, "outputs": names, "iterations": iterations, "modes": kept(modes)}
+
+    # The model may be edited later. To mark it now would make every compilation slower by a seventh; to
+    # compile it once more is work for those alone who ask for the description.
+    def holds(value: System) -> bool:
+        try:
+            return _formulas(system_from(**arguments)) == _formulas(value)
+        except BondloopError:
+            return False
+
+    object.__setattr__(system, "_origin", Origin(_COMPILED, arguments, holds=holds))
+
+
+def _formulas(system: System) -> tuple[object, ...]:
+    """Return the names, numbers and formulas of a system, to be compared with those of another."""
+    rates = zip(system.states, map(str, system.rate_exprs), strict=True)
+    defined = [(v.name, str(e)) for v, e in system.definitions.items()]
+    outputs = [(name, str(e)) for name, e in system.output_exprs.items()]
+    start = [(v.name, x) for v, x in system.initial_by_var.items()]
+    return (
+        [*rates],
+        system.inputs,
+        defined,
+        outputs,
+        start,
+        dict(system.parameters),
+        dict(system.input_defaults),
+    )

@@ -12,7 +12,7 @@ from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
 from bondloop.calls import clear_calls
 from bondloop.errors import InputError, ModelError, unknown_name
-from bondloop.program.kinds import family_word, in_python, kept, origin_of, stamp
+from bondloop.program.kinds import family_word, in_python, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -364,12 +364,10 @@ class Model(Part):
             system in these modes alone. Without it, one that switches.
         """
         from bondloop.bondgraph.derive import derive
-        from bondloop.bondgraph.graph_data import COMPILED
+        from bondloop.bondgraph.graph_data import remember_model
 
         system = derive(self, outputs, iterations, modes)
-        names = None if outputs is None else list(system.outputs)
-        arguments = {"of": self, "outputs": names, "iterations": iterations, "modes": kept(modes)}
-        stamp(system, COMPILED, arguments)
+        remember_model(system, self, None if outputs is None else system.outputs, iterations, modes)
         return system
 
     def cut(self, *bonds: str, physical: str | None = None) -> tuple[Model, Model]:

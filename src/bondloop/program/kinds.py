@@ -142,11 +142,14 @@ class Origin:
         What it was given, defaults included.
     marks
         What the thing, and what it was made of, looked like then.
+    holds
+        In the place of marks, where they would cost more than the thing: whether it would be made alike now.
     """
 
     kind: Kind
     arguments: Mapping[str, Any]
     marks: tuple[object, ...] = ()
+    holds: Callable[[Any], bool] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the description."""
@@ -165,9 +168,11 @@ def origin_of(value: object) -> Origin | None:
     A thing that can be edited has a method ``_mark``, which tells what it looks like.
     """
     origin: Origin | None = getattr(value, "__dict__", {}).get("_origin")
-    if origin is None or origin.marks != _marks(value, *origin.arguments.values()):
+    if origin is None:
         return None
-    return origin
+    if origin.holds is not None:
+        return origin if origin.holds(value) else None
+    return origin if origin.marks == _marks(value, *origin.arguments.values()) else None
 
 
 def stamp(value: Any, kind: Kind, arguments: Mapping[str, Any]) -> None:
