@@ -194,7 +194,15 @@ class UnknownNameError(InputError):
 
 
 class LinesError(InputError):
-    """An error whose text has lines that must stay apart, such as a template to be pasted."""
+    r"""An error whose text has lines that must stay apart, such as a template to be pasted.
+
+    Examples
+    --------
+    >>> raise LinesError("fill in:\nlimits = ...")
+    Traceback (most recent call last):
+    bondloop.errors.LinesError: fill in:
+    limits = ...
+    """
 
 
 class FaultsError(LinesError):
