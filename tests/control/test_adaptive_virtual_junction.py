@@ -139,6 +139,8 @@ def test_what_cannot_be_identified_is_refused_with_the_reason(model, names, reas
 def test_settings_are_checked():
     with pytest.raises(InputError, match="no parameters to identify"):
         AdaptiveVirtualJunction(MassSpringDamper(1, 2, 3))
+    with pytest.raises(InputError, match=r"'damper\.damping' is named twice"):
+        AdaptiveVirtualJunction(MassSpringDamper(1, 2, 3), ["damper.damping", "damper.damping"])
     assert AdaptiveVirtualJunction(MassSpringDamper(1, 2, 3), "spring.stiffness").parameters == (
         "spring.stiffness",
     )

@@ -175,3 +175,13 @@ def test_a_python_function_among_its_members_makes_it_opaque():
 def test_what_cannot_be_built_is_refused_with_the_reason(arguments, reason):
     with pytest.raises(InputError, match=reason):
         Scheduled(*arguments)
+
+
+def test_levels_in_a_file_are_held_to_their_unit():
+    """A unit in a list of a file counts as it does in Python."""
+    controller = Scheduled((LeadCompensation("5 ms"), LeadCompensation("9 ms")), ("0.5 mm", "2 mm"))
+    description = controller.describe()
+    again = Compensator.from_description({**description, "levels": ["0.5 mm", "2 mm"]})
+    assert again == controller
+    with pytest.raises(InputError, match="expected a quantity in m"):
+        Compensator.from_description({**description, "levels": ["1 N", "2 N"]})

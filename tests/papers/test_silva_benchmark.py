@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bondloop.cli.tests import find_test
+from bondloop.cli.tests import find_test, length_of
 from bondloop.errors import InputError
 from bondloop.hybrid.check import check
 from bondloop.papers import silva_benchmark as paper
@@ -133,3 +133,39 @@ def test_options_from_the_command_line(tmp_path):
         find_test("silva-benchmark", ["case=5"])
     with pytest.raises(InputError, match="plant must be 0"):
         find_test("silva-benchmark", ["plant=-1"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"case": True}, {"plant": float("nan")}, {"plant": "x"}, {"record": 5}, {"controller": None},
+     {"controller": []}, {"noise": "false"}],
+)  # fmt: skip
+def test_silly_options_are_refused_in_words(options):
+    with pytest.raises(InputError, match=f"{next(iter(options))}"):
+        paper.test(**options)
+
+
+def test_no_plant_leaks_upwards():
+    assert min(paper.Plant.numbered(n).a3 for n in range(1, 1000)) > 0  # 316, 755, 865, 898 were drawn so
+
+
+def test_a_longer_record_is_run_to_its_end(tmp_path):
+    record = tmp_path / "late.txt"
+    t = np.arange(0, 90, 0.01)
+    np.savetxt(record, np.c_[t, np.where(t > 60, np.sin(6 * t), 0)])
+    test, module = find_test("silva-benchmark", [f"record={record}"])
+    assert length_of(test, module, None) == pytest.approx(89.99)
+    assert length_of(test, module, 5.0) == 5.0
+    test, module = find_test("silva-benchmark", [])
+    assert length_of(test, module, None) == 41.0
+
+
+def test_beyond_what_the_rig_can_do_a_run_stops():
+    """At three times the benchmark's own scale the stroke of 7 mm is passed."""
+    run = paper.test(4, "amb", scale=1.2).run(10.0)
+    assert not run.completed
+
+
+def test_a_frame_that_does_not_move_has_no_errors_to_speak_of():
+    values = criteria(paper.test(1, "sample", scale=0.0).run(0.5))
+    assert np.isnan(values["floor_2_rms_percent"])

@@ -34,7 +34,7 @@ def check(
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"--figure: expected a file that ends in .png, .svg or .pdf; found {figure}")
     test, module = find_test(source, settings or [])
-    length = seconds if seconds is not None else getattr(module, "SECONDS", None)
+    length = seconds if seconds is not None else test.seconds or getattr(module, "SECONDS", None)
     with at_work("checking", as_json):
         answer = _checked(test, length, source)
     if figure is not None:

@@ -10,7 +10,7 @@ import typer
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.errors import InputError
 
 __all__ = ["export"]
@@ -45,7 +45,7 @@ def c(
     from bondloop.realtime.export import export_c
 
     test, module = find_test(source, settings or [])
-    length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
+    length = length_of(test, module, seconds)
     with at_work("checking", as_json):
         answer = test.check(length) if hasattr(test, "check") and hasattr(test, "computer_tick") else None
     if answer is not None and not answer.passed and not force:

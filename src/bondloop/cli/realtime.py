@@ -14,7 +14,7 @@ import typer
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     with at_work("checking and building", as_json):
         made = prepare(
             test,
-            seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0)),
+            length_of(test, module, seconds),
             link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
             rate=rate,
             lock_step=lock_step,

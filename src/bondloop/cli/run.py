@@ -12,7 +12,7 @@ import typer
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import at_work, progress_bar
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import RunSource, Setting, find_test
+from bondloop.cli.tests import RunSource, Setting, find_test, length_of
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(
             folder = folder / "repeated"
     else:
         test, module = find_test(source, settings or [])
-        length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
+        length = length_of(test, module, seconds)
         made = test.run(length, backend=backend, every=every, progress=progress_bar(as_json))
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)

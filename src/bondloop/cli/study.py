@@ -12,7 +12,7 @@ import typer
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 
 if TYPE_CHECKING:
     from bondloop.studies import Case
@@ -58,7 +58,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     def make(values: Mapping[str, str]) -> Case:
         own = [f"{name}={value}" for name, value in values.items()]
         test, module = find_test(source, [*(settings or []), *own])
-        length = seconds if seconds is not None else float(getattr(module, "SECONDS", 10.0))
+        length = length_of(test, module, seconds)
         return Case(test, length, getattr(module, "findings", None), backend)
 
     # A file of the user's is run anew for every case, in its own folder: one at a time.

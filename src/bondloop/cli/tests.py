@@ -17,7 +17,7 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["RunSource", "Setting", "TestSource", "find_test"]
+__all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of"]
 
 IN_REAL_TIME = ("gap", "record_loss")
 """What `--set` reaches of every hybrid test, whether or not its function takes it."""
@@ -96,6 +96,14 @@ def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
     test: Any = file.test
     test = with_safety(test, safety)
     return test, SimpleNamespace(test=test, **length)
+
+
+def length_of(test: Any, module: Any, seconds: float | None) -> float:
+    """Return how long a run lasts: as asked for, as the test says itself, or as its module does."""
+    if seconds is not None:
+        return seconds
+    own = getattr(test, "seconds", None)
+    return float(getattr(module, "SECONDS", 10.0) if own is None else own)
 
 
 def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:

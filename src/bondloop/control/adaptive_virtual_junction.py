@@ -89,6 +89,9 @@ class AdaptiveVirtualJunction(VirtualJunction):
                 f"{type(self).__name__}: no parameters to identify; name some, such as 'damper.damping', or "
                 "use VirtualJunction"
             )
+        twice = [name for i, name in enumerate(names) if name in names[:i]]
+        if twice:
+            raise InputError(f"{type(self).__name__}(parameters): '{twice[0]}' is named twice; name it once")
 
     def _transfers(self) -> list[Transfer]:
         models = self.models()

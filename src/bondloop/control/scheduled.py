@@ -69,7 +69,7 @@ class Scheduled(Compensator):
     """
 
     compensators: tuple[Compensator, ...]
-    levels: tuple[float, ...]
+    levels: tuple[float | str, ...]
     by: str = "displacement"
     memory: Parameter = Parameter(0.5, least=0, unit="s")
 

@@ -6,7 +6,7 @@ of the table.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,8 +86,13 @@ def criteria(run: Run) -> dict[str, float]:
 
 
 def _rms(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
-    return float(100 * np.std(x - of) / np.std(of))
+    return _percent(np.std(x - of), np.std(of))
 
 
 def _peak(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
-    return float(100 * np.abs(x - of).max() / np.abs(of).max())
+    return _percent(np.abs(x - of).max(), np.abs(of).max())
+
+
+def _percent(part: Any, whole: Any) -> float:
+    """Return a share in per cent; of nothing it is not a number."""
+    return float(100 * part / whole) if whole else float("nan")
