@@ -133,6 +133,20 @@ def _largest_gain(run: Run) -> float:
     return max(float(np.abs(run[name]).max()) for name, _ in wagg_figures.GAINS)
 
 
+def hardening() -> Numbers:
+    """Follow the chain with the spring of the text, which has a steady state, through windows of 40 s."""
+    numbers: Numbers = {}
+    for alpha, beta, weights in (next(iter(SETTINGS.values())), list(SETTINGS.values())[-1]):
+        run = chain.test(alpha, beta, error_filter=weights, spring="hardening").run(200.0)
+        desired, error = run["reference.m2.displacement"], run["actual.displacement"]
+        for start in range(0, 200, 40):
+            part = (run.time >= start) & (run.time < start + 40)
+            rms = np.sqrt(np.mean((error - desired)[part] ** 2) / np.mean(desired[part] ** 2))
+            name = f"C_e = [{weights[0]:g}, 1], alpha = {alpha:g}: error to z2, {start} to {start + 40} s"
+            numbers[name] = float(rms)
+    return numbers
+
+
 def discrete() -> Numbers:
     """Compare the law as a difference equation with the one that is integrated, both sampled at 1 kHz."""
     numbers: Numbers = {}
@@ -189,6 +203,7 @@ def main(out: Path) -> dict[str, Numbers]:
         "Equations 4 to 17": equations(),
         "Passivity": passivity(out),
         "Three masses, figure 5": bursts(out),
+        "Three masses with the spring of the text": hardening(),
         "Sampled at 1 kHz": discrete(),
         "Two-mass rig, figures 7 to 9": two_mass_rig(out),
         "Wind-up protection on the rig": protection(),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bondloop.control import MCS
+from bondloop.errors import InputError
 from bondloop.hybrid.passivity import passivity, passivity_notes
 from bondloop.papers import wagg_passivity, wagg_three_mass, wagg_two_mass_rig
 from bondloop.substructure import numerical_half
@@ -116,6 +117,22 @@ def test_what_wind_up_protection_costs(example, label, error, later, gain):
     assert 100 * row[f"{label}: error"] == pytest.approx(error, rel=0.005)
     assert 100 * row[f"{label}: error after one period"] == pytest.approx(later, rel=0.02)
     assert row[f"{label}: largest K_2, noise"] == pytest.approx(gain, abs=0.006)
+
+
+def test_with_the_spring_of_the_text_the_steady_state_converges_if_the_loop_is_passive(example):
+    """Windows of 40 s; the same by an RK4 of the chain and the law written by hand."""
+    row = example[0]["Three masses with the spring of the text"]
+    for label, errors in (
+        ("C_e = [0.05, 1], alpha = 10000", (4.03, 4.67, 1.07, 0.188, 0.040)),
+        ("C_e = [400, 1], alpha = 100", (9.18, 25.1, 34.1, 38.3, 39.8)),
+    ):
+        found = [100 * row[f"{label}: error to z2, {a} to {a + 40} s"] for a in range(0, 200, 40)]
+        assert found == pytest.approx(errors, rel=0.01)
+
+
+def test_a_spring_that_there_is_not():
+    with pytest.raises(InputError, match="unknown spring 'softening'"):
+        wagg_three_mass.test(spring="softening")
 
 
 def test_popov_s_integral_stays_above_its_bound_with_and_without_bursts(example):

@@ -18,11 +18,11 @@ synthesis algorithm. Earthquake Engineering and Structural Dynamics 30(6), 865-8
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import C, Df, Integrator, Model, Sf
-from bondloop.errors import InputError
+from bondloop.errors import InputError, unknown_name
 from bondloop.papers.gawthrop_three_mass import CUT, VALUES, Mass
 from bondloop.program.kinds import describable
 
@@ -40,20 +40,32 @@ AMPLITUDE = 0.5
 """Support motion in m: r(t) = 0.5 cos t, so at the start the first spring is stretched by 0.5."""
 
 
+SPRINGS: Mapping[str, Callable[[Any], Any]] = {
+    "double-well": lambda d: -d + d**3,
+    "hardening": lambda d: d + d**3,
+}
+"""Force of the third spring over its stretch, by name."""
+
+
 @describable("model", "wagg-three-mass")
-def model(displacement: bool = False) -> Model:
+def model(displacement: bool = False, spring: str = "double-well") -> Model:
     """Return the complete chain.
 
     Parameters
     ----------
     displacement
         Whether the displacement of the second mass, ``m2.displacement``, is among its variables.
+    spring
+        The third one: ``double-well``, -δ + δ³, as the caption of figure 5 has it, or ``hardening``, δ + δ³,
+        as the text has.
     """
+    if spring not in SPRINGS:
+        raise InputError(unknown_name("spring", spring, SPRINGS))
     chain = Model("wagg_three_mass")
     chain.wall = Sf("r")
     chain.m1 = Mass(VALUES["m1"], VALUES["c1"], C(stiffness=VALUES["k1"], initial=AMPLITUDE))
     chain.m2 = Mass(VALUES["m2"], VALUES["c2"], C(stiffness=VALUES["k2"]))
-    chain.m3 = Mass(VALUES["m3"], VALUES["c3"], C(law=lambda d: -d + d**3))
+    chain.m3 = Mass(VALUES["m3"], VALUES["c3"], C(law=SPRINGS[spring]))
     chain.wall >> chain.m1.left
     chain.m1.right >> chain.m2.left
     chain.m2.right >> chain.m3.left
@@ -71,6 +83,7 @@ def test(
     coupling: str = "continuous",
     controller: str = "mcs",
     error_filter: str | Sequence[float] = "settling",
+    spring: str = "double-well",
 ) -> HybridTest:
     """Return the numerical example of the paper.
 
@@ -86,6 +99,8 @@ def test(
         ``mcs``, ``discrete`` (the same as a difference equation) or ``direct``.
     error_filter
         C_e of the controller, as `bondloop.control.MCS` takes it.
+    spring
+        The third one, see `model`.
     """
     from bondloop.control import MCS, Direct, DiscreteMCS
     from bondloop.hybrid import HybridTest
@@ -93,7 +108,7 @@ def test(
     from bondloop.rigs import Emulated
     from bondloop.transfer import MassSpringDamper
 
-    numerical, physical = model().cut(CUT)
+    numerical, physical = model(spring=spring).cut(CUT)
     support = Sine(AMPLITUDE, 1 / (2 * math.pi), phase=math.pi / 2)
     kinds = {"mcs": MCS, "discrete": DiscreteMCS}
     if controller not in (*kinds, "direct"):
@@ -110,7 +125,7 @@ def test(
         excitation={"r": support.derivative()},
         rate=rate,
         coupling=coupling,
-        reference=(model(displacement=True), ["m2.displacement"]),
+        reference=(model(displacement=True, spring=spring), ["m2.displacement"]),
         name="wagg_three_mass",
     )
 
