@@ -10,6 +10,7 @@ Run: python examples/papers/gawthrop_figures.py [folder]
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -89,14 +90,7 @@ def heavier(factor: float) -> HybridTest:
 
 def largest_factor() -> float:
     """Return the factor of the mass at which the sampled loop becomes unstable, to 0.01."""
-    stable, unstable = 1.0, 2.0
-    while unstable - stable > 0.01:
-        middle = (stable + unstable) / 2
-        if one_step(heavier(middle).tick).stable:
-            stable = middle
-        else:
-            unstable = middle
-    return unstable
+    return _border(heavier, stable=1.0, unstable=2.0, to=0.01)[1]
 
 
 def observed(bandwidth: float = 150.0, **sensors: Sensor) -> HybridTest:
@@ -114,14 +108,20 @@ def observed(bandwidth: float = 150.0, **sensors: Sensor) -> HybridTest:
 
 def least_bandwidth() -> float:
     """Return the bandwidth of the observer, in Hz, below which the loop is unstable; to 1 Hz."""
-    unstable, stable = 40.0, 150.0
-    while stable - unstable > 1.0:
+    return _border(observed, stable=150.0, unstable=40.0, to=1.0)[0]
+
+
+def _border(
+    make: Callable[[float], HybridTest], *, stable: float, unstable: float, to: float
+) -> tuple[float, float]:
+    """Close in on a setting where the sampled loop becomes unstable; return both sides of it."""
+    while abs(stable - unstable) > to:
         middle = (stable + unstable) / 2
-        if one_step(observed(middle).tick).stable:
+        if one_step(make(middle).tick).stable:
             stable = middle
         else:
             unstable = middle
-    return stable
+    return stable, unstable
 
 
 def on_line() -> dict[str, list[float]]:

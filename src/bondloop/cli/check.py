@@ -10,7 +10,7 @@ import typer
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
-from bondloop.cli.tests import Setting, TestSource, find_test
+from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def check(
     if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"--figure: expected a file that ends in .png, .svg or .pdf; found {figure}")
     test, module = find_test(source, settings or [])
-    length = seconds if seconds is not None else test.seconds or getattr(module, "SECONDS", None)
+    length = own_length(test, module, seconds)
     with at_work("checking", as_json):
         answer = _checked(test, length, source)
     if figure is not None:

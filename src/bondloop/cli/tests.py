@@ -17,7 +17,7 @@ from bondloop.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bondloop.hybrid import HybridTest
 
-__all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of"]
+__all__ = ["RunSource", "Setting", "TestSource", "find_test", "length_of", "own_length"]
 
 IN_REAL_TIME = ("gap", "record_loss")
 """What `--set` reaches of every hybrid test, whether or not its function takes it."""
@@ -100,10 +100,15 @@ def _from_test_file(path: Path, settings: list[str]) -> tuple[Any, Any]:
 
 def length_of(test: Any, module: Any, seconds: float | None) -> float:
     """Return how long a run lasts: as asked for, as the test says itself, or as its module does."""
+    own = own_length(test, module, seconds)
+    return 10.0 if own is None else float(own)
+
+
+def own_length(test: Any, module: Any, seconds: float | None) -> float | None:
+    """Return the same, but None where nobody says anything."""
     if seconds is not None:
         return seconds
-    own = getattr(test, "seconds", None)
-    return float(getattr(module, "SECONDS", 10.0) if own is None else own)
+    return getattr(module, "SECONDS", None) if test.seconds is None else float(test.seconds)
 
 
 def _apart(settings: list[str]) -> tuple[dict[str, str], list[str]]:
