@@ -1,6 +1,7 @@
 """The virtual junction that identifies its model: the regression, the hybrid test, refusals."""
 
-import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,30 +11,15 @@ from bondloop.control import AdaptiveVirtualJunction, Measured, VirtualJunction
 from bondloop.control.regression import regression
 from bondloop.errors import InputError, ModelError, SolveError
 from bondloop.hybrid import HybridTest
-from bondloop.papers import gawthrop_three_mass as three
 from bondloop.papers import gawthrop_two_actuators as two
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Var
-from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, coulomb
 from bondloop.transfer import ElectroMechanical, MassSpringDamper, ServoHydraulic, transfer_system
 
-TRUE = (1.0, 8.0, 400.0)
-CHOSEN = ("damper.damping", "spring.stiffness")
+sys.path.insert(0, str(Path(__file__).parent))  # for hardening_chain.py
 
-
-def a_test(controller, actuator=None, **options):
-    chain = three._chain(three.VALUES, C(law=lambda d: d + d**3))
-    numerical, physical = chain.cut(three.CUT)
-    return HybridTest(
-        numerical,
-        rig=Emulated(physical, actuator or MassSpringDamper(*TRUE, drive="position"), **options),
-        controller=controller,
-        excitation={"r": Sine(-0.5, 1 / (2 * math.pi))},
-        rate=1000,
-        reference=(chain, ["m3.v.flow"]),
-        record=["rig.specimen.m3.v.flow"],
-    )
+from hardening_chain import CHOSEN, TRUE, a_test
 
 
 def error(run):

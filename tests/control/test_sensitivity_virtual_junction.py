@@ -1,6 +1,7 @@
 """The virtual junction that identifies its model by sensitivities: hybrid tests, friction, refusals."""
 
-import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,26 +9,12 @@ import pytest
 from bondloop.bondgraph import C, I, Model, One, Port, R, Se
 from bondloop.control import AdaptiveVirtualJunction, SensitivityVirtualJunction, VirtualJunction
 from bondloop.errors import InputError
-from bondloop.hybrid import HybridTest
-from bondloop.papers import gawthrop_three_mass as three
-from bondloop.program.signals import Sine
-from bondloop.rigs import Emulated, coulomb
+from bondloop.rigs import coulomb
 from bondloop.transfer import MassSpringDamper
 
-TRUE = (1.0, 8.0, 400.0)
-CHOSEN = ("damper.damping", "spring.stiffness")
+sys.path.insert(0, str(Path(__file__).parent))  # for hardening_chain.py
 
-
-def a_test(controller, actuator=None, **options):
-    chain = three._chain(three.VALUES, C(law=lambda d: d + d**3))
-    numerical, physical = chain.cut(three.CUT)
-    return HybridTest(
-        numerical,
-        rig=Emulated(physical, actuator or MassSpringDamper(*TRUE, drive="position"), **options),
-        controller=controller,
-        excitation={"r": Sine(-0.5, 1 / (2 * math.pi))},
-        rate=1000,
-    )
+from hardening_chain import CHOSEN, TRUE, a_test
 
 
 def error(run, since):
