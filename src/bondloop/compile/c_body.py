@@ -10,11 +10,11 @@ from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.c_text import CText
 from bondloop.compile.groups import MANY, Group
-from bondloop.compile.plan import Plan, is_tiny, unrolled, wanted
+from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, Update, reads, statements
+from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, reads, statements
 
 __all__ = ["CBody"]
 
@@ -25,17 +25,20 @@ NAMED = 64
 class CBody:
     """Writes statements, and remembers which tables and helpers they need."""
 
+    kind = "double"
+    """The type of a variable."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.prefix = plan.tick.name
-        self.text = CText(self._place, prefix=self.prefix)
+        self.text = self._writer()
         self.tables: list[str] = []
         self._places = {v: f"s->{plan.names(v)}" for v in plan.states}
         self._places |= {v: f"p->{plan.names(v)}" for v in plan.parameters}
         self._hoisted = set(plan.hoisted)
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._elements: dict[Var, tuple[str, int]] = {}
-        self._products = CProducts(plan, self.text, self.tables)
+        self._products = CProducts(plan, self.text, self.tables, self.kind)
         self._counted = 0
         self._groups: CGroups | None = None
         if statements(plan.tick.steps) > MANY:
@@ -51,13 +54,24 @@ class CBody:
         plan, name = self.plan, self.plan.names
         inputs = [(i, v) for i, v in enumerate(plan.tick.inputs) if plan.readers[v]]
         lines = [f"const double {name(v)} = in[{i}];" for i, v in inputs]
-        lines += [f"const double {kept} = {self._place(v)};" for v, kept in plan.kept.items()]
-        lines += [f"double {name(v)} = 0.0;" for v in plan.hoisted]
+        lines += [f"const {self.kind} {kept} = {self._place(v)};" for v, kept in plan.kept.items()]
+        lines += [f"{self.kind_of(v)} {name(v)} = {self._value(v, ZERO)};" for v in plan.hoisted]
         lines += self.steps(plan.tick.steps)
         self._places |= plan.kept
         for i, channel in enumerate(plan.tick.channels):
-            lines.append(f"channels[{i}] = {self.text(channel.value)};")
+            lines.append(f"channels[{i}] = {self.text.full(channel.value)};")
         return lines
+
+    def _writer(self) -> CText:
+        return CText(self._place, prefix=self.prefix)
+
+    def kind_of(self, v: Var) -> str:  # noqa: ARG002 - all are of one kind here
+        """Return the type of a variable."""
+        return self.kind
+
+    def _value(self, v: Var, expr: Expr) -> str:
+        """Return an expression as the value of a variable."""
+        return self.text.full(expr) if self.kind_of(v) == self.kind else self.text(expr)
 
     def steps(self, steps: tuple[Step, ...]) -> list[str]:
         """Return the lines of several statements; of many, those of one form as a loop."""
@@ -79,7 +93,7 @@ class CBody:
 
     def _step(self, step: Step) -> list[str]:
         if isinstance(step, Assign):
-            return [f"{self._declared(step.target)} = {self.text(step.expr)};"]
+            return self._assigned([step])
         if isinstance(step, Update):
             return self._update(step)
         if isinstance(step, Delay):
@@ -96,8 +110,9 @@ class CBody:
             return f"{array}[{i}]"
         return self._places.get(v) or self.plan.names(v)
 
-    def _declared(self, v: Var, kind: str = "const double") -> str:
+    def _declared(self, v: Var, *, variable: bool = False) -> str:
         here = v in self._hoisted or v in self._places or v in self._elements
+        kind = f"{'' if variable else 'const '}{self.kind_of(v)}"
         return self._place(v) if here else f"{kind} {self.plan.names(v)}"
 
     def _update(self, step: Update) -> list[str]:
@@ -113,10 +128,10 @@ class CBody:
                 continue
             if needed.get(v, -1) > i:
                 temporary = self.plan.names.fresh(f"{v.name}_next")
-                lines.append(f"const double {temporary} = {self.text(expr)};")
+                lines.append(f"const {self.kind} {temporary} = {self.text.full(expr)};")
                 last.insert(0, f"{self._place(v)} = {temporary};")
             else:
-                lines.append(f"{self._place(v)} = {self.text(expr)};")
+                lines.append(f"{self._place(v)} = {self.text.full(expr)};")
         return lines + last
 
     def _copies(self, step: Update) -> list[range]:
@@ -142,7 +157,7 @@ class CBody:
         result, i = self._elements[e]  # type: ignore[index]
         return [
             f"for (int i = 0; i < {len(run)}; ++i)",
-            f"    ((double *)s)[{self._offsets[v]} + i] = {result}[{i} + i];",
+            f"    (({self.kind} *)s)[{self._offsets[v]} + i] = {result}[{i} + i];",
         ]
 
     def _is_read(self, v: Var) -> bool:
@@ -151,12 +166,16 @@ class CBody:
 
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)
-        here = f"lines->{line.name}[(int)s->{line.at}]"
+        at = self._position(line)
+        here = f"lines->{line.name}[(int){at}]"
         return [
             *([f"{self._declared(step.target)} = {here};"] if self._is_read(step.target) else []),
-            f"{here} = {self.text(step.source)};",
-            f"s->{line.at} = s->{line.at} < {float(step.length - 1)!r} ? s->{line.at} + 1.0 : 0.0;",
+            f"{here} = {self.text.full(step.source)};",
+            f"{at} = {at} < {float(step.length - 1)!r} ? {at} + 1.0 : 0.0;",
         ]
+
+    def _position(self, line: Line) -> str:
+        return f"s->{line.at}"
 
     def _product(self, step: Product) -> list[str]:
         assigns = unrolled(step, self.plan.names)
@@ -203,17 +222,17 @@ class CBody:
         inside = wanted([*loop.body, *loop.tangents], {v for e in equations for v in variables(e)})
         solve, change = self._solved(
             len(loop.tears),
-            [self.text(r) for r in residuals(loop)],
-            [self.text(e) for row in matrix(loop) for e in row],
+            [self.text.full(r) for r in residuals(loop)],
+            [self.text.full(e) for row in matrix(loop) for e in row],
         )
         added = [f"{self._place(t)} += {c};" for t, c in zip(loop.tears, change, strict=True)]
-        first = [f"{self._declared(t, 'double')} = 0.0;" for t in loop.tears]
+        first = [f"{self._declared(t, variable=True)} = {self._value(t, ZERO)};" for t in loop.tears]
         lines = [*self._assigned(inside), *solve, *added]
         then = self._assigned(wanted(loop.body, self.plan.read_outside(loop)))
         return [*first, "{", *(f"    {line}" for line in lines), "}", *then]
 
     def _assigned(self, assigns: Sequence[Assign]) -> list[str]:
-        return [f"{self._declared(a.target)} = {self.text(a.expr)};" for a in assigns]
+        return [f"{self._declared(a.target)} = {self._value(a.target, a.expr)};" for a in assigns]
 
     def _solved(self, n: int, right: list[str], matrix: list[str]) -> tuple[list[str], list[str]]:
         """Return lines that solve n equations, and the names of the solution."""

@@ -176,7 +176,7 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
         f"        *status += {WORST}*({warm.first + 1} + worst);",
         "}",
     ]
-    lines = [f"{declared(t, 'double')} = 0.0;" for t in loop.tears]
+    lines = [f"{declared(t, variable=True)} = 0.0;" for t in loop.tears]
     return [*lines, "{", *(f"    {line}" for line in inside), "}", *body]
 
 

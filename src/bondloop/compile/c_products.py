@@ -42,8 +42,8 @@ class _Sources:
 class CProducts:
     """Writes the products of a tick, and keeps the tables that they need."""
 
-    def __init__(self, plan: Plan, text: CText, tables: list[str]) -> None:
-        self.plan, self.text, self.tables = plan, text, tables
+    def __init__(self, plan: Plan, text: CText, tables: list[str], kind: str = "double") -> None:
+        self.plan, self.text, self.tables, self.kind = plan, text, tables, kind
         self.prefix = plan.tick.name
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._count = 0
@@ -66,9 +66,13 @@ class CProducts:
             body = self._dots(step, result, source)
         else:
             body = self._columns(step, result, source)
-        zeros = "" if repeated is not None or (few is None and dotted(step)) else " = {0.0}"
+        zeros = "" if repeated is not None or (few is None and dotted(step)) else f" = {self._zero}"
         inside = (f"    {line}" for line in [*source.lines, *body])
-        return [f"double {result}[{len(step.targets)}]{zeros};", "{", *inside, "}"]
+        return [f"{self.kind} {result}[{len(step.targets)}]{zeros};", "{", *inside, "}"]
+
+    @property
+    def _zero(self) -> str:
+        return "{0.0}" if self.kind == "double" else "{{0.0}}"
 
     def _sources(self, sources: Sequence[Expr], copied: bool = False, multiple: int = 1) -> _Sources:
         in_place = 0 if copied else self._neighbours(sources) // multiple * multiple
@@ -77,10 +81,11 @@ class CProducts:
             first = sources[0]
             assert isinstance(first, Var)
             offset = f" + {self._offsets[first]}" if self._offsets[first] else ""
-            lines.append(f"const double *const z = (const double *)s{offset};")
+            lines.append(f"const {self.kind} *const z = (const {self.kind} *)s{offset};")
         rest = sources[in_place:]
         if rest:
-            lines.append(f"const double x[{len(rest)}] = {{{', '.join(self.text(e) for e in rest)}}};")
+            entries = ", ".join(self.text.full(e) for e in rest)
+            lines.append(f"const {self.kind} x[{len(rest)}] = {{{entries}}};")
         return _Sources(lines, in_place)
 
     def _neighbours(self, sources: Sequence[Expr]) -> int:
@@ -151,7 +156,7 @@ class CProducts:
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
         table = self._matrix([[dense[i, j] for j in range(m)] for i in range(n)])
-        lines = [f"for (int i = 0; i < {n}; ++i) {{", f"    double sum[{LANES}] = {{0.0}};"]
+        lines = [f"for (int i = 0; i < {n}; ++i) {{", f"    {self.kind} sum[{LANES}] = {self._zero};"]
         for name, first, count in source.pieces(m):
             whole = count - count % LANES
             column = f"{first} + j" if first else "j"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bondloop.program.expression_text import Text
 
 if TYPE_CHECKING:
-    from bondloop.program.expr import Op
+    from bondloop.program.expr import Expr, Op
 
 __all__ = ["OWN", "CText"]
 
@@ -34,6 +34,10 @@ class CText(Text):
         if math.isfinite(value):
             return repr(value)
         return "NAN" if math.isnan(value) else ("INFINITY" if value > 0 else "-INFINITY")
+
+    def full(self, expr: Expr) -> str:
+        """Return an expression as a value of the kind that variables have."""
+        return self(expr)
 
     def function(self, name: str) -> str:
         """Return a function of ``math.h``, or one of ours."""

@@ -49,8 +49,17 @@ def write_c(tick: Tick) -> str:
 
 
 @collection_paused()
-def write_c_sized(tick: Tick) -> tuple[str, bool]:
-    """Write a tick as `write_c` does, and say whether it is so large that compiling it well takes long."""
+def write_c_sized(tick: Tick, *, values: bool = True) -> tuple[str, bool]:
+    """Write a tick as `write_c` does, and say whether it is so large that compiling it well takes long.
+
+    Parameters
+    ----------
+    tick
+        What to write.
+    values
+        Whether a comment tells the values of states and parameters. Without them, ticks that differ in values
+        alone are the same text, and so the same library.
+    """
     plan = Plan(tick)
     body = CBody(plan)
     lines = body.write()
@@ -58,7 +67,7 @@ def write_c_sized(tick: Tick) -> tuple[str, bool]:
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
     fill = _Filler(plan, in_memory=large or plan.scalars > REGISTERS, cells=body.cells)
     parts = [
-        _comment(plan),
+        _comment(plan, values),
         f"#include <math.h>\n{noise}",
         fill(_PREAMBLE),
         _structures(plan),
@@ -103,12 +112,13 @@ class _Filler:
         return template
 
 
-def _comment(plan: Plan) -> str:
+def _comment(plan: Plan, values: bool) -> str:
     tick = plan.tick
+    first, value = ((", at first {!r}", ", {!r}") if values else ("", ""))
     rows = [f"{tick.name}: one tick of {tick.period!r} s. Written by bondloop; changes here are lost.", ""]
-    rows += [f"state      {plan.names(v)} = {v.name}, at first {x!r}" for v, x in tick.states.items()]
+    rows += [f"state      {plan.names(v)} = {v.name}{first.format(x)}" for v, x in tick.states.items()]
     rows += [f"line       {line.name} of {line.delay.length} ticks" for line in plan.lines]
-    rows += [f"parameter  {plan.names(v)} = {v.name}, {x!r}" for v, x in tick.parameters.items()]
+    rows += [f"parameter  {plan.names(v)} = {v.name}{value.format(x)}" for v, x in tick.parameters.items()]
     rows += [f"in[{i}]      {plan.names(v)} = {v.name}" for i, v in enumerate(tick.inputs)]
     for i, channel in enumerate(tick.channels):
         unit = f", in {channel.unit}" if channel.unit else ""

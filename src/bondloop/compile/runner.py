@@ -20,7 +20,7 @@ from bondloop.program.walk import Point
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.compile.backend import Backend
+    from bondloop.compile.backend import Backend, Ends
     from bondloop.program.expr import Var
     from bondloop.program.tick import Tick
 
@@ -244,6 +244,17 @@ class Runner:
             wall_seconds=wall,
             loop=self._unsolved(code // WORST - 1) if code >= WORST else self._sought(status),
         )
+
+    def batch(
+        self,
+        steps: int,
+        inputs: NDArray[np.float64] | None,
+        state: NDArray[np.float64],
+        parameters: NDArray[np.float64],
+        record: NDArray[np.float64],
+    ) -> Ends:
+        """Run other tests from their first tick, see `BatchLoop`; of what they record only the last row stays."""
+        return self._loop(steps, 0, inputs, state, parameters, record, max(1, steps))
 
     def _unsolved(self, number: int) -> str:
         """Return the unknowns of the loop that a tear belongs to, and how far that one is off."""

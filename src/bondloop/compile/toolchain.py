@@ -150,7 +150,15 @@ def cache_folder() -> Path:
     return (Path(shared) if shared else Path.home() / ".cache") / "bondloop"
 
 
-def build(source: str, name: str, using: Compiler, *, large: bool = False, anew: bool = False) -> Path:
+def build(
+    source: str,
+    name: str,
+    using: Compiler,
+    *,
+    large: bool = False,
+    anew: bool = False,
+    extra: Sequence[str] = (),
+) -> Path:
     """Compile C source into a shared library and return its path.
 
     Parameters
@@ -165,8 +173,10 @@ def build(source: str, name: str, using: Compiler, *, large: bool = False, anew:
         Compile quickly rather than well.
     anew
         Compile even if the cache has it.
+    extra
+        Further options.
     """
-    flags = (*using.flags, *_quick([source], large))
+    flags = (*using.flags, *_quick([source], large), *extra)
     digest = _digest([source], [using.identity, *using.command, *flags, platform.machine(), sys.platform])
     suffix = ".dll" if sys.platform == "win32" else ".so"
     folder = private(cache_folder())
@@ -272,20 +282,29 @@ def _compile(using: Compiler, flags: tuple[str, ...], texts: Sequence[Path], bui
         raise CompileError(f"the C compiler {shlex.join(using.command)} cannot build {name}: {what}")
 
 
-def load(source: str, name: str, using: Compiler, *, large: bool = False) -> ctypes.CDLL:
+def load(
+    source: str,
+    name: str,
+    using: Compiler,
+    *,
+    large: bool = False,
+    entry: str = "run",
+    extra: Sequence[str] = (),
+) -> ctypes.CDLL:
     """Build a library, or take it from the cache, and load it; a damaged file is built anew."""
-    library = build(source, name, using, large=large)
+    wanted = f"{name}_{entry}"
+    library = build(source, name, using, large=large, extra=extra)
     try:
-        return _opened(library, name)
+        return _opened(library, wanted)
     except (OSError, AttributeError, ValueError):
-        library = build(source, name, using, large=large, anew=True)
+        library = build(source, name, using, large=large, anew=True, extra=extra)
     try:
-        return _opened(library, name)
+        return _opened(library, wanted)
     except (OSError, AttributeError, ValueError) as error:
         raise CompileError(f"{library} was built but cannot be loaded: {error}") from error
 
 
-def _opened(library: Path, name: str) -> ctypes.CDLL:
+def _opened(library: Path, function: str) -> ctypes.CDLL:
     opened = ctypes.CDLL(str(library))
-    getattr(opened, f"{name}_run")
+    getattr(opened, function)
     return opened

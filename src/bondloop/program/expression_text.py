@@ -29,7 +29,7 @@ LARGEST_POWER = 8
 _LONG_SUM = 500
 """Python's compiler nests a sum term by term, and runs out of stack at some thousands."""
 
-_ADD, _NEG, _MUL, _ATOM = 1, 2, 3, 4
+_ADD, _NEG, _MUL, ATOM = 1, 2, 3, 4
 
 
 def total(terms: Sequence[float]) -> float:
@@ -61,10 +61,10 @@ class Text:
 
     def _write(self, expr: Expr) -> tuple[str, int]:  # noqa: PLR0911 - one case per operation
         if isinstance(expr, Var):
-            return self.name(expr), _ATOM
+            return self.name(expr), ATOM
         if isinstance(expr, Const):
             text = self.number(expr.value)
-            return text, _NEG if text.startswith("-") else _ATOM
+            return text, _NEG if text.startswith("-") else ATOM
         assert isinstance(expr, Op)
         if expr.name == "row":
             return self._write(expr.written_out())
@@ -73,18 +73,18 @@ class Text:
         if expr.name == "neg":
             return f"-{self._at_least(_MUL, expr.args[0])}", _NEG
         if expr.name == "mul":
-            return f"{self._at_least(_MUL, expr.args[0])}*{self._at_least(_ATOM, expr.args[1])}", _MUL
+            return f"{self._at_least(_MUL, expr.args[0])}*{self._at_least(ATOM, expr.args[1])}", _MUL
         if expr.name == "div":
             return self._quotient(expr)
         if expr.name == "pow":
             return self._power(expr)
         if expr.name == "select":
-            return self._select(expr), _ATOM
+            return self._select(expr), ATOM
         if expr.name in COMPARISONS or expr.name in LOGIC:
-            return self._truth_value(self.condition(expr)), _ATOM
+            return self._truth_value(self.condition(expr)), ATOM
         if expr.name in FUNCTIONS:
-            return self._call(expr.name, *expr.args), _ATOM
-        return self._outside(expr), _ATOM
+            return self._call(expr.name, *expr.args), ATOM
+        return self._outside(expr), ATOM
 
     def _outside(self, op: Op) -> str:
         if isinstance(op, Call):
@@ -112,16 +112,16 @@ class Text:
         return text, _ADD
 
     def _quotient(self, expr: Op) -> tuple[str, int]:
-        return f"{self._at_least(_MUL, expr.args[0])}/{self._at_least(_ATOM, expr.args[1])}", _MUL
+        return f"{self._at_least(_MUL, expr.args[0])}/{self._at_least(ATOM, expr.args[1])}", _MUL
 
     def _power(self, expr: Op) -> tuple[str, int]:
         base, exponent = expr.args
         if not (isinstance(exponent, Const) and exponent.value in range(2, self.largest_power + 1)):
-            return self._call("pow", *expr.args), _ATOM
+            return self._call("pow", *expr.args), ATOM
         n = int(exponent.value)
         if isinstance(base, Var):
-            return f"({'*'.join([self.name(base)] * n)})", _ATOM
-        return self._call(f"power{n}", base), _ATOM
+            return f"({'*'.join([self.name(base)] * n)})", ATOM
+        return self._call(f"power{n}", base), ATOM
 
     def _call(self, function: str, *args: Expr) -> str:
         self.used.add(function)
@@ -190,9 +190,9 @@ class Formula(Text):
     def _power(self, expr: Op) -> tuple[str, int]:
         def part(a: Expr) -> str:
             plain = not isinstance(a, Op) or a.name in FUNCTIONS
-            return self._at_least(_ATOM, a) if plain else f"({self(a)})"
+            return self._at_least(ATOM, a) if plain else f"({self(a)})"
 
-        return "**".join(map(part, expr.args)), _ATOM
+        return "**".join(map(part, expr.args)), ATOM
 
     def _truth_value(self, condition: str) -> str:
         return condition
@@ -227,12 +227,12 @@ class PythonText(Text):
 
     def _quotient(self, expr: Op) -> tuple[str, int]:
         if self.careful:
-            return f"careful_div({self(expr.args[0])}, {self(expr.args[1])})", _ATOM
+            return f"careful_div({self(expr.args[0])}, {self(expr.args[1])})", ATOM
         return super()._quotient(expr)
 
     def _sum(self, expr: Op) -> tuple[str, int]:
         if len(expr.args) > _LONG_SUM:
-            return f"total(({', '.join(self(a) for a in expr.args)}))", _ATOM
+            return f"total(({', '.join(self(a) for a in expr.args)}))", ATOM
         return super()._sum(expr)
 
     def _truth_value(self, condition: str) -> str:

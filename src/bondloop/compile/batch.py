@@ -1,0 +1,299 @@
+"""Many tests of one tick: the same statements, other values of some parameters."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bondloop.compile.backend import Ends
+from bondloop.compile.c_lanes import lane_obstacle, write_lanes
+from bondloop.compile.plan import Plan
+from bondloop.compile.runner import Runner
+from bondloop.compile.toolchain import compiler, load
+from bondloop.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.compile.toolchain import Compiler
+    from bondloop.program.tick import Tick
+
+__all__ = ["Batch", "BatchResult", "processor_lanes"]
+
+SHARE_SECONDS = 0.1
+"""How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """How many tests ended.
+
+    Attributes
+    ----------
+    states
+        Final values of the tick's states, (tests, states).
+    names
+        Names of the states.
+    ends
+        Why and where each test stopped, if it did.
+    seconds
+        How long all of it took.
+    """
+
+    states: NDArray[np.float64]
+    names: tuple[str, ...]
+    ends: Ends
+    seconds: float
+
+    def __getitem__(self, state: str) -> NDArray[np.float64]:
+        """Return the final values of a state, one for each test."""
+        if state not in self.names:
+            raise InputError(unknown_name("state", state, self.names))
+        return self.states[:, self.names.index(state)]
+
+
+@cache
+def processor_lanes() -> tuple[int, tuple[str, ...]]:
+    """Return how many doubles this processor computes at once, and the compiler's options for it."""
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        try:
+            known = set(Path("/proc/cpuinfo").read_text(encoding="ascii").split())
+        except (OSError, UnicodeDecodeError):
+            known = set()
+        wide = ("avx512f", "avx512dq", "avx512bw", "avx512vl")
+        if known.issuperset(wide):
+            return 8, (*(f"-m{f}" for f in wide), "-mprefer-vector-width=512")
+        if "avx2" in known:
+            return 4, ("-mavx2",)
+    return 2, ()
+
+
+class Batch:
+    """A tick, ready to run for many tests.
+
+    Parameters
+    ----------
+    tick
+        What to execute.
+    varied
+        Names of the parameters that differ from test to test; the others keep the tick's values.
+    backend
+        ``"lanes"`` runs a test in each lane of the processor's vectors, ``"one by one"`` one after the other;
+        ``"auto"`` takes lanes where they can be had; `message` then says why not, if so.
+    width
+        Tests in a pack; as many as the processor computes at once unless given.
+
+    Examples
+    --------
+    >>> from bondloop.program.expr import Var
+    >>> from bondloop.program.tick import Channel, Tick, Update
+    >>> x, a = Var("x"), Var("a")
+    >>> tick = Tick(
+    ...     "decay", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {a: 0.5}, (Update(((x, a * x),)),), (Channel("x", x),)
+    ... )
+    >>> Batch(tick, ["a"]).run([[0.5], [2.0], [0.0]], steps=3)["x"].tolist()
+    [0.125, 8.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        tick: Tick,
+        varied: Sequence[str],
+        backend: Literal["auto", "lanes", "one by one"] = "auto",
+        width: int | None = None,
+    ) -> None:
+        if backend not in ("auto", "lanes", "one by one"):
+            raise InputError(unknown_name("backend", backend, ["auto", "lanes", "one by one"]))
+        by_name = {v.name: v for v in tick.parameters}
+        for name in varied:
+            if name not in by_name:
+                raise InputError(unknown_name("parameter", name, by_name, tick.name))
+        if len(set(varied)) < len(varied):
+            raise InputError(f"each parameter is varied once; found {', '.join(varied)}")
+        self.tick, self.varied = tick, tuple(varied)
+        self._plan = Plan(tick)
+        self.message = ""
+        using = compiler()
+        if backend == "auto":
+            self.message = "" if using else "no C compiler"
+            self.message = self.message or lane_obstacle(tick)
+            backend = "one by one" if self.message else "lanes"
+        self.backend = backend
+        if backend == "lanes":
+            self.width = width or processor_lanes()[0]
+            self._run = _lanes(tick, [by_name[n] for n in varied], self.width, using, self._plan)
+        else:
+            self.width = 1
+            self._run = _one_by_one(tick, self.varied, self._plan)
+
+    def run(
+        self,
+        values: ArrayLike,
+        steps: int,
+        inputs: ArrayLike | None = None,
+        states: Mapping[str, ArrayLike] | None = None,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BatchResult:
+        """Run the tests to their end.
+
+        Parameters
+        ----------
+        values
+            Of the varied parameters, (tests, parameters).
+        steps
+            Ticks of each test.
+        inputs
+            A row for each tick, the same for all tests.
+        states
+            Initial values by name, one for each test, instead of the tick's own.
+        jobs
+            Threads; as many as there are processors unless given.
+        progress
+            Called with the tests done and the tests wanted. What it raises ends the batch.
+        """
+        table = np.ascontiguousarray(values, dtype=float)
+        if table.ndim != 2 or table.shape[1] != len(self.varied):
+            raise InputError(
+                f"expected a value of {', '.join(self.varied)} for each test; found an array of shape {table.shape}"
+            )
+        if not np.isfinite(table).all():
+            raise InputError("every value of a parameter must be finite")
+        tests = len(table)
+        rows = self._inputs(steps, inputs)
+        state = np.tile(self._plan.initial(), (tests, 1))
+        names = tuple(v.name for v in self._plan.states)
+        for name, first in (states or {}).items():
+            if name not in names:
+                raise InputError(unknown_name("state", name, names, self.tick.name))
+            state[:, names.index(name)] = first
+        ends = np.zeros((tests, 3), dtype=np.int64)
+        began = time.perf_counter()
+        self._in_shares(steps, rows, state, table, ends, jobs or os.cpu_count() or 1, progress)
+        seconds = time.perf_counter() - began
+        return BatchResult(state[:, : len(names)], names, Ends(*ends.T), seconds)
+
+    def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:
+        wanted = len(self.tick.inputs)
+        if not wanted:
+            return None
+        rows = np.ascontiguousarray(inputs if inputs is not None else np.zeros((0, wanted)), dtype=float)
+        if rows.ndim != 2 or rows.shape[1] != wanted or len(rows) < steps:
+            raise InputError(f"{self.tick.name} needs inputs of shape {(steps, wanted)}; found {rows.shape}")
+        return rows
+
+    def _in_shares(
+        self,
+        steps: int,
+        rows: NDArray[np.float64] | None,
+        state: NDArray[np.float64],
+        table: NDArray[np.float64],
+        ends: NDArray[np.int64],
+        jobs: int,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Give every thread some packs at a time; the first share of each measures."""
+        tests, done, stop = len(state), 0, False
+        places = iter(_shares(tests, self.width, jobs))
+
+        def work(first: int, last: int) -> None:
+            nonlocal done
+            at, n = first, self.width
+            while at < last and not stop:
+                end = min(last, at + n)
+                began = time.perf_counter()
+                self._run(steps, rows, state[at:end], table[at:end], ends[at:end])
+                wall = time.perf_counter() - began
+                done += end - at
+                at = end
+                n = max(1, int(min(SHARE_SECONDS / max(wall, 1e-6), 20.0) * (n // self.width))) * self.width
+
+        if jobs == 1:
+            for first, last in places:
+                work(first, last)
+                if progress is not None:
+                    progress(done, tests)
+            return
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(work, *place) for place in places]
+            try:
+                for future in futures:
+                    while not future.done():
+                        time.sleep(0.02)
+                        if progress is not None:
+                            progress(done, tests)
+                    future.result()
+            except BaseException:
+                stop = True
+                raise
+        if progress is not None:
+            progress(done, tests)
+
+
+def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
+    """Return first and last test of shares of whole packs, four for each thread."""
+    packs = -(-tests // width)
+    size = max(1, -(-packs // (4 * jobs))) * width
+    return [(a, min(tests, a + size)) for a in range(0, tests, size)]
+
+
+RunSome = Callable[..., None]
+
+
+def _lanes(tick: Tick, varied: Sequence[Any], width: int, using: Compiler | None, plan: Plan) -> RunSome:
+    assert using is not None
+    source = write_lanes(tick, varied, width)
+    library = load(source, tick.name, using, entry="batch", extra=processor_lanes()[1])
+    function: Any = getattr(library, f"{tick.name}_batch")
+    function.restype = None
+    pointer = ctypes.c_void_p
+    function.argtypes = [*[ctypes.c_long] * 3, ctypes.c_double, *[pointer] * 5]
+    own = (plan.size - plan.scalars) * width + plan.size
+
+    def run(
+        steps: int,
+        rows: NDArray[np.float64] | None,
+        state: NDArray[np.float64],
+        table: NDArray[np.float64],
+        ends: NDArray[np.int64],
+    ) -> None:
+        work = np.empty(own)
+        function(
+            *(len(state), steps, 0, tick.period, None if rows is None else rows.ctypes.data),
+            *(state.ctypes.data, table.ctypes.data, work.ctypes.data, ends.ctypes.data),
+        )
+
+    return run
+
+
+def _one_by_one(tick: Tick, varied: Sequence[str], plan: Plan) -> RunSome:
+    from dataclasses import replace
+
+    runner = Runner(replace(tick))
+    places = [i for n in varied for i, v in enumerate(plan.parameters) if v.name == n]
+    defaults = np.array([*tick.parameters.values()] or [0.0], dtype=float)
+
+    def run(
+        steps: int,
+        rows: NDArray[np.float64] | None,
+        state: NDArray[np.float64],
+        table: NDArray[np.float64],
+        ends: NDArray[np.int64],
+    ) -> None:
+        parameters = np.tile(defaults, (len(state), 1))
+        parameters[:, places] = table
+        record = np.empty((len(state), 1, len(tick.channels)))
+        found = runner.batch(steps, None if rows is None else rows[None, :steps], state, parameters, record)
+        ends[:] = np.column_stack(found)
+
+    return run
