@@ -20,7 +20,7 @@ from bondloop.compile.c_lanes import lane_obstacle, write_lanes
 from bondloop.compile.plan import Plan
 from bondloop.compile.runner import Runner
 from bondloop.compile.toolchain import compiler, load
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import CompileError, InputError, unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -124,10 +124,11 @@ class Batch:
         self._plan = Plan(tick)
         self.message = ""
         using = compiler()
+        obstacle = lane_obstacle(tick) if using else "no C compiler was found"
         if backend == "auto":
-            self.message = "" if using else "no C compiler"
-            self.message = self.message or lane_obstacle(tick)
-            backend = "one by one" if self.message else "lanes"
+            backend, self.message = ("one by one" if obstacle else "lanes"), obstacle
+        if backend == "lanes" and obstacle:
+            raise CompileError(f"the tests of {tick.name} cannot run side by side: {obstacle}")
         self.backend = backend
         if backend == "lanes":
             self.width = width or processor_lanes()[0]

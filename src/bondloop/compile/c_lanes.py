@@ -138,6 +138,7 @@ class LaneBody(CBody):
     """Writes the statements of a pack of tests."""
 
     kind = "NAME_wide"
+    text: LaneText
 
     def __init__(self, plan: Plan, varied: Sequence[Var], width: int) -> None:
         self._wide = _wide(plan.tick, varied)
@@ -152,11 +153,16 @@ class LaneBody(CBody):
         self._places |= {v: f"({x!r})" if x < 0 else repr(float(x)) for v, x in fixed.items()}
 
     def _writer(self) -> LaneText:
-        return LaneText(self._place, prefix=self.prefix, is_wide=self._wide.__contains__)
+        return LaneText(self._place, prefix=self.prefix, is_wide=lambda v: v in self._wide)
 
     def kind_of(self, v: Var) -> str:
         """Return the type of a variable: wide, or one double for all tests."""
         return self.kind if v in self._wide else "double"
+
+    def _assigned(self, assigns: Sequence[Assign]) -> list[str]:
+        # A product that is written out has variables of its own.
+        self._wide |= {a.target for a in assigns if self.text.wide(a.expr)}
+        return super()._assigned(assigns)
 
     def _position(self, line: Line) -> str:
         return f"s->{line.at}[0]"
@@ -173,7 +179,8 @@ class LaneBody(CBody):
         read = {v: 0 for s in inside for v in s.reads if v not in written or v in plan.states}
         states = [v for v in plan.states if v in written or v in read]
         given = [v for v in read if v not in plan.states]
-        results = [v for v in written if v not in plan.states and (v in self._hoisted or self._is_read(v))]
+        seen = {*self._hoisted, *(plan.read_outside(step) if isinstance(step, Loop) else ())}
+        results = [v for v in written if v not in plan.states and v in seen]
         last = [n for s in inside if isinstance(s, Loop) and not s.linear for n in plan.warm_start(s).names]
         last += [plan.left_over] if last and plan.left_over else []
         own = [*plan.names.all(states), *last]
@@ -181,7 +188,7 @@ class LaneBody(CBody):
         function = f"NAME_alone_{number}"
         alone = self.alone
         alone._places |= {v: plan.names(v) for v in plan.parameters}
-        local = {v for v in results if v in self._hoisted}
+        local = [v for v in written if v in self._hoisted]
         lines = [f"const double {plan.names(v)} = given[{i}];" for i, v in enumerate(given)]
         lines += [f"double {plan.names(v)} = 0.0;" for v in local]
         lines += [f"s->{name} = given[{len(given) + i}];" for i, name in enumerate(own)]

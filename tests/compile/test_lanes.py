@@ -1,0 +1,128 @@
+"""Tests side by side: each lane's numbers are those of the test alone, whatever happens in the others."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from bondloop.compile import Runner
+from bondloop.compile.batch import Batch
+from bondloop.compile.c_lanes import lane_obstacle
+from bondloop.compile.c_writer import write_c_sized
+from bondloop.compile.plan import BEYOND
+from bondloop.compile.toolchain import compiler
+from bondloop.errors import InputError
+from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
+from bondloop.program.expr import Var
+from bondloop.program.tick import Channel, Delay, Tick, Update
+
+sys.path.insert(0, str(Path(__file__).parent))
+from random_ticks import ticks
+
+STEPS = 30
+needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
+DRAWN = settings(
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=list(HealthCheck),
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+)
+
+
+def same(a, b):
+    """To the last bit; NaN is NaN."""
+    np.testing.assert_array_equal(a.states, b.states)
+    np.testing.assert_array_equal(np.array(a.ends), np.array(b.ends))
+
+
+@pytest.mark.slow
+@needs_compiler
+@DRAWN
+@given(tick=ticks(), seed=st.integers(0, 1000), width=st.sampled_from([2, 4, 8]), tests=st.integers(1, 11))
+def test_every_statement_in_lanes(tick, seed, width, tests):
+    assume(not lane_obstacle(tick))
+    random = np.random.default_rng(seed)
+    inputs = random.standard_normal((STEPS, 2))
+    varied = [v.name for v in tick.parameters if random.random() < 0.7]
+    base = {v.name: x for v, x in tick.parameters.items()}
+    values = np.array([[base[n] * f for n in varied] for f in 1 + 0.3 * random.standard_normal(tests)])
+    values = values.reshape(tests, len(varied))
+    states = {v.name: x + random.standard_normal(tests) for v, x in tick.states.items()}
+    alone = Batch(tick, varied, "one by one").run(values, STEPS, inputs, states)
+    same(Batch(tick, varied, "lanes", width).run(values, STEPS, inputs, states), alone)
+
+
+@needs_compiler
+@pytest.mark.parametrize("paper", [wagg_three_mass, gawthrop_two_actuators, bayer_substep])
+def test_tests_of_the_papers(paper):
+    tick = paper.test().tick
+    varied = [v.name for v, x in tick.parameters.items() if x][:4]
+    base = np.array([{v.name: x for v, x in tick.parameters.items()}[n] for n in varied])
+    values = base * (1 + 0.05 * np.random.default_rng(1).standard_normal((19, len(varied))))
+    lanes = Batch(tick, varied, "lanes").run(values, 500, jobs=2)
+    same(lanes, Batch(tick, varied, "one by one").run(values, 500, jobs=1))
+    single = Runner(tick)
+    single.run(500, parameters=dict(zip(varied, values[7], strict=True)))
+    assert single.state == dict(zip(lanes.names, lanes.states[7].tolist(), strict=True))
+
+
+def growing(bound=1e3):
+    """x(k+1) = a x(k), with a delay line behind it."""
+    x, a, late, sum_ = Var("x"), Var("a"), Var("late"), Var("sum")
+    steps = (Delay(late, x, 3), Update(((x, a * x), (sum_, sum_ + late))))
+    parameters, states = {a: 1.0}, {x: 1.0, sum_: 0.0}
+    return Tick(
+        "growing", 0.1, Var("t"), Var("k"), (), states, parameters, steps, (Channel("x", x),), {"x": bound}
+    )
+
+
+@needs_compiler
+@pytest.mark.parametrize("backend", ["lanes", "one by one"])
+def test_a_test_that_stops_leaves_the_others_alone(backend):
+    a = np.array([0.5, 2.0, 1.0, 0.9, 10.0])
+    found = Batch(growing(), ["a"], backend).run(a[:, None], 40)
+    assert found.ends.code.tolist() == [0, BEYOND, 0, 0, BEYOND]
+    # 2^10 = 1024 and 10^4 are the first beyond 1000.
+    assert found.ends.tick.tolist() == [-1, 10, -1, -1, 4]
+    assert found.ends.channel.tolist() == [-1, 0, -1, -1, 0]
+    # After the tick that stops, x has been multiplied once more; the line is three ticks late.
+    assert found["x"][[1, 4]].tolist() == [2.0**11, 1e5]
+    np.testing.assert_allclose(found["sum"][[0, 2]], [2 * (1 - 0.5**37), 37.0], rtol=1e-15)
+
+
+@needs_compiler
+def test_other_values_are_the_same_library():
+    one, two = (wagg_three_mass.test().with_values({"rig.transfer.mass.mass": m}).tick for m in (1.5, 2.5))
+    assert write_c_sized(one, values=False) == write_c_sized(two, values=False)
+    assert "2.5" in write_c_sized(two)[0]
+
+
+@needs_compiler
+def test_progress_and_an_interruption():
+    seen = []
+    Batch(growing(), ["a"]).run(np.ones((100, 1)), 10, progress=lambda done, of: seen.append((done, of)))
+    assert seen[-1] == (100, 100)
+
+    def stop(done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Batch(growing(), ["a"]).run(np.ones((100, 1)), 10, progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("varied", "values", "words"),
+    [
+        (["b"], [[1.0]], "unknown parameter 'b' of growing"),
+        (["a", "a"], [[1.0, 1.0]], "each parameter is varied once"),
+        (["a"], [1.0, 2.0], "found an array of shape"),
+        (["a"], [[np.nan]], "must be finite"),
+    ],
+)
+def test_what_is_wrong_is_told(varied, values, words):
+    with pytest.raises(InputError, match=words):
+        Batch(growing(), varied).run(values, 3)
