@@ -17,6 +17,8 @@ import numpy as np
 
 from bondloop.compile.backend import Ends
 from bondloop.compile.c_lanes import lane_obstacle, write_lanes
+from bondloop.compile.cuda_batch import CudaBatch
+from bondloop.compile.cuda_driver import gpu_obstacle
 from bondloop.compile.plan import Plan
 from bondloop.compile.runner import Runner
 from bondloop.compile.toolchain import compiler, load
@@ -25,10 +27,12 @@ from bondloop.errors import CompileError, InputError, unknown_name
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.compile.toolchain import Compiler
     from bondloop.program.tick import Tick
 
 __all__ = ["Batch", "BatchResult", "processor_lanes"]
+
+BATCHES = ("auto", "cuda", "lanes", "one by one")
+"""Where tests can run."""
 
 SHARE_SECONDS = 0.1
 """How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
@@ -88,8 +92,9 @@ class Batch:
     varied
         Names of the parameters that differ from test to test; the others keep the tick's values.
     backend
-        ``"lanes"`` runs a test in each lane of the processor's vectors, ``"one by one"`` one after the other;
-        ``"auto"`` takes lanes where they can be had; `message` then says why not, if so.
+        ``"cuda"`` runs a test in each thread of a graphics processor, ``"lanes"`` one in each lane of the
+        processor's vectors, ``"one by one"`` one after the other; ``"auto"`` takes the first of them that can
+        be had; `message` then says why not those before it, if so.
     width
         Tests in a pack; as many as the processor computes at once unless given.
 
@@ -109,11 +114,11 @@ class Batch:
         self,
         tick: Tick,
         varied: Sequence[str],
-        backend: Literal["auto", "lanes", "one by one"] = "auto",
+        backend: Literal["auto", "cuda", "lanes", "one by one"] = "auto",
         width: int | None = None,
     ) -> None:
-        if backend not in ("auto", "lanes", "one by one"):
-            raise InputError(unknown_name("backend", backend, ["auto", "lanes", "one by one"]))
+        if backend not in BATCHES:
+            raise InputError(unknown_name("backend", backend, BATCHES))
         by_name = {v.name: v for v in tick.parameters}
         for name in varied:
             if name not in by_name:
@@ -123,18 +128,26 @@ class Batch:
         self.tick, self.varied = tick, tuple(varied)
         self._plan = Plan(tick)
         self.message = ""
-        using = compiler()
-        obstacle = lane_obstacle(tick) if using else "no C compiler was found"
+        obstacles = {"cuda": gpu_obstacle, "lanes": lambda: _no_lanes(tick), "one by one": lambda: ""}
+        told = []
         if backend == "auto":
-            backend, self.message = ("one by one" if obstacle else "lanes"), obstacle
-        if backend == "lanes" and obstacle:
-            raise CompileError(f"the tests of {tick.name} cannot run side by side: {obstacle}")
-        self.backend = backend
-        if backend == "lanes":
+            for name, obstacle in obstacles.items():
+                why = obstacle()
+                if not why:
+                    break
+                told.append(why)
+            backend, self.message = name, "; ".join(told)
+        elif obstacles[backend]():
+            raise CompileError(f"the tests of {tick.name} cannot run so: {obstacles[backend]()}")
+        self.backend, self.width = backend, 1
+        chosen = [by_name[n] for n in varied]
+        self._cuda: CudaBatch | None = None
+        if backend == "cuda":
+            self._cuda = CudaBatch(tick, chosen, self._plan)
+        elif backend == "lanes":
             self.width = width or processor_lanes()[0]
-            self._run = _lanes(tick, [by_name[n] for n in varied], self.width, using, self._plan)
+            self._run = _lanes(tick, chosen, self.width, self._plan)
         else:
-            self.width = 1
             self._run = _one_by_one(tick, self.varied, self._plan)
 
     def run(
@@ -180,7 +193,10 @@ class Batch:
             state[:, names.index(name)] = first
         ends = np.zeros((tests, 3), dtype=np.int64)
         began = time.perf_counter()
-        self._in_shares(steps, rows, state, table, ends, jobs or os.cpu_count() or 1, progress)
+        if self._cuda is not None:
+            self._cuda.run(steps, rows, state, table, ends, progress)
+        else:
+            self._in_shares(steps, rows, state, table, ends, jobs or os.cpu_count() or 1, progress)
         seconds = time.perf_counter() - began
         return BatchResult(state[:, : len(names)], names, Ends(*ends.T), seconds)
 
@@ -251,7 +267,12 @@ def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
 RunSome = Callable[..., None]
 
 
-def _lanes(tick: Tick, varied: Sequence[Any], width: int, using: Compiler | None, plan: Plan) -> RunSome:
+def _no_lanes(tick: Tick) -> str:
+    return lane_obstacle(tick) if compiler() else "no C compiler was found"
+
+
+def _lanes(tick: Tick, varied: Sequence[Any], width: int, plan: Plan) -> RunSome:
+    using = compiler()
     assert using is not None
     source = write_lanes(tick, varied, width)
     library = load(source, tick.name, using, entry="batch", extra=processor_lanes()[1])

@@ -167,7 +167,7 @@ class CBody:
     def _delay(self, step: Delay) -> list[str]:
         line = self.plan.line(step)
         at = self._position(line)
-        here = f"lines->{line.name}[(int){at}]"
+        here = self._element(line, at)
         return [
             *([f"{self._declared(step.target)} = {here};"] if self._is_read(step.target) else []),
             f"{here} = {self.text.full(step.source)};",
@@ -176,6 +176,9 @@ class CBody:
 
     def _position(self, line: Line) -> str:
         return f"s->{line.at}"
+
+    def _element(self, line: Line, at: str) -> str:
+        return f"lines->{line.name}[(int){at}]"
 
     def _product(self, step: Product) -> list[str]:
         assigns = unrolled(step, self.plan.names)

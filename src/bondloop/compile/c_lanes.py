@@ -16,13 +16,15 @@ from bondloop.compile.c_helpers import helpers
 from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, SOLVERS
 from bondloop.compile.lane_text import LaneText
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
-from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, Step, every, statements
+from bondloop.compile.wide_variables import wide_variables
+from bondloop.program.schedule import Loop
+from bondloop.program.tick import Delay, Repeat, every, statements
 
 if TYPE_CHECKING:
     from bondloop.compile.c_text import CText
-    from bondloop.program.tick import Tick
+    from bondloop.program.expr import Var
+    from bondloop.program.schedule import Assign
+    from bondloop.program.tick import Step, Tick
 
 __all__ = ["MOST", "lane_obstacle", "write_lanes"]
 
@@ -141,7 +143,7 @@ class LaneBody(CBody):
     text: LaneText
 
     def __init__(self, plan: Plan, varied: Sequence[Var], width: int) -> None:
-        self._wide = _wide(plan.tick, varied)
+        self._wide = wide_variables(plan.tick, varied)
         super().__init__(plan)
         self._groups = None
         self.alone = CBody(plan)
@@ -236,20 +238,3 @@ class LaneBody(CBody):
                 f"NAME_lanes_solve({n}, matrix, change, work, one, status);",
             ]
         return solve, [f"change[{i}]" for i in range(n)]
-
-
-def _wide(tick: Tick, varied: Sequence[Var]) -> set[Var]:
-    """Return the variables that have a value for each test."""
-    wide = {*tick.states, *varied}
-    while True:
-        before = len(wide)
-        for step in every(tick.steps):
-            if isinstance(step, Assign):
-                if not wide.isdisjoint(variables(step.expr)):
-                    wide.add(step.target)
-            elif isinstance(step, (Loop, Product, Delay)):
-                wide |= set(step.writes)
-            elif isinstance(step, Repeat) and step.sought:
-                wide |= {v for s in every([step]) for v in s.writes}
-        if len(wide) == before:
-            return wide
