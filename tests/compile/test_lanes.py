@@ -47,13 +47,21 @@ def test_every_statement_in_lanes(tick, seed, width, tests):
     assume(not lane_obstacle(tick))
     random = np.random.default_rng(seed)
     inputs = random.standard_normal((STEPS, 2))
-    varied = [v.name for v in tick.parameters if random.random() < 0.7]
-    base = {v.name: x for v, x in tick.parameters.items()}
+    base = {v.name: x for v, x in [*tick.parameters.items(), *tick.states.items()]}
+    varied = [n for n in base if random.random() < 0.4]
     values = np.array([[base[n] * f for n in varied] for f in 1 + 0.3 * random.standard_normal(tests)])
     values = values.reshape(tests, len(varied))
-    states = {v.name: x + random.standard_normal(tests) for v, x in tick.states.items()}
-    alone = Batch(tick, varied, "one by one").run(values, STEPS, inputs, states)
-    same(Batch(tick, varied, "lanes", width).run(values, STEPS, inputs, states), alone)
+    lanes = Batch(tick, varied, "lanes", width).run(values, STEPS, inputs)
+    same(lanes, Batch(tick, varied, "one by one").run(values, STEPS, inputs))
+    for row, ended, code, at in zip(values, lanes.states, lanes.ends.code, lanes.ends.tick, strict=True):
+        single = Runner(tick, "c")
+        chosen = dict(zip(varied, row, strict=True))
+        names = {v.name for v in tick.parameters}
+        single.reset({n: x for n, x in chosen.items() if n not in names})
+        run = single.run(STEPS, inputs, {n: x for n, x in chosen.items() if n in names})
+        assert (run.code, run.steps) == (code, at + 1 if code else STEPS)
+        if not code:
+            np.testing.assert_array_equal(list(single.state.values()), ended)
 
 
 @needs_compiler

@@ -6,7 +6,7 @@ import ctypes
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +19,9 @@ from bondloop.compile.backend import Ends
 from bondloop.compile.c_lanes import lane_obstacle, write_lanes
 from bondloop.compile.cuda_batch import CudaBatch
 from bondloop.compile.cuda_driver import gpu_obstacle
-from bondloop.compile.plan import Plan
-from bondloop.compile.runner import Runner
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Plan
+from bondloop.compile.runner import Result, Runner
+from bondloop.compile.shared_part import Parted, parted
 from bondloop.compile.toolchain import compiler, load
 from bondloop.errors import CompileError, InputError, unknown_name
 
@@ -90,7 +91,8 @@ class Batch:
     tick
         What to execute.
     varied
-        Names of the parameters that differ from test to test; the others keep the tick's values.
+        Names of the parameters that differ from test to test, or of states that begin differently; the others
+        are as in the tick.
     backend
         ``"cuda"`` runs a test in each thread of a graphics processor, ``"lanes"`` one in each lane of the
         processor's vectors, ``"one by one"`` one after the other; ``"auto"`` takes the first of them that can
@@ -117,45 +119,42 @@ class Batch:
         backend: Literal["auto", "cuda", "lanes", "one by one"] = "auto",
         width: int | None = None,
     ) -> None:
-        if backend not in BATCHES:
-            raise InputError(unknown_name("backend", backend, BATCHES))
-        by_name = {v.name: v for v in tick.parameters}
+        parameters = {v.name: v for v in tick.parameters}
+        states = {v.name: v for v in tick.states if v.name not in parameters}
         for name in varied:
-            if name not in by_name:
-                raise InputError(unknown_name("parameter", name, by_name, tick.name))
+            if name not in parameters and name not in states:
+                raise InputError(unknown_name("parameter", name, [*parameters, *states], tick.name))
         if len(set(varied)) < len(varied):
             raise InputError(f"each parameter is varied once; found {', '.join(varied)}")
         self.tick, self.varied = tick, tuple(varied)
-        self._plan = Plan(tick)
-        self.message = ""
-        obstacles = {"cuda": gpu_obstacle, "lanes": lambda: _no_lanes(tick), "one by one": lambda: ""}
-        told = []
-        if backend == "auto":
-            for name, obstacle in obstacles.items():
-                why = obstacle()
-                if not why:
-                    break
-                told.append(why)
-            backend, self.message = name, "; ".join(told)
-        elif obstacles[backend]():
-            raise CompileError(f"the tests of {tick.name} cannot run so: {obstacles[backend]()}")
-        self.backend, self.width = backend, 1
-        chosen = [by_name[n] for n in varied]
+        self.backend, self.message = _chosen(tick, backend)
+        self._values = [i for i, n in enumerate(varied) if n in parameters]
+        self._begins = {n: i for i, n in enumerate(varied) if n in states}
+        chosen = [parameters[varied[i]] for i in self._values]
+        self._chosen, self._width = chosen, width
+        self._build(parted(tick, chosen, [states[n] for n in self._begins]))
+
+    def _build(self, parts: Parted | None) -> None:
+        """Compile the tick, or what all tests share and the rest."""
+        self._same = None if parts is None else Runner(parts.same)
+        self._columns = 0 if parts is None else parts.columns
+        rest = self._rest = self.tick if parts is None else parts.rest
+        self._plan = Plan(rest)
+        self.width = 1
         self._cuda: CudaBatch | None = None
-        if backend == "cuda":
-            self._cuda = CudaBatch(tick, chosen, self._plan)
-        elif backend == "lanes":
-            self.width = width or processor_lanes()[0]
-            self._run = _lanes(tick, chosen, self.width, self._plan)
+        if self.backend == "cuda":
+            self._cuda = CudaBatch(rest, self._chosen, self._plan)
+        elif self.backend == "lanes":
+            self.width = self._width or processor_lanes()[0]
+            self._run = _lanes(rest, self._chosen, self.width, self._plan)
         else:
-            self._run = _one_by_one(tick, self.varied, self._plan)
+            self._run = _one_by_one(rest, [v.name for v in self._chosen], self._plan)
 
     def run(
         self,
         values: ArrayLike,
         steps: int,
         inputs: ArrayLike | None = None,
-        states: Mapping[str, ArrayLike] | None = None,
         jobs: int | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> BatchResult:
@@ -164,41 +163,77 @@ class Batch:
         Parameters
         ----------
         values
-            Of the varied parameters, (tests, parameters).
+            Of what is varied, (tests, names).
         steps
             Ticks of each test.
         inputs
             A row for each tick, the same for all tests.
-        states
-            Initial values by name, one for each test, instead of the tick's own.
         jobs
             Threads; as many as there are processors unless given.
         progress
             Called with the tests done and the tests wanted. What it raises ends the batch.
         """
-        table = np.ascontiguousarray(values, dtype=float)
+        table = np.array(values, dtype=float, ndmin=1)
         if table.ndim != 2 or table.shape[1] != len(self.varied):
             raise InputError(
                 f"expected a value of {', '.join(self.varied)} for each test; found an array of shape {table.shape}"
             )
         if not np.isfinite(table).all():
             raise InputError("every value of a parameter must be finite")
-        tests = len(table)
-        rows = self._inputs(steps, inputs)
-        state = np.tile(self._plan.initial(), (tests, 1))
-        names = tuple(v.name for v in self._plan.states)
-        for name, first in (states or {}).items():
-            if name not in names:
-                raise InputError(unknown_name("state", name, names, self.tick.name))
-            state[:, names.index(name)] = first
-        ends = np.zeros((tests, 3), dtype=np.int64)
         began = time.perf_counter()
+        shared, rows, steps_shared = self._shared(steps, self._inputs(steps, inputs))
+        state = np.tile(self._plan.initial(), (len(table), 1))
+        own = [v.name for v in self._plan.states]
+        for name, column in self._begins.items():
+            state[:, own.index(name)] = table[:, column]
+        ends = np.zeros((len(table), 3), dtype=np.int64)
+        chosen = np.ascontiguousarray(table[:, self._values])
         if self._cuda is not None:
-            self._cuda.run(steps, rows, state, table, ends, progress)
+            self._cuda.run(steps_shared, rows, state, chosen, ends, progress)
         else:
-            self._in_shares(steps, rows, state, table, ends, jobs or os.cpu_count() or 1, progress)
-        seconds = time.perf_counter() - began
-        return BatchResult(state[:, : len(names)], names, Ends(*ends.T), seconds)
+            self._in_shares(steps_shared, rows, state, chosen, ends, jobs or os.cpu_count() or 1, progress)
+        self._number_channels(ends)
+        if shared is not None and not shared.finished:
+            self._end_all(shared, ends)
+        names = tuple(v.name for v in self.tick.states)
+        found = np.empty((len(table), len(names)))
+        for i, name in enumerate(names):
+            found[:, i] = state[:, own.index(name)] if name in own else self._same.state[name]  # type: ignore[union-attr]
+        return BatchResult(found, names, Ends(*ends.T), time.perf_counter() - began)
+
+    def _shared(
+        self, steps: int, rows: NDArray[np.float64] | None
+    ) -> tuple[Result | None, NDArray[np.float64] | None, int]:
+        """Return what all tests share, run; the table of inputs for the rest, and its length."""
+        if self._same is None:
+            return None, rows, steps
+        self._same.reset()
+        shared = self._same.run(steps, None if rows is None else rows[:steps])
+        names = [c.name for c in self.tick.channels]
+        if shared.stopped_channel is not None and shared.stopped_channel not in names:
+            self._build(None)  # NaN on the way is no fault of a tick, but cannot be told from one in a table
+            return None, rows, steps
+        columns = list(shared.channels.values())[: self._columns]
+        both = [*([] if rows is None else rows[: shared.steps].T), *columns]
+        return shared, (np.ascontiguousarray(np.array(both).T) if both else None), shared.steps
+
+    def _number_channels(self, ends: NDArray[np.int64]) -> None:
+        """Count channels as the whole tick does."""
+        names = [c.name for c in self.tick.channels]
+        number = np.array([*(names.index(c.name) for c in self._rest.channels), -1])
+        ends[:, 2] = number[ends[:, 2]]
+
+    def _end_all(self, shared: Result, ends: NDArray[np.int64]) -> None:
+        """Stop every test where what they share stopped."""
+        names = [c.name for c in self.tick.channels]
+        channel = -1 if shared.stopped_channel is None else names.index(shared.stopped_channel)
+        last, outside = shared.steps - 1, BEYOND | NOT_A_NUMBER
+        for i in np.flatnonzero((ends[:, 0] == 0) | (ends[:, 1] == last)):
+            code, _, own = ends[i]
+            if channel >= 0 and (own < 0 or channel < own):
+                ends[i] = [(code & ~outside) | shared.code, last, channel]
+            else:
+                ends[i] = [code | (shared.code & ~outside), last, own]
 
     def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:
         wanted = len(self.tick.inputs)
@@ -265,6 +300,25 @@ def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
 
 
 RunSome = Callable[..., None]
+
+
+def _chosen(tick: Tick, backend: str) -> tuple[str, str]:
+    """Return where tests run, and why not where they would run faster."""
+    if backend not in BATCHES:
+        raise InputError(unknown_name("backend", backend, BATCHES))
+    obstacles = {"cuda": gpu_obstacle, "lanes": lambda: _no_lanes(tick), "one by one": lambda: ""}
+    if backend != "auto":
+        why = obstacles[backend]()
+        if why:
+            raise CompileError(f"the tests of {tick.name} cannot run so: {why}")
+        return backend, ""
+    told: list[str] = []
+    for name, obstacle in obstacles.items():
+        why = obstacle()
+        if not why:
+            break
+        told.append(why)
+    return name, "; ".join(told)
 
 
 def _no_lanes(tick: Tick) -> str:

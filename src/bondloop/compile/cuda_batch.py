@@ -28,9 +28,6 @@ BLOCK = 128
 FIRST_STEPS, LAUNCH_SECONDS = 500, 0.5
 """Ticks of the first launch, and how long later ones may take: between them progress is shown."""
 
-TABLE_BYTES = 256 * 2**20
-"""Most memory for what is tabulated."""
-
 
 class CudaBatch:
     """A tick as kernels that are loaded.
@@ -49,10 +46,8 @@ class CudaBatch:
         found = device()
         if not isinstance(found, Device):
             raise CompileError(f"there is no graphics processor to run on: {found}")
-        source = write_cuda(tick, varied)
         self._device, self._tick, self._plan = found, tick, plan
-        self._tabulated = source.tabulated
-        self._kernels = found.kernels(found.compiled(source.text))
+        self._kernels = found.kernels(found.compiled(write_cuda(tick, varied)))
         self.kernel_seconds = 0.0
 
     def run(
@@ -68,7 +63,8 @@ class CudaBatch:
         self.kernel_seconds = 0.0
         tests = len(state)
         each = 8 * (self._plan.size + table.shape[1] + 3)
-        share = max(1, min(tests, int(0.8 * (self._device.free_bytes - TABLE_BYTES)) // each))
+        room = self._device.free_bytes - (0 if rows is None else rows.nbytes)
+        share = max(1, min(tests, int(0.8 * room) // each))
         for at in range(0, tests, share):
             part = slice(at, min(tests, at + share))
 
@@ -98,25 +94,21 @@ class CudaBatch:
         ended = kernels.array(stops)
         inputs = kernels.array(rows if rows is not None else 8)
         width = len(self._tick.inputs)
-        most = max(1, TABLE_BYTES // (8 * max(1, self._tabulated)))
-        same = kernels.array(8 * min(steps, most) * self._tabulated)
-        first, chunk = 0, min(FIRST_STEPS, most)
+        first, chunk = 0, FIRST_STEPS
         period = ctypes.c_double(self._tick.period)
         while first < steps:
             n = min(chunk, steps - first)
             count, begin = ctypes.c_longlong(n), ctypes.c_longlong(first)
             began = time.perf_counter()
-            if self._tabulated:
-                kernels.start(f"{name}_same", n, BLOCK, (count, begin, period, same))
             here = ctypes.c_uint64(inputs.value + 8 * first * width)
-            arguments = (ctypes.c_longlong(tests), count, begin, period, here, same, place, varied, ended)
+            arguments = (ctypes.c_longlong(tests), count, begin, period, here, place, varied, ended)
             kernels.start(f"{name}_tests", tests, BLOCK, arguments)
             kernels.wait()
             wall = time.perf_counter() - began
             self.kernel_seconds += wall
             first += n
             so_far(first / steps)
-            chunk = max(1, min(most, int(LAUNCH_SECONDS / max(wall, 1e-6) * n)))
+            chunk = max(1, int(LAUNCH_SECONDS / max(wall, 1e-6) * n))
         kernels.read(place, across)
         kernels.read(ended, stops)
         state[:] = across.T

@@ -57,6 +57,8 @@ class Result:
         Name of the channel that left its bounds or became NaN, if one did.
     wall_seconds
         How long the run took.
+    code
+        The bits behind the status, see `bondloop.compile.plan`.
     loop
         Of an algebraic loop that did not converge: its unknowns, the worst of them, how far that is off. Of a
         search for modes: the elements that switch.
@@ -77,6 +79,7 @@ class Result:
     stopped_channel: str | None
     wall_seconds: float
     loop: str = ""
+    code: int = 0
 
     @property
     def finished(self) -> bool:
@@ -243,6 +246,7 @@ class Runner:
             stopped_channel=None if channel < 0 else self.tick.channels[channel].name,
             wall_seconds=wall,
             loop=self._unsolved(code // WORST - 1) if code >= WORST else self._sought(status),
+            code=code,
         )
 
     def batch(
