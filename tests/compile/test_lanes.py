@@ -12,7 +12,7 @@ from bondloop.compile import Runner
 from bondloop.compile.batch import Batch
 from bondloop.compile.c_lanes import lane_obstacle
 from bondloop.compile.c_writer import write_c_sized
-from bondloop.compile.plan import BEYOND
+from bondloop.compile.plan import BEYOND, WORST
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
@@ -26,7 +26,7 @@ STEPS = 30
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 DRAWN = settings(
     deadline=None,
-    max_examples=30,
+    max_examples=20,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],
@@ -59,7 +59,7 @@ def test_every_statement_in_lanes(tick, seed, width, tests):
         names = {v.name for v in tick.parameters}
         single.reset({n: x for n, x in chosen.items() if n not in names})
         run = single.run(STEPS, inputs, {n: x for n, x in chosen.items() if n in names})
-        assert (run.code, run.steps) == (code, at + 1 if code else STEPS)
+        assert (run.code % WORST, run.steps) == (code, at + 1 if code else STEPS)
         if not code:
             np.testing.assert_array_equal(list(single.state.values()), ended)
 

@@ -19,7 +19,7 @@ from bondloop.compile.backend import Ends
 from bondloop.compile.c_lanes import lane_obstacle, write_lanes
 from bondloop.compile.cuda_batch import CudaBatch
 from bondloop.compile.cuda_driver import gpu_obstacle
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Plan
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, WORST, Plan
 from bondloop.compile.runner import Result, Runner
 from bondloop.compile.shared_part import Parted, parted
 from bondloop.compile.toolchain import compiler, load
@@ -192,6 +192,7 @@ class Batch:
             self._cuda.run(steps_shared, rows, state, chosen, ends, progress)
         else:
             self._in_shares(steps_shared, rows, state, chosen, ends, jobs or os.cpu_count() or 1, progress)
+        ends[:, 0] %= WORST  # which loop failed is told by the test alone: here they are counted otherwise
         self._number_channels(ends)
         if shared is not None and not shared.finished:
             self._end_all(shared, ends)
@@ -227,13 +228,13 @@ class Batch:
         """Stop every test where what they share stopped."""
         names = [c.name for c in self.tick.channels]
         channel = -1 if shared.stopped_channel is None else names.index(shared.stopped_channel)
-        last, outside = shared.steps - 1, BEYOND | NOT_A_NUMBER
+        last, outside, failed = shared.steps - 1, BEYOND | NOT_A_NUMBER, shared.code % WORST
         for i in np.flatnonzero((ends[:, 0] == 0) | (ends[:, 1] == last)):
             code, _, own = ends[i]
             if channel >= 0 and (own < 0 or channel < own):
-                ends[i] = [(code & ~outside) | shared.code, last, channel]
+                ends[i] = [(code & ~outside) | failed, last, channel]
             else:
-                ends[i] = [code | (shared.code & ~outside), last, own]
+                ends[i] = [code | (failed & ~outside), last, own]
 
     def _inputs(self, steps: int, inputs: ArrayLike | None) -> NDArray[np.float64] | None:
         wanted = len(self.tick.inputs)

@@ -143,7 +143,7 @@ def _wide(steps: Sequence[Step], varied: set[Var], tick: Tick) -> set[Var]:
 
 
 def _is_same(step: Step, wide: AbstractSet[Var]) -> bool:
-    return all(wide.isdisjoint(s.writes) for s in every([step]))
+    return all(wide.isdisjoint([*s.reads, *s.writes]) for s in every([step]))
 
 
 def _is_worth(step: Step) -> bool:
