@@ -1,0 +1,258 @@
+"""Many rehearsals with values drawn from distributions: probabilities, quantiles, what matters most."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from bondloop.compile.batch import Batch
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import checked_value
+from bondloop.studies.distributions import Distribution, distribution
+from bondloop.studies.on_the_way import Measure, measuring, named_measure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Probability", "Sampled", "sample"]
+
+Method = Literal["sobol", "latin", "random"]
+METHODS = ("sobol", "latin", "random")
+
+
+class Probability(NamedTuple):
+    """A probability with its interval of confidence.
+
+    Attributes
+    ----------
+    value
+        Share of the tests.
+    low, high
+        Between which the probability lies with 95 % confidence (Clopper and Pearson 1934).
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3%} (95 % confidence: {self.low:.3%} to {self.high:.3%})"
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was measured of many tests.
+
+    Attributes
+    ----------
+    distributions
+        What was varied, by name.
+    values
+        Drawn, (tests, names).
+    measured
+        An array for each measure; of a test that stopped, up to there.
+    stopped
+        Whether a test left its bounds, became NaN or failed otherwise.
+    backend, seconds
+        Where the tests ran, and for how long.
+    """
+
+    distributions: Mapping[str, Distribution]
+    values: NDArray[np.float64]
+    measured: Mapping[str, NDArray[np.float64]]
+    stopped: NDArray[np.bool_]
+    backend: str
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        """Return a measure, or the drawn values of a parameter."""
+        names = list(self.distributions)
+        if name in names:
+            return self.values[:, names.index(name)]
+        if name not in self.measured:
+            raise InputError(unknown_name("measure", name, [*self.measured, *names]))
+        return self.measured[name]
+
+    def quantile(self, measure: str, share: float) -> float:
+        """Return the value below which a share of the tests lies; a test that stopped counts as the worst."""
+        if not 0 <= share <= 1:
+            raise InputError(f"expected a share from 0 to 1; found {share}")
+        values = np.where(self.stopped | np.isnan(self[measure]), np.inf, self[measure])
+        return float(np.quantile(values, share, method="higher"))
+
+    def probability(self, event: NDArray[np.bool_] | str = "stopped") -> Probability:
+        """Return how probable an event is.
+
+        Parameters
+        ----------
+        event
+            Whether it happened, for each test; ``"stopped"``, or the name of a measure that is not zero where it
+            happened, such as ``"trip"``.
+        """
+        from scipy.special import betaincinv
+
+        if isinstance(event, str):
+            event = self.stopped if event == "stopped" else self[event] != 0
+        happened = np.asarray(event)
+        if happened.shape != (len(self),) or happened.dtype != bool:
+            raise InputError(f"expected yes or no for each of {len(self)} tests; found {happened.shape}")
+        k, n = int(happened.sum()), len(self)
+        low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
+        high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
+        return Probability(k / n, low, high)
+
+    def worst(self, measure: str, count: int = 5) -> list[dict[str, float]]:
+        """Return the values of the tests with the largest measure, for `HybridTest.with_values`."""
+        values = np.where(self.stopped | np.isnan(self[measure]), np.inf, self[measure])
+        order = np.argsort(-values, kind="stable")[:count]
+        return [dict(zip(self.distributions, self.values[i].tolist(), strict=True)) for i in order]
+
+    def save(self, path: str | Path) -> Path:
+        """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed."""
+        target = Path(path)
+        columns = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
+        columns |= {**self.measured, "stopped": self.stopped}
+        if target.suffix == ".parquet":
+            try:
+                import pyarrow
+                from pyarrow import parquet
+            except ImportError:
+                raise InputError(
+                    f"{target.name}: Parquet needs pyarrow ('pip install pyarrow'); a CSV file needs nothing"
+                ) from None
+            parquet.write_table(pyarrow.table(columns), target)
+            return target
+        with target.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+        return target
+
+    def __str__(self) -> str:
+        n = len(self)
+        lines = [f"{n:,} tests in {self.seconds:.3g} s ({self.backend}); {int(self.stopped.sum()):,} stopped"]
+        for name, values in self.measured.items():
+            good = values[np.isfinite(values)]
+            if len(good):
+                shown = ", ".join(f"{q:g} % {np.quantile(good, q / 100):.3g}" for q in (5, 50, 95, 99))
+                lines.append(f"{name}: {shown}")
+        return "\n".join(lines)
+
+
+def sample(  # noqa: PLR0913 - each is one choice of the user's
+    test: Any,
+    distributions: Mapping[str, Distribution | str],
+    samples: float,
+    measures: Sequence[str] | Mapping[str, Measure] = ("error",),
+    *,
+    seconds: float | None = None,
+    method: Method = "sobol",
+    seed: int = 0,
+    backend: str = "auto",
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sampled:
+    """Rehearse a test many times with values drawn from distributions.
+
+    Parameters
+    ----------
+    test
+        A `HybridTest`, or anything else that has a tick.
+    distributions
+        By the path of a parameter, or of a state that begins otherwise.
+    samples
+        How many tests.
+    measures
+        Names, see `named_measure`, or measures by name.
+    seconds
+        Length of each; the test's own unless given.
+    method
+        ``"sobol"``: a scrambled Sobol sequence, the most even; ``"latin"``: a Latin hypercube; ``"random"``.
+    seed
+        Of what is drawn: the same seed gives the same tests.
+    backend, jobs
+        See `bondloop.compile.batch.Batch`.
+    progress
+        Called with the tests done and the tests wanted.
+
+    Examples
+    --------
+    >>> from bondloop.papers import wagg_three_mass
+    >>> found = sample(wagg_three_mass.test(), {"rig.transfer.mass.mass": "normal(1, 5%)"}, 64, seconds=2)
+    >>> len(found), found.probability().value, 0 < found.quantile("error", 0.5) < 1
+    (64, 0.0, True)
+    """
+    from bondloop.hybrid.rehearsal import steps_of
+    from bondloop.program.signals.in_tick import now_and_next
+
+    count = _count(samples)
+    tick = test.tick
+    drawn = {n: distribution(d) if isinstance(d, str) else d for n, d in distributions.items()}
+    if not drawn:
+        raise InputError("nothing is varied; give at least one distribution")
+    if isinstance(measures, Mapping):
+        wanted = dict(measures)
+    else:
+        wanted = {name: named_measure(name, tick) for name in measures}
+    whole = measuring(tick, wanted)
+    batch = Batch(whole.tick, list(drawn), backend)  # type: ignore[arg-type]
+    shares = _shares(len(drawn), count, method, seed)
+    values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
+    _check(tick, drawn, values)
+    length = seconds if seconds is not None else test.seconds
+    if length is None:
+        raise InputError("the test has no length of its own; give seconds=")
+    steps = steps_of(length, test.period)
+    inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
+    result = batch.run(values, steps, inputs, jobs=jobs, progress=progress)
+    measured = whole.read(result, steps)
+    return Sampled(drawn, values, measured, result.ends.code != 0, batch.backend, result.seconds)
+
+
+def _count(samples: float) -> int:
+    count = round(samples) if math.isfinite(samples) else 0
+    if count < 1 or count != samples:
+        raise InputError(f"samples: expected a whole number from 1 up; found {samples}")
+    return count
+
+
+def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
+    """Return points of the unit cube, (dimensions, tests)."""
+    from scipy.stats import qmc
+
+    if method not in METHODS:
+        raise InputError(unknown_name("method", method, METHODS))
+    if method == "random":
+        return np.random.default_rng(seed).random((count, dimensions)).T
+    random = np.random.default_rng(seed)
+    if method == "latin":
+        points = qmc.LatinHypercube(dimensions, seed=random).random(count)
+    else:
+        # The sequence is even in powers of two; of the next power the first so many are taken.
+        points = qmc.Sobol(dimensions, seed=random).random_base2(max(0, math.ceil(math.log2(count))))[:count]
+    return np.clip(points.T, 2.0**-54, 1 - 2.0**-53)
+
+
+def _check(tick: Any, drawn: Mapping[str, Distribution], values: NDArray[np.float64]) -> None:
+    """Refuse values that a parameter must not have."""
+    by_name = {v.name: v for v in tick.parameters}
+    for i, (name, d) in enumerate(drawn.items()):
+        v = by_name.get(name)
+        if v is None or v.range is None:
+            continue
+        for value in (values[:, i].min(), values[:, i].max()):
+            try:
+                checked_value(v, float(value))
+            except InputError as error:
+                raise InputError(
+                    f"{name}: {d} reaches {value:.6g}. {error}; cut it off, truncated({d}, LOW, HIGH)"
+                ) from None

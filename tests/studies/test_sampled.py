@@ -1,0 +1,170 @@
+"""Many rehearsals drawn from distributions: the drawn numbers, the measures, the probabilities."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bondloop.errors import InputError
+from bondloop.papers import wagg_three_mass
+from bondloop.program.expr import Var
+from bondloop.studies.distributions import Distribution, distribution
+from bondloop.studies.on_the_way import Measure, measuring, named_measure
+from bondloop.studies.sampled import Sampled, sample
+
+MASS, SPRING = "rig.transfer.mass.mass", "rig.transfer.spring.stiffness"
+
+
+def test_distributions_have_their_moments():
+    shares = (np.arange(200_000) + 0.5) / 200_000
+    normal = distribution("normal(3 mm, 10 %)").at(shares)
+    assert normal.mean() == pytest.approx(3e-3, rel=1e-9)
+    assert normal.std() == pytest.approx(0.3e-3, rel=1e-4)
+    uniform = distribution("uniform(1, 4)").at(shares)
+    assert (uniform.min(), uniform.max()) == pytest.approx((1, 4), abs=1e-4)
+    assert uniform.var() == pytest.approx(9 / 12, rel=1e-6)
+    logarithm = np.log(distribution("lognormal(2, 0.3)").at(shares))
+    assert logarithm.mean() == pytest.approx(math.log(2), rel=1e-9)
+    assert logarithm.std() == pytest.approx(0.3, rel=1e-4)
+    # A normal one cut at one standard deviation on both sides has variance 1 - 2 pdf(1)/(2 cdf(1) - 1) = 0.2912.
+    cut = distribution("truncated(normal(0, 1), -1, 1)").at(shares)
+    assert cut.var() == pytest.approx(0.29112, rel=1e-4)
+    assert np.abs(cut).max() <= 1
+
+
+@given(
+    st.sampled_from(["normal", "uniform", "lognormal"]), st.floats(0.1, 10), st.floats(0.01, 3),
+    st.floats(-5, 5), st.floats(0.1, 5),
+)  # fmt: skip
+def test_a_distribution_reads_back_and_stays_inside(kind, first, width, low, more):
+    second = first + width if kind == "uniform" else width
+    try:
+        whole = Distribution(kind, first, second, low, low + more)
+    except InputError:
+        return
+    values = whole.at(np.linspace(0, 1, 101)[1:-1])
+    assert (np.diff(values) >= 0).all()
+    assert values.min() >= low
+    assert values.max() <= low + more
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("normal", "expected a distribution such as"),
+        ("gamma(1, 2)", "unknown distribution 'gamma'"),
+        ("normal(1)", "takes 2 values"),
+        ("normal(1, 0)", "standard deviation above 0"),
+        ("uniform(2, 1)", "smaller end first"),
+        ("uniform(2, 5 %)", "not shares"),
+        ("lognormal(-1, 0.1)", "median above 0"),
+        ("truncated(normal(0, 1), 50, 60)", "nothing of it"),
+        ("normal(1e999, 1)", "finite"),
+    ],
+)
+def test_what_is_no_distribution_is_told(text, words):
+    with pytest.raises(InputError, match=words):
+        distribution(text)
+
+
+def test_measures_on_the_way_are_those_of_the_record():
+    test = wagg_three_mass.test()
+    x, y = Var("desired.displacement"), Var("actual.displacement")
+    measures = {
+        "error": named_measure("error", test.tick),
+        "spread": Measure("largest", y - x),
+        "least": Measure("smallest", y),
+        "mean": named_measure("mean:force", test.tick),
+        "peak": named_measure("peak:command", test.tick),
+        "last": named_measure("last:actual.velocity", test.tick),
+        "when": Measure("first", y > 0.1),
+    }
+    found = sample(test, {MASS: "uniform(0.9, 1.1)"}, 5, measures, seconds=3.0)
+    for i, values in enumerate(found.values):
+        run = test.with_values({MASS: values[0]}).run(3.0)
+        desired, actual = run["desired.displacement"], run["actual.displacement"]
+        expected = {
+            "error": np.sqrt(np.mean((actual - desired) ** 2) / np.mean(desired**2)),
+            "spread": (actual - desired).max(),
+            "least": actual.min(),
+            "mean": run["force"].mean(),
+            "peak": np.abs(run["command"]).max(),
+            "last": run["actual.velocity"][-1],
+            "when": run.time[np.argmax(actual > 0.1)] if (actual > 0.1).any() else np.nan,
+        }
+        for name, value in expected.items():
+            assert found[name][i] == pytest.approx(value, rel=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize("method", ["sobol", "latin", "random"])
+def test_the_same_seed_gives_the_same_tests(method):
+    test = wagg_three_mass.test()
+    varied = {MASS: "normal(1, 5%)", SPRING: "lognormal(1, 0.1)"}
+    one, two, other = (sample(test, varied, 24, seconds=0.2, method=method, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.values, two.values)
+    np.testing.assert_array_equal(one["error"], two["error"])
+    assert not np.array_equal(one.values, other.values)
+
+
+def of_shares(happened, n):
+    stopped = np.arange(n) < happened
+    error = np.linspace(0, 1, n)
+    return Sampled({"a": Distribution("uniform", 0, 1)}, error[:, None], {"error": error}, stopped, "lanes", 1.0)
+
+
+def test_probabilities_have_their_interval():
+    # Clopper and Pearson: 0 of n is below 1 - 0.025^(1/n); 5 of 50 lies between 3.33 and 21.81 %.
+    assert of_shares(0, 100).probability() == pytest.approx((0, 0, 1 - 0.025**0.01), rel=1e-9)
+    assert of_shares(5, 50).probability() == pytest.approx((0.1, 0.03328, 0.21813), rel=1e-3)
+    assert of_shares(50, 50).probability().high == 1.0
+
+
+def test_the_interval_holds_what_it_promises():
+    # The true probability lies in it at least 95 times in a hundred, whatever it is.
+    random = np.random.default_rng(7)
+    for p in (0.01, 0.2, 0.5):
+        inside = 0
+        for k in random.binomial(60, p, 400):
+            found = of_shares(int(k), 60).probability()
+            inside += found.low <= p <= found.high
+        assert inside / 400 >= 0.94
+
+
+def test_a_test_that_stopped_is_the_worst():
+    found = of_shares(2, 10)
+    assert found.quantile("error", 1.0) == math.inf
+    assert [w["a"] for w in found.worst("error", 3)] == [0.0, pytest.approx(1 / 9), 1.0]
+    assert found.quantile("error", 0.0) == pytest.approx(2 / 9)
+
+
+def test_it_is_saved(tmp_path):
+    lines = of_shares(1, 3).save(tmp_path / "tests.csv").read_text().splitlines()
+    assert lines == ["a,error,stopped", "0.0,0.0,True", "0.5,0.5,False", "1.0,1.0,False"]
+
+
+@pytest.mark.parametrize(
+    ("distributions", "options", "words"),
+    [
+        ({}, {}, "nothing is varied"),
+        ({"rig.mass": "normal(1, 1%)"}, {}, "unknown parameter 'rig.mass'"),
+        ({MASS: "normal(1, 60%)"}, {"samples": 200}, "cut it off, truncated"),
+        ({MASS: "normal(1, 1%)"}, {"samples": 2.5}, "whole number"),
+        ({MASS: "normal(1, 1%)"}, {"measures": ("eror",)}, "unknown measure 'eror'"),
+        ({MASS: "normal(1, 1%)"}, {"measures": ("peak:x",)}, "unknown channel 'x'"),
+        ({MASS: "normal(1, 1%)"}, {"method": "halton"}, "unknown method"),
+        ({MASS: "normal(1, 1%)"}, {"measures": ("trip",)}, "needs a test with limits"),
+    ],
+)
+def test_what_is_wrong_is_told(distributions, options, words):
+    given = {"samples": 8, "seconds": 0.1} | options
+    with pytest.raises(InputError, match=words):
+        sample(wagg_three_mass.test(), distributions, **given)
+
+
+def test_a_measuring_tick_moves_as_before():
+    test = wagg_three_mass.test()
+    whole = measuring(test.tick, {"error": named_measure("error", test.tick)})
+    assert [c.name for c in whole.tick.channels] == [c.name for c in test.tick.channels if c.name in test.tick.bounds]
+    assert set(test.tick.states.items()) < set(whole.tick.states.items())
