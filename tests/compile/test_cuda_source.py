@@ -1,6 +1,6 @@
 """The source for a graphics processor, executed thread after thread by a C++ compiler.
 
-What is executed is what the card would execute but for its rounding; where there is a card, `Batch` runs on it.
+What is executed is what the card would execute but for its rounding; a card that is there is tried, too.
 """
 
 import ctypes
@@ -100,7 +100,7 @@ def test_a_test_of_a_paper(tmp_path):
 
 @pytest.mark.skipif(not gpu_obstacle(), reason="there is a graphics processor")
 def test_without_a_card_it_is_said_so():
-    with pytest.raises(CompileError, match="cannot run so: .*(driver|NVRTC|graphics)"):
+    with pytest.raises(CompileError, match=r"cannot run so: .*(driver|NVRTC|graphics)"):
         Batch(wagg_three_mass.test().tick, ["rig.transfer.mass.mass"], "cuda")
 
 

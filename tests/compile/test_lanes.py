@@ -115,7 +115,7 @@ def test_progress_and_an_interruption():
     Batch(growing(), ["a"]).run(np.ones((100, 1)), 10, progress=lambda done, of: seen.append((done, of)))
     assert seen[-1] == (100, 100)
 
-    def stop(done, of):
+    def stop(*_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.papers import wagg_three_mass
+from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.on_the_way import Measure, measuring, named_measure
@@ -28,7 +28,7 @@ def test_distributions_have_their_moments():
     logarithm = np.log(distribution("lognormal(2, 0.3)").at(shares))
     assert logarithm.mean() == pytest.approx(math.log(2), rel=1e-9)
     assert logarithm.std() == pytest.approx(0.3, rel=1e-4)
-    # A normal one cut at one standard deviation on both sides has variance 1 - 2 pdf(1)/(2 cdf(1) - 1) = 0.2912.
+    # A normal one cut at one deviation on both sides has variance 1 - 2 pdf(1)/(2 cdf(1) - 1) = 0.2911.
     cut = distribution("truncated(normal(0, 1), -1, 1)").at(shares)
     assert cut.var() == pytest.approx(0.29112, rel=1e-4)
     assert np.abs(cut).max() <= 1
@@ -111,7 +111,9 @@ def test_the_same_seed_gives_the_same_tests(method):
 def of_shares(happened, n):
     stopped = np.arange(n) < happened
     error = np.linspace(0, 1, n)
-    return Sampled({"a": Distribution("uniform", 0, 1)}, error[:, None], {"error": error}, stopped, "lanes", 1.0)
+    return Sampled(
+        {"a": Distribution("uniform", 0, 1)}, error[:, None], {"error": error}, stopped, {}, "lanes", 1.0
+    )
 
 
 def test_probabilities_have_their_interval():
@@ -154,7 +156,6 @@ def test_it_is_saved(tmp_path):
         ({MASS: "normal(1, 1%)"}, {"measures": ("eror",)}, "unknown measure 'eror'"),
         ({MASS: "normal(1, 1%)"}, {"measures": ("peak:x",)}, "unknown channel 'x'"),
         ({MASS: "normal(1, 1%)"}, {"method": "halton"}, "unknown method"),
-        ({MASS: "normal(1, 1%)"}, {"measures": ("trip",)}, "needs a test with limits"),
     ],
 )
 def test_what_is_wrong_is_told(distributions, options, words):
@@ -166,5 +167,20 @@ def test_what_is_wrong_is_told(distributions, options, words):
 def test_a_measuring_tick_moves_as_before():
     test = wagg_three_mass.test()
     whole = measuring(test.tick, {"error": named_measure("error", test.tick)})
-    assert [c.name for c in whole.tick.channels] == [c.name for c in test.tick.channels if c.name in test.tick.bounds]
+    assert [c.name for c in whole.tick.channels] == [
+        c.name for c in test.tick.channels if c.name in test.tick.bounds
+    ]
     assert set(test.tick.states.items()) < set(whole.tick.states.items())
+
+
+def test_what_stops_tests_is_told():
+    # The stroke is 25 mm: a hundred times the excitation leaves it, a hundredth does not.
+    test = gawthrop_two_actuators.test()
+    found = sample(test, {"excitation.scale": "uniform(0.01, 200)"}, 32, ("trip", "trip_time"), seconds=4.0)
+    for values, trip, when in zip(found.values, found["trip"], found["trip_time"], strict=True):
+        run = test.with_values({"excitation.scale": values[0]}).run(4.0)
+        assert run.completed == (not trip)
+        assert math.isnan(when) if run.completed else when == pytest.approx(run.time[-1], abs=1e-9)
+    assert 0 < found.probability().value < 1
+    assert sum(found.causes.values()) == found.stopped.sum()
+    assert all("displacement" in cause or "force" in cause for cause in found.causes)

@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -106,7 +106,15 @@ class Batch:
     >>> from bondloop.program.tick import Channel, Tick, Update
     >>> x, a = Var("x"), Var("a")
     >>> tick = Tick(
-    ...     "decay", 0.1, Var("t"), Var("k"), (), {x: 1.0}, {a: 0.5}, (Update(((x, a * x),)),), (Channel("x", x),)
+    ...     "decay",
+    ...     0.1,
+    ...     Var("t"),
+    ...     Var("k"),
+    ...     (),
+    ...     {x: 1.0},
+    ...     {a: 0.5},
+    ...     (Update(((x, a * x),)),),
+    ...     (Channel("x", x),),
     ... )
     >>> Batch(tick, ["a"]).run([[0.5], [2.0], [0.0]], steps=3)["x"].tolist()
     [0.125, 8.0, 0.0]
@@ -133,6 +141,11 @@ class Batch:
         chosen = [parameters[varied[i]] for i in self._values]
         self._chosen, self._width = chosen, width
         self._build(parted(tick, chosen, [states[n] for n in self._begins]))
+
+    @property
+    def kernel_seconds(self) -> float:
+        """How long the kernels of the last run took on the card; 0 elsewhere."""
+        return self._cuda.kernel_seconds if self._cuda is not None else 0.0
 
     def _build(self, parts: Parted | None) -> None:
         """Compile the tick, or what all tests share and the rest."""
@@ -176,7 +189,8 @@ class Batch:
         table = np.array(values, dtype=float, ndmin=1)
         if table.ndim != 2 or table.shape[1] != len(self.varied):
             raise InputError(
-                f"expected a value of {', '.join(self.varied)} for each test; found an array of shape {table.shape}"
+                f"expected a value of {', '.join(self.varied)} for each test; "
+                f"found an array of shape {table.shape}"
             )
         if not np.isfinite(table).all():
             raise InputError("every value of a parameter must be finite")
@@ -280,17 +294,16 @@ class Batch:
         with ThreadPoolExecutor(jobs) as pool:
             futures = [pool.submit(work, *place) for place in places]
             try:
-                for future in futures:
-                    while not future.done():
-                        time.sleep(0.02)
-                        if progress is not None:
-                            progress(done, tests)
-                    future.result()
+                left = set(futures)
+                while left:
+                    ended, left = wait(left, timeout=SHARE_SECONDS, return_when=FIRST_COMPLETED)
+                    for future in ended:
+                        future.result()
+                    if progress is not None:
+                        progress(done, tests)
             except BaseException:
                 stop = True
                 raise
-        if progress is not None:
-            progress(done, tests)
 
 
 def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
@@ -307,19 +320,20 @@ def _chosen(tick: Tick, backend: str) -> tuple[str, str]:
     """Return where tests run, and why not where they would run faster."""
     if backend not in BATCHES:
         raise InputError(unknown_name("backend", backend, BATCHES))
-    obstacles = {"cuda": gpu_obstacle, "lanes": lambda: _no_lanes(tick), "one by one": lambda: ""}
+    obstacles: dict[str, Callable[[], str]] = {
+        "cuda": gpu_obstacle,
+        "lanes": lambda: _no_lanes(tick),
+        "one by one": str,
+    }
     if backend != "auto":
         why = obstacles[backend]()
         if why:
             raise CompileError(f"the tests of {tick.name} cannot run so: {why}")
         return backend, ""
     told: list[str] = []
-    for name, obstacle in obstacles.items():
-        why = obstacle()
-        if not why:
-            break
+    while why := obstacles[BATCHES[1 + len(told)]]():
         told.append(why)
-    return name, "; ".join(told)
+    return BATCHES[1 + len(told)], "; ".join(told)
 
 
 def _no_lanes(tick: Tick) -> str:

@@ -1,6 +1,6 @@
 """A tick for many tests at once, in C: one test in each lane of a vector, packs of tests one after the other.
 
-The statements are those of one test. What is the same for all tests (the time, its sines, tables of excitation,
+The statements are those of one test. What is the same for all tests (the time, tables of excitation,
 parameters that are not varied) is computed once for a pack; a statement whose course depends on its numbers
 (a loop that is not linear, a search for modes) is executed for one lane after the other, by the lines of one
 test. Each lane's numbers are those of the test alone, to the last bit.
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
-from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, SOLVERS
+from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, LOOP_CODES, SOLVERS
 from bondloop.compile.lane_text import LaneText
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Line, Plan
 from bondloop.compile.wide_variables import wide_variables
 from bondloop.program.schedule import Loop
 from bondloop.program.tick import Delay, Repeat, every, statements
@@ -59,7 +59,8 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     lines = body.write()
     name, n = tick.name, len(tick.channels)
     words = {
-        "N_SCALARS": plan.scalars, "N_LINES": plan.size - plan.scalars, "N_STATE": plan.size, "N_VARIED": len(varied),
+        "N_SCALARS": plan.scalars, "N_LINES": plan.size - plan.scalars, "N_STATE": plan.size,
+        "N_VARIED": len(varied),
         "N_INPUTS": len(tick.inputs), "N_CHANNELS": n, "N_ROW": max(1, n), "WIDTH": width,
         "OUTSIDE": _outside(plan), "BEYOND": BEYOND, "NOT_A_NUMBER": NOT_A_NUMBER,
     }  # fmt: skip
@@ -72,12 +73,10 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     structures += _structure(
         "NAME_lines", "NAME_wide", [f"{line.name}[{line.delay.length}]" for line in plan.lines]
     )
-    codes = (
-        f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, NAME_UNSETTLED = {UNSETTLED} }};\n"
-    )
     tick_text = (
         "static inline __attribute__((always_inline)) void NAME_tick(NAME_state *s, NAME_lines *lines, "
-        "const NAME_varied *p,\n    const double *in, double t, double k, NAME_wide *channels, int *status)\n{\n"
+        "const NAME_varied *p,\n    const double *in, double t, double k, NAME_wide *channels, "
+        "int *status)\n{\n"
         "    (void)s, (void)lines, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;\n"
         + "".join(f"    {line}\n" for line in lines)
         + "}\n"
@@ -87,7 +86,7 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
         f"/* {name}: {width} tests side by side. Written by bondloop; changes here are lost. */\n",
         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n",
         LANE_TYPES.replace("@WIDTH@", str(width)),
-        codes,
+        LOOP_CODES,
         structures,
         _structure("NAME_alone", "double", scalars) if body.functions else "",
         *body.tables,
@@ -120,7 +119,9 @@ def _calls(calls: dict[str, int], text: CText) -> str:
             parts[-1] += f"    value = {'*'.join(['x'] * int(function[5:]))};\n"
         else:
             single = f"{text.function(function)}({', '.join(f'{n}[lane]' for n in names)})"
-            parts[-1] += f"    for (int lane = 0; lane < NAME_WIDTH; ++lane)\n        value[lane] = {single};\n"
+            parts[-1] += (
+                f"    for (int lane = 0; lane < NAME_WIDTH; ++lane)\n        value[lane] = {single};\n"
+            )
         parts[-1] += "    return value;\n}\n"
     return "\n".join(parts)
 
@@ -225,7 +226,9 @@ class LaneBody(CBody):
         self.solvers.add(size)
         self.text.used |= {"solve"} if size == 3 else set()
         if n == 1:
-            return [f"const NAME_wide change = NAME_lanes_solve1({matrix[0]}, {right[0]}, status);"], ["change"]
+            return [f"const NAME_wide change = NAME_lanes_solve1({matrix[0]}, {right[0]}, status);"], [
+                "change"
+            ]
         solve = [
             f"NAME_wide change[{n}] = {{{', '.join(right)}}};",
             f"NAME_wide matrix[{n * n}] = {{{', '.join(matrix)}}};",

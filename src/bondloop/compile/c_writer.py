@@ -114,7 +114,7 @@ class _Filler:
 
 def _comment(plan: Plan, values: bool) -> str:
     tick = plan.tick
-    first, value = ((", at first {!r}", ", {!r}") if values else ("", ""))
+    first, value = (", at first {!r}", ", {!r}") if values else ("", "")
     rows = [f"{tick.name}: one tick of {tick.period!r} s. Written by bondloop; changes here are lost.", ""]
     rows += [f"state      {plan.names(v)} = {v.name}{first.format(x)}" for v, x in tick.states.items()]
     rows += [f"line       {line.name} of {line.delay.length} ticks" for line in plan.lines]

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from ctypes.util import find_library
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
+from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.errors import CompileError
 
@@ -98,7 +97,7 @@ class Kernels:
         self._device, self._driver, self._module = owner, driver, module
         self._arrays: list[ctypes.c_uint64] = []
 
-    def __enter__(self) -> Kernels:
+    def __enter__(self) -> Self:
         self._device._done(self._driver.cuCtxSetCurrent(self._device._context))
         return self
 
@@ -190,5 +189,3 @@ def _nvrtc() -> Any:
         except OSError:
             continue
     return None
-
-

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
 from bondloop.compile.c_helpers import helpers
-from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, Line, Plan
+from bondloop.compile.lane_helpers import LOOP_CODES
+from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Line, Plan
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Var
@@ -46,7 +47,7 @@ def write_cuda(tick: Tick, varied: Sequence[Var]) -> str:
     parts = [
         f"// {tick.name}: a test in each thread. Written by bondloop; changes here are lost.\n",
         _PREAMBLE,
-        f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, NAME_UNSETTLED = {UNSETTLED} }};\n",
+        LOOP_CODES,
         structures,
         *(f"__device__ {t}" for t in body.tables),
         helpers(body.text.used, tick.name).replace("static ", "static __device__ "),
@@ -69,7 +70,9 @@ def _outside(plan: Plan) -> list[str]:
     rows = []
     for i, channel in enumerate(plan.tick.channels):
         bound = plan.tick.bounds.get(channel.name, math.inf)
-        good = f"fabs(channels[{i}]) <= {bound!r}" if math.isfinite(bound) else f"channels[{i}] == channels[{i}]"
+        good = (
+            f"fabs(channels[{i}]) <= {bound!r}" if math.isfinite(bound) else f"channels[{i}] == channels[{i}]"
+        )
         rows.append(f"if (channel < 0 && !({good}))")
         rows.append(f"    channel = {i};")
     return rows

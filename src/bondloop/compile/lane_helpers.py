@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CALLS", "LANE_RUN", "LANE_TYPES", "SOLVERS"]
+from bondloop.compile.plan import SINGULAR, UNCONVERGED, UNSETTLED
+
+__all__ = ["CALLS", "LANE_RUN", "LANE_TYPES", "LOOP_CODES", "SOLVERS"]
+
+LOOP_CODES = (
+    f"enum {{ NAME_SINGULAR = {SINGULAR}, NAME_UNCONVERGED = {UNCONVERGED}, "
+    f"NAME_UNSETTLED = {UNSETTLED} }};\n"
+)
 
 LANE_TYPES = """\
 #define NAME_WIDTH @WIDTH@

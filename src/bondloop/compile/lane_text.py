@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.compile.c_text import CText
-from bondloop.program.expression_text import ATOM
 from bondloop.program.expr import COMPARISONS, LOGIC, Op, variables
+from bondloop.program.expression_text import ATOM
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var

@@ -34,7 +34,8 @@ line lines channels state states parameters inputs record steps first
 period every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate
 reversed undo total dense dots few solve solve1 record_rows place old value bound change matrix residual run
 kept step scale least size good there rounding weight limited refused regular exact converged warm excess
-part shorter law low high middle factor work tears worst newton failed LoopFunctions cells lane given result one
+part shorter law low high middle factor work tears worst newton failed LoopFunctions cells
+lane given result one
 """
 RESERVED = frozenset([*_RESERVED.split(), *keyword.kwlist, *keyword.softkwlist])
 """Words of C and Python, functions and macros of ``math.h``, and names that generated code uses itself."""

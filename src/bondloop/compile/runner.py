@@ -257,7 +257,7 @@ class Runner:
         parameters: NDArray[np.float64],
         record: NDArray[np.float64],
     ) -> Ends:
-        """Run other tests from their first tick, see `BatchLoop`; of what they record only the last row stays."""
+        """Run other tests from their first tick, see `BatchLoop`; the first row of each is recorded."""
         return self._loop(steps, 0, inputs, state, parameters, record, max(1, steps))
 
     def _unsolved(self, number: int) -> str:

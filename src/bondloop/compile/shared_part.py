@@ -28,7 +28,7 @@ class Parted:
     Attributes
     ----------
     same
-        What all tests share. Its channels are the further inputs of ``rest``, then those channels of the whole
+        What all tests share. Its channels are the further inputs of ``rest``, then the channels of the whole
         tick that all tests share.
     rest
         What differs.
@@ -75,7 +75,12 @@ def parted(tick: Tick, varied: Iterable[Var], states: Iterable[Var] = ()) -> Par
     needed |= {v for c in mine for v in variables(c.value) if v not in wide}
     copies: set[int] = set()
     for s in reversed(same):  # a plain copy is made again, rather than tabulated
-        if isinstance(s, Assign) and s.target in needed and isinstance(s.expr, Var) and s.expr not in tick.states:
+        if (
+            isinstance(s, Assign)
+            and s.target in needed
+            and isinstance(s.expr, Var)
+            and s.expr not in tick.states
+        ):
             copies.add(id(s))
             needed.discard(s.target)
             needed.add(s.expr)
@@ -127,7 +132,9 @@ def _wide(steps: Sequence[Step], varied: set[Var], tick: Tick) -> set[Var]:
     """
     counts = Counter(v for s in every(steps) for v in s.writes)
     wide = varied | {v for v, n in counts.items() if n > 1}
-    wide |= {v for s in steps if isinstance(s, Repeat) for t in every(s.body) for v in t.writes if v in tick.states}
+    wide |= {
+        v for s in steps if isinstance(s, Repeat) for t in every(s.body) for v in t.writes if v in tick.states
+    }
     while True:
         before = len(wide)
         changed: set[Var] = set()

@@ -1,14 +1,18 @@
-"""Sweeps over a test's options and parameters: tables and maps of stability and accuracy."""
+"""Sweeps over a test's options and parameters, and rehearsals by the million: tables, maps, probabilities."""
 
 from __future__ import annotations
 
 from bondloop.studies.axis import Axis, axis_from
+from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.heat_maps import heat_maps
 from bondloop.studies.measures import MEASURES, Case
+from bondloop.studies.on_the_way import Measure
+from bondloop.studies.sampled import Probability, Sampled, sample
+from bondloop.studies.sampled_figure import exceedance
 from bondloop.studies.simulated import Simulated, simulated_stability
 from bondloop.studies.study import Study, study
 
 __all__ = [
-    "MEASURES", "Axis", "Case", "Simulated", "Study", "axis_from", "heat_maps",
-    "simulated_stability", "study",
+    "MEASURES", "Axis", "Case", "Distribution", "Measure", "Probability", "Sampled", "Simulated", "Study",
+    "axis_from", "distribution", "exceedance", "heat_maps", "sample", "simulated_stability", "study",
 ]  # fmt: skip

@@ -28,8 +28,8 @@ class Distribution:
     Parameters
     ----------
     kind
-        ``"normal"``: mean and standard deviation; ``"uniform"``: lower and upper end; ``"lognormal"``: median, and
-        standard deviation of the logarithm (for small ones, the relative standard deviation).
+        ``"normal"``: mean and standard deviation; ``"uniform"``: lower and upper end; ``"lognormal"``:
+        median, and standard deviation of the logarithm (for small ones, the relative standard deviation).
     first, second
         Its two numbers, in SI.
     low, high
@@ -109,7 +109,8 @@ def distribution(text: str) -> Distribution:
     ----------
     text
         ``normal(MEAN, DEVIATION)``, ``uniform(LOW, HIGH)``, ``lognormal(MEDIAN, DEVIATION)`` or
-        ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation may be a share of the mean, in %.
+        ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation may be a share, in %,
+        of the mean.
 
     Examples
     --------

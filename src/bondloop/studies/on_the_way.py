@@ -1,7 +1,7 @@
 """Measures that a test accumulates as it runs: its history need not be kept.
 
-A measure becomes a few states of the tick, so that whatever executes ticks (one by one, in lanes, on a graphics
-processor) measures without knowing of it.
+A measure becomes a few states of the tick, so that whatever executes ticks (one by one, in lanes, on a
+graphics processor) measures without knowing of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ __all__ = ["Measure", "Measuring", "measuring", "named_measure"]
 
 Kind = Literal["rms", "mean", "peak", "largest", "smallest", "last", "first"]
 
-CAUSE = "interlock.cause"
+TRIP = ("trip", "trip_time")
+"""Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class Measure:
     Parameters
     ----------
     kind
-        ``"rms"``, ``"mean"``, ``"peak"`` (largest magnitude), ``"largest"``, ``"smallest"`` or ``"last"`` of the
-        values at all samples; ``"first"`` is the first time in s at which the value is not zero, NaN if it never
-        is.
+        ``"rms"``, ``"mean"``, ``"peak"`` (largest magnitude), ``"largest"``, ``"smallest"`` or ``"last"`` of
+        the values at all samples; ``"first"`` is the first time in s at which the value is not zero, NaN if
+        it never is.
     of
         An expression of channels: `Var` with the name of one.
     over
@@ -57,13 +58,12 @@ class Measure:
 
 
 def named_measure(name: str, tick: Tick) -> Measure:
-    """Return a measure by name: ``error``, ``trip``, ``trip_time``, or ``peak:CHANNEL`` and the like.
+    """Return a measure by name: ``error``, or ``peak:CHANNEL`` and the like.
 
     Parameters
     ----------
     name
-        ``error`` is the rms error of the first transfer system over the rms of what it should follow, ``trip``
-        the cause at which the interlock stopped the test (0: it did not), ``trip_time`` when it did.
+        ``error`` is the rms error of the first transfer system over the rms of what it should follow.
     tick
         Of the test.
     """
@@ -74,17 +74,17 @@ def named_measure(name: str, tick: Tick) -> Measure:
     if name == "error":
         desired, actual = (_channel(tick, role) for role in (Role.DESIRED, Role.ACTUAL))
         return Measure("rms", actual - desired, over=desired)
-    if name in ("trip", "trip_time"):
-        if CAUSE not in {c.name for c in tick.channels}:
-            raise InputError(f"'{name}' needs a test with limits: nothing stops {tick.name}")
-        return Measure("largest" if name == "trip" else "first", Var(CAUSE))
-    known = ["error", "trip", "trip_time", *(f"{k}:CHANNEL" for k in kinds)]
+    known = ["error", *TRIP, *(f"{k}:CHANNEL" for k in kinds)]
     raise InputError(unknown_name("measure", name, known))
 
 
 def _channel(tick: Tick, role: Role) -> Var:
     for c in tick.channels:
-        if c.meaning.role == role and c.meaning.interface in (0, None) and c.meaning.quantity == "displacement":
+        if (
+            c.meaning.role == role
+            and c.meaning.interface in (0, None)
+            and c.meaning.quantity == "displacement"
+        ):
             return Var(c.name)
     raise InputError(f"{tick.name} has no {role} displacement to measure an error of")
 
@@ -113,7 +113,7 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
         By name.
     """
     channels = {c.name: c.value for c in tick.channels}
-    first: dict[Var, Var] = {}
+    first: dict[Var, Expr] = {}
     states: dict[Var, float] = {}
     pairs: list[tuple[Var, Expr]] = []
     readers: dict[str, Callable[..., NDArray[np.float64]]] = {}
@@ -143,7 +143,7 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
             continue
         below = accumulate(measure.kind, of_channels(measure.over, name), f"{name}.over")
         readers[name] = lambda result, samples, a=top, b=below: _ratio(a(result, samples), b(result, samples))
-    before = [Assign(copy, v) for v, copy in first.items()]
+    before = [Assign(copy, v) for v, copy in first.items() if isinstance(copy, Var)]
     steps = (*before, *tick.steps, Update(tuple(pairs)))
     kept = tuple(c for c in tick.channels if c.name in tick.bounds)
     return Measuring(replace(tick, states={**tick.states, **states}, steps=steps, channels=kept), readers)

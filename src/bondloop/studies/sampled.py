@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +14,21 @@ import numpy as np
 
 from bondloop.compile.batch import Batch
 from bondloop.errors import InputError, unknown_name
+from bondloop.program.expr import Var
 from bondloop.program.ranges import checked_value
 from bondloop.studies.distributions import Distribution, distribution
-from bondloop.studies.on_the_way import Measure, measuring, named_measure
+from bondloop.studies.on_the_way import TRIP, Measure, measuring, named_measure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.compile import Ends
 
 __all__ = ["Probability", "Sampled", "sample"]
 
 Method = Literal["sobol", "latin", "random"]
 METHODS = ("sobol", "latin", "random")
+CAUSE, WHEN = "interlock.cause", "interlock.when"
 
 
 class Probability(NamedTuple):
@@ -58,7 +63,9 @@ class Sampled:
     measured
         An array for each measure; of a test that stopped, up to there.
     stopped
-        Whether a test left its bounds, became NaN or failed otherwise.
+        Whether a test was stopped: it left its limits, its interlock tripped, it became NaN or failed.
+    causes
+        Why, by what stopped them: how many tests.
     backend, seconds
         Where the tests ran, and for how long.
     """
@@ -67,6 +74,7 @@ class Sampled:
     values: NDArray[np.float64]
     measured: Mapping[str, NDArray[np.float64]]
     stopped: NDArray[np.bool_]
+    causes: Mapping[str, int]
     backend: str
     seconds: float
 
@@ -89,20 +97,17 @@ class Sampled:
         values = np.where(self.stopped | np.isnan(self[measure]), np.inf, self[measure])
         return float(np.quantile(values, share, method="higher"))
 
-    def probability(self, event: NDArray[np.bool_] | str = "stopped") -> Probability:
+    def probability(self, event: NDArray[np.bool_] | None = None) -> Probability:
         """Return how probable an event is.
 
         Parameters
         ----------
         event
-            Whether it happened, for each test; ``"stopped"``, or the name of a measure that is not zero where it
-            happened, such as ``"trip"``.
+            Whether it happened, for each test: ``found["error"] > 0.05``; that it was stopped, unless given.
         """
         from scipy.special import betaincinv
 
-        if isinstance(event, str):
-            event = self.stopped if event == "stopped" else self[event] != 0
-        happened = np.asarray(event)
+        happened = self.stopped if event is None else np.asarray(event)
         if happened.shape != (len(self),) or happened.dtype != bool:
             raise InputError(f"expected yes or no for each of {len(self)} tests; found {happened.shape}")
         k, n = int(happened.sum()), len(self)
@@ -119,17 +124,17 @@ class Sampled:
     def save(self, path: str | Path) -> Path:
         """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed."""
         target = Path(path)
-        columns = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
+        columns: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
         columns |= {**self.measured, "stopped": self.stopped}
         if target.suffix == ".parquet":
             try:
-                import pyarrow
+                import pyarrow as pa
                 from pyarrow import parquet
             except ImportError:
                 raise InputError(
                     f"{target.name}: Parquet needs pyarrow ('pip install pyarrow'); a CSV file needs nothing"
                 ) from None
-            parquet.write_table(pyarrow.table(columns), target)
+            parquet.write_table(pa.table(columns), target)
             return target
         with target.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -139,12 +144,14 @@ class Sampled:
 
     def __str__(self) -> str:
         n = len(self)
-        lines = [f"{n:,} tests in {self.seconds:.3g} s ({self.backend}); {int(self.stopped.sum()):,} stopped"]
+        lines = [f"{n:,} tests in {self.seconds:.3g} s ({self.backend})"]
         for name, values in self.measured.items():
             good = values[np.isfinite(values)]
             if len(good):
                 shown = ", ".join(f"{q:g} % {np.quantile(good, q / 100):.3g}" for q in (5, 50, 95, 99))
                 lines.append(f"{name}: {shown}")
+        lines.append(f"stopped: {self.probability()}")
+        lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
         return "\n".join(lines)
 
 
@@ -172,7 +179,9 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     samples
         How many tests.
     measures
-        Names, see `named_measure`, or measures by name.
+        Names: ``error`` (rms error of the first transfer system, over the rms of what it should follow),
+        ``trip`` and ``trip_time``, ``peak:CHANNEL``, ``rms:CHANNEL``, ``mean:``, ``largest:``, ``smallest:``,
+        ``last:`` and ``first:`` (time at which it is not zero); or measures by name.
     seconds
         Length of each; the test's own unless given.
     method
@@ -202,8 +211,10 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     if isinstance(measures, Mapping):
         wanted = dict(measures)
     else:
-        wanted = {name: named_measure(name, tick) for name in measures}
-    whole = measuring(tick, wanted)
+        wanted = {name: named_measure(name, tick) for name in measures if name not in TRIP}
+    interlock = CAUSE in {c.name for c in tick.channels}
+    own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
+    whole = measuring(tick, {**wanted, **own})
     batch = Batch(whole.tick, list(drawn), backend)  # type: ignore[arg-type]
     shares = _shares(len(drawn), count, method, seed)
     values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
@@ -215,7 +226,29 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
     result = batch.run(values, steps, inputs, jobs=jobs, progress=progress)
     measured = whole.read(result, steps)
-    return Sampled(drawn, values, measured, result.ends.code != 0, batch.backend, result.seconds)
+    cause, when = measured.pop(CAUSE, np.zeros(count)), measured.pop(WHEN, np.full(count, np.nan))
+    ended = result.ends.code != 0
+    stopped = ended | (cause != 0)
+    if "trip" in measures:
+        measured["trip"] = stopped.astype(float)
+    if "trip_time" in measures:
+        measured["trip_time"] = np.fmin(when, np.where(ended, result.ends.tick * test.period, np.nan))
+    return Sampled(
+        drawn, values, measured, stopped, _causes(tick, result.ends, cause), batch.backend, result.seconds
+    )
+
+
+def _causes(tick: Any, ends: Ends, cause: NDArray[np.float64]) -> dict[str, int]:
+    """Return what stopped tests, most often first."""
+    from bondloop.safety import cause_words
+
+    names = [c.name for c in tick.channels]
+    found: Counter[str] = Counter()
+    for number, how_many in zip(*np.unique(cause[cause != 0], return_counts=True), strict=True):
+        found[f"the interlock: {cause_words(int(number))}"] += int(how_many)
+    for channel, how_many in zip(*np.unique(ends.channel[ends.code != 0], return_counts=True), strict=True):
+        found[names[channel] if channel >= 0 else "an algebraic loop"] += int(how_many)
+    return dict(found.most_common())
 
 
 def _count(samples: float) -> int:
