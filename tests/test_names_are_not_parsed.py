@@ -34,6 +34,7 @@ EXCEPTIONS = {
     "structures/elements/base.py": OTHER, "structures/io.py": OTHER,
     "bondgraph": MODEL,
     "cli": OTHER, "description": OTHER, "program/restoring.py": OTHER, "program/annotations.py": OTHER,
+    "studies/distributions.py": OTHER, "studies/on_the_way.py": OTHER,
     "hybrid/test_data.py": OTHER, "program/law.py": OTHER, "program/written.py": OTHER,
     "program/kinds.py": OTHER,
     "compile": SHOWN,

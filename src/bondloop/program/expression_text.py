@@ -21,7 +21,7 @@ from bondloop.program.expr import COMPARISONS, FUNCTIONS, LOGIC, Const, Expr, Op
 if TYPE_CHECKING:
     from bondloop.program.schedule import Assign
 
-__all__ = ["LARGEST_POWER", "Formula", "PythonText", "Text", "total"]
+__all__ = ["ATOM", "LARGEST_POWER", "Formula", "PythonText", "Text", "total"]
 
 LARGEST_POWER = 8
 """Largest whole exponent that is written as a product in a tick."""

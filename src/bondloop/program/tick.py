@@ -20,6 +20,7 @@ from bondloop.program.schedule import Assign, Loop
 from bondloop.program.statement import Known, Stated
 
 __all__ = [
+    "ZERO",
     "Channel",
     "Delay",
     "Product",

@@ -40,6 +40,11 @@ class Probability(NamedTuple):
         Share of the tests.
     low, high
         Between which the probability lies with 95 % confidence (Clopper and Pearson 1934).
+
+    Examples
+    --------
+    >>> print(Probability(0.1, 0.0333, 0.2181))
+    10.000% (95 % confidence: 3.330% to 21.810%)
     """
 
     value: float
