@@ -1,4 +1,4 @@
-"""Every number of the page about du Bois, Titurus and Lieven 2010; the rows of its tables by dubois_tables.
+"""Every number of the page about du Bois 2010; equations by dubois_equations, tables by dubois_tables.
 
 Run: python examples/papers/dubois_numbers.py
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dubois_equations
 import dubois_tables
 import numpy as np
 
@@ -44,6 +45,7 @@ def numbers() -> dict[str, float]:
         **_open_question(),
         **_trip(),
         **_benches(),
+        **dubois_equations.numbers(),
     }
 
 
@@ -198,6 +200,10 @@ def _benches() -> dict[str, float]:
         for name in ("G1D", "G2D"):
             share = tracking(name, "long", bench).rms_error(2, 10) / pure
             found[f"{word}: rms error of {name}, long prediction, over the better of G1 and G2"] = share
+    for name in ("G1D", "G2D"):
+        for band, limits in list(BANDS.items())[:2]:
+            error = tracking(name, "long", SLOW).rms_error(*limits)
+            found[f"slow valve: rms error of {name}, long prediction, {band} over noise"] = error
     for name in ("G1D", "G2D"):
         found[f"slow valve: short prediction of {name} good to [Hz]"] = findings.good_to("short", name, SLOW)
     return found

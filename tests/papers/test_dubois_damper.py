@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 from typer.testing import CliRunner
 
 from bondloop.cli.main import app
@@ -21,7 +20,6 @@ from bondloop.papers import dubois_damper as paper
 from bondloop.papers import dubois_findings as findings
 from bondloop.papers import dubois_substructured as substructured
 from bondloop.papers.dubois_identification import identified, linearised, measured, verified
-from bondloop.rigs import mounted
 from bondloop.safety import Cause
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
@@ -103,39 +101,6 @@ def test_the_force_of_the_base_is_equation_15():
     k = paper.STRUCTURE.stiffness1
     expected = k * motion(t) + paper.STRUCTURE.beta * k * slope
     np.testing.assert_allclose(paper.base_force(motion)(t), expected, rtol=1e-6, atol=1e-3)
-
-
-def test_the_damper_is_the_diagram_of_equation_17():
-    """Figure 9 by hand: pressure from displacement less the integral of the flows, both loops; SciPy."""
-    data, omega, amplitude = paper.specimen("standard", 0.0).data, 2 * np.pi * 3.5, 1e-3
-
-    def flow(pressure, laminar, turbulent):
-        return (
-            np.sign(pressure)
-            / (2 * turbulent)
-            * (-laminar + np.sqrt(laminar**2 + 4 * turbulent * np.abs(pressure)))
-        )
-
-    def pressure(t, passed):
-        return 4 * data.bulk_modulus / data.volume * (data.area * amplitude * np.sin(omega * t) - passed)
-
-    def rates(t, state):
-        passed, poppet = state
-        drop = pressure(t, passed)
-        opening = np.tanh(max(abs(poppet) - data.threshold, 0.0) / data.opening_width)
-        out = flow(drop, data.laminar, data.turbulent)
-        out += opening * flow(drop, data.poppet_laminar, data.poppet_turbulent)
-        return [out, (drop - poppet) / data.opening_time]
-
-    times = np.linspace(0, 0.3, 301)
-    exact = solve_ivp(rates, (0, 0.3), [0, 0], t_eval=times, rtol=1e-9, atol=[1e-12, 1e-2], max_step=1e-4)
-    force = data.area * pressure(times, exact.y[0])
-    half = mounted(paper.specimen("standard", 0.0)).compile(outputs=["interface.effort"])
-    moved = half.simulate(
-        0.3, {"interface.flow": lambda t: amplitude * omega * np.cos(omega * t)}, times=times, max_step=1e-4
-    )
-    assert np.abs(force).max() > data.threshold * data.area  # the valves are open
-    np.testing.assert_allclose(moved["interface.effort"], force, atol=1e-3 * np.abs(force).max())
 
 
 # ------------------------------------------------------------------ identification and verification
