@@ -10,7 +10,8 @@ from scipy.linalg import expm
 from bondloop.bondgraph import C, I, Model, One, R, Se, Zero
 from bondloop.errors import SolveError, StabilityWarning
 from bondloop.program.null_space import null
-from bondloop.program.steady import fastest_growth
+from bondloop.program.steady import fastest_growth, state_units
+from bondloop.program.steady_result import left_open
 
 
 def network(seed, *, law=None):
@@ -199,3 +200,74 @@ def test_what_nothing_touches_keeps_its_value():
     # A null space with rounding in the place of zeros made a mass that coasts change its momentum.
     A = np.array([[1e-3, 2e5, 0.0], [3e-3, 6e5, 0.0], [0.0, 0.0, 0.0]])
     assert sorted(np.count_nonzero(null(A.T), axis=0).tolist()) == [1, 2]
+
+
+# ------------------------------------------------------------------ whether there are others
+
+
+def test_what_nothing_grounds_is_left_open():
+    """Each part of the network that nothing grounds keeps its charge: counted as a graph, by hand."""
+    several = 0
+    for seed in range(60):
+        model, capacity, _, edges, _, grounded = network(seed)
+        part = list(range(len(capacity)))
+        for _ in part:  # parts of the graph: the smallest number that joins them
+            for a, b in edges:
+                part[a] = part[b] = min(part[a], part[b])
+        loose = sorted(set(part) - {part[i] for i in grounded})
+        rest = model.compile().steady_state()
+        assert rest.freedom == len(loose), seed
+        assert rest.free == tuple(f"c[{i}].displacement" for i, p in enumerate(part) if p in loose), seed
+        assert rest.unique == (not loose)
+        assert bool(rest.remark) == bool(loose)
+        several += len(loose) > 1
+    assert several > 5
+
+
+def test_a_state_is_open_where_its_column_follows_from_others():
+    """The definition by ranks: without the column of a free state A has the same rank. Matrices drawn."""
+    rng = np.random.default_rng(15)
+    for _ in range(200):
+        n, lost = int(rng.integers(2, 8)), int(rng.integers(0, 3))
+        A = rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.6)
+        for _ in range(min(lost, n - 1)):
+            A[:, rng.integers(0, n)] = A[:, rng.integers(0, n)] * rng.choice([0.0, 1.0, -2.0])
+        rank = np.linalg.matrix_rank(A, tol=1e-9)
+        expected = [i for i in range(n) if np.linalg.matrix_rank(np.delete(A, i, 1), tol=1e-9) == rank]
+        units = 10 ** rng.uniform(-6, 6, n)  # of the states: what is open does not depend on them
+        which, freedom = left_open(state_units(units[:, None] * A / units)[1])
+        assert (which.tolist(), freedom) == (expected, n - rank)
+
+
+def test_of_many_states_too():
+    """A chain of 200 masses on springs: held it has one rest, loose its place is open, as of a rigid body."""
+    for held, freedom in ((True, 0), (False, 1)):
+        chain = Model("chain")
+        n = 200
+        chain.v = [One() for _ in range(n)]
+        chain.x = [C(stiffness=0.0) if not held else C(stiffness=1.0)]
+        chain.v[0] >> chain.x[0]
+        chain.m = [I(mass=1.0) for _ in range(n)]
+        chain.d = [R(damping=1.0) for _ in range(n)]
+        chain.k = [C(stiffness=1.0) for _ in range(n - 1)]
+        chain.f = [Zero() for _ in range(n - 1)]
+        for v, m, d in zip(chain.v, chain.m, chain.d, strict=True):
+            v >> [m, d]
+        for i, (f, k) in enumerate(zip(chain.f, chain.k, strict=True)):
+            chain.v[i] >> f >> chain.v[i + 1]
+            f >> k
+        rest = chain.compile().steady_state()
+        assert rest.freedom == freedom
+        assert rest.free == (() if held else ("x[0].displacement",))
+
+
+def test_the_beam_of_da_silva_has_ten_freedoms_of_self_stress():
+    """24 states where 14 would do (the field form); the suspension's spring is no part of the self-stress."""
+    from bondloop.papers import dasilva_beam
+
+    network_form, field = (dasilva_beam.model(form).compile() for form in ("network", "field"))
+    rest = network_form.steady_state({"beam.F": 10.0})
+    assert (rest.freedom, rest.unique) == (10, False)
+    assert all(name.startswith("beam.spring") for name in rest.free)
+    assert "in 10 independent ways" in rest.remark
+    assert field.steady_state({"beam.F": 10.0}).unique

@@ -14,6 +14,7 @@ from bondloop.program.kinds import describable
 from bondloop.program.positive_real import PositiveRealness, positive_realness
 from bondloop.program.schedule import Assign
 from bondloop.program.statespace import StateSpace
+from bondloop.program.steady_result import SteadyState
 from bondloop.program.system import System
 from bondloop.program.tick import Update, instantiate
 from bondloop.program.zero_dynamics import ZeroDynamics
@@ -28,6 +29,7 @@ __all__ = [
     "Op",
     "PositiveRealness",
     "StateSpace",
+    "SteadyState",
     "System",
     "Update",
     "Var",

@@ -19,11 +19,13 @@ from bondloop.program.mode_check import warn_of_mode
 from bondloop.program.null_space import equilibrated, left_null, null, solved
 from bondloop.program.rest import CLOSE, Rest
 from bondloop.program.solving import SingularError, factorised
+from bondloop.program.steady_result import SteadyState, left_open
 from bondloop.program.switching_rest import SwitchingRest
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
 
 __all__ = ["fastest_growth", "rest_of", "steady_state"]
@@ -40,7 +42,7 @@ def steady_state(
     inputs: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
     initial: Mapping[str, float] | ArrayLike | None = None,
-) -> dict[str, float]:
+) -> SteadyState:
     """Return the states at which nothing changes, as the motion from the start leads to them.
 
     Parameters
@@ -70,15 +72,35 @@ def steady_state(
     """
     x0 = system.initial(initial)
     if not len(x0):
-        return {}
+        return SteadyState({})
     if system.switching:
         x = SwitchingRest(system, inputs, values, x0).found()
     else:
         x = rest_of(system, inputs, values, x0)
         warn_of_mode(system, x, inputs, values)
+    local = system.numeric(values) if system.is_linear else system.linearise(x, inputs, values)
     if len(x) <= DENSE:
-        _warn_of_growth(system, x, inputs, values)
-    return dict(zip(system.states, x.tolist(), strict=True))
+        _warn_of_growth(system, local)
+    free, freedom = _open(local)
+    return SteadyState(dict(zip(system.states, x.tolist(), strict=True)), free, freedom)
+
+
+def _open(local: StateSpace) -> tuple[tuple[str, ...], int]:
+    """Return the states that the equations about a rest leave open, and in how many ways."""
+    if not local.states:
+        return (), 0
+    if len(local.states) > DENSE:
+        try:
+            factorised(local.A)
+        except SingularError:
+            pass
+        else:
+            return (), 0
+    try:
+        which, freedom = left_open(state_units(factorised(local.E)(local.A))[1])
+    except SolveError:
+        return (), 0  # a slope that does not exist just here
+    return tuple(local.states[i] for i in which), freedom
 
 
 def rest_of(
@@ -156,14 +178,8 @@ def state_units(A: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
     return np.asarray(scales[0], dtype=float), np.asarray(balanced, dtype=float)
 
 
-def _warn_of_growth(
-    system: System,
-    x: NDArray[np.float64],
-    inputs: Mapping[str, float] | None,
-    values: Mapping[str, float] | None,
-) -> None:
+def _warn_of_growth(system: System, local: StateSpace) -> None:
     """Say so where something grows that is near a steady state."""
-    local = system.numeric(values) if system.is_linear else system.linearise(x, inputs, values)
     try:
         rate = fastest_growth(factorised(local.E)(local.A))
     except SolveError:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bondloop.program.inverse_system import InverseSystem
     from bondloop.program.mode_check import HeldMode
     from bondloop.program.simulate import Trajectory
+    from bondloop.program.steady_result import SteadyState
     from bondloop.program.switching import Switching
     from bondloop.program.symbolic import Symbolic
 
@@ -458,7 +459,7 @@ class System:
         inputs: Mapping[str, float] | None = None,
         values: Mapping[str, float] | None = None,
         initial: Mapping[str, float] | ArrayLike | None = None,
-    ) -> dict[str, float]:
+    ) -> SteadyState:
         """States at which nothing changes, as the motion from the start leads to them.
 
         The inputs are constant. What is conserved keeps its value: two springs side by side keep the
@@ -476,8 +477,10 @@ class System:
 
         Returns
         -------
-        dict
-            Every state by its path, for example as the point of ``linearise(states, inputs)``.
+        SteadyState
+            Every state by its path, for example as the point of ``linearise(states, inputs)``. Where the
+            equations leave a choice ``unique`` is false, ``free`` names the states that they leave open and
+            ``remark`` says so.
 
         Raises
         ------
