@@ -42,11 +42,11 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"table 2": paper.table_2()}
     print("Table 2, [the paper's values]:", paper.table_2_beside_the_paper(), sep="\n")
-    files = [transient(paper.test().run(paper.SECONDS), out / "sub_steps_figure_2.png")]
+    files = [transient(paper.test().run(paper.SECONDS), out / "bayer_figure_2.png")]
     print(f"\n{'':26} {'stable':>6} {'radius':>8} {'error':>9}   and of the peaks at 7.1, 15.7 and 19 Hz")
     for figure, cases in FIGURES.items():
         runs = {title: test_of(options).run(paper.SECONDS) for title, options in cases.items()}
-        files.append(compared(runs, out / f"sub_steps_{figure}.png"))
+        files.append(compared(runs, out / f"bayer_{figure}.png"))
         for title, run in runs.items():
             numbers = paper.findings(run)
             found[f"{figure}: {title}"] = numbers
@@ -62,7 +62,7 @@ def main(out: Path, most: int = 12) -> dict[str, Any]:
         Axis("P", ("0", "-1")),
     ]
     maps = study(lambda v: Case(test_of(v), 2.0, paper.findings), axes, ["stable", "error"], jobs=2)
-    files.append(out / "sub_steps_map.png")
+    files.append(out / "bayer_map.png")
     heat_maps(maps, path=files[-1])
     found["map"] = maps
     print(f"\n{maps}")

@@ -99,7 +99,7 @@ def main(out: Path) -> dict[str, Any]:
 
     files = []
     for number, case in {13: "5/5 Hz", 14: "3/5 Hz", 15: "sweeps"}.items():
-        files.append(out / f"two_actuators_figure_{number}.png")
+        files.append(out / f"gawthrop_figure_{number}.png")
         four_plots(runs[f"{case}, none, open force"], runs[f"{case}, virtual junction"], files[-1])
     errors = [e for e, _ in found["5/5 Hz, virtual junction"]]
     print(

@@ -71,7 +71,7 @@ def main(out: Path) -> dict[str, float]:
         print(f"  {name:38} {first:8.2g} m/s in the first 20 s, {last:8.2g} m/s in the last 10 s")
 
     run = runs["continuous, 0.01 m/s"]
-    path = out / "virtual_junction.png"
+    path = out / "gawthrop_figure_7.png"
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     upper, lower = figure.subplots(2, sharex=True)
     upper.plot(run.time, run["reference.m3.v.flow"], color="#1a1a1a", label="desired: complete, $y_d$")

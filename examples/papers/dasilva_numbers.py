@@ -64,7 +64,7 @@ def _element() -> dict[str, float]:
 
 
 def _stress() -> dict[str, float]:
-    """Start from the static shape of 10 N with the six springs to ground alone: what that leaves in the beam."""
+    """Start from the static shape of 10 N with the six springs to ground alone."""
     network = paper.model("network").compile()
     rest = network.steady_state({"beam.F": paper.FORCE})
     start = {name: value if "to_ground" in name else 0.0 for name, value in rest.items()}

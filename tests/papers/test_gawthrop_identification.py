@@ -5,12 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.signal as sg
 
-from bondloop.identify import Experiment
 from bondloop.papers import gawthrop_identification as section
 from bondloop.papers import gawthrop_two_actuators as two
-from bondloop.rigs import Emulated, nothing_mounted
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "papers"
 
@@ -30,20 +27,6 @@ def example():
 @pytest.fixture(scope="module")
 def drives(example):
     return example.drives()
-
-
-@pytest.mark.parametrize("gain", section.GAINS)
-def test_the_digital_loop_is_that_of_equation_11(gain):
-    """The sampled loop in closed form: a held force on a mass with a damper, closed by -g k x."""
-    drive, demand = section.table_drive(1), section.set_points(seconds=2.0)
-    rig = Emulated(nothing_mounted(), drive, substeps=8)
-    data = Experiment(rig, 1000.0, section.position_loop(gain)).run(demand, 2.0)
-    c, k = two.TABLE_I[0]
-    plant = sg.StateSpace([[0, 1], [0, -(c + k * 5e-4) / 2.2]], [[0], [k / 2.2]], [[1, 0]], [[0]])
-    plant = plant.to_discrete(1e-3)
-    closed = sg.dlti(plant.A - gain * plant.B @ plant.C, gain * plant.B, plant.C, 0, dt=1e-3)
-    _, expected, _ = sg.dlsim(closed, data["demand"][:, None])
-    assert np.abs(data["displacement"] - expected[:, 0]).max() < 1e-6 * np.abs(expected).max()
 
 
 def test_table_i_comes_back(drives):

@@ -35,24 +35,27 @@ def test_without_any_effect_it_is_the_linear_emulation(rows):
 
 
 @pytest.mark.parametrize(
-    ("effect", "same", "different", "fit"),
+    ("effect", "model", "fit", "same", "different", "stopped"),
     [
-        ("none", (2.8, 2.2), (1.1, 1.6), 99.9),
-        ("bearings of the middle mass, 4 N", (2.8, 2.2), (1.7, 2.3), 99.9),
-        ("top speed, 640 mm/s", (2.8, 2.2), (1.1, 1.6), 99.9),
-        ("friction in the drives, 0.2 N", (5.7, 3.7), (1.8, 1.9), 99.8),
-        ("friction in the drives, 1 N", (17.0, 9.5), (5.0, 3.3), 99.2),
-        ("friction in the drives, 5 N", (18.3, 16.6), (21.9, 11.8), 86.0),
-        ("rotors of 0.55 kg", (9.0, 5.4), (3.5, 1.8), 99.5),
-        ("rotors of 0.55 kg, screws of 200 N/mm", (10.0, 7.1), (3.9, 3.4), 97.3),
-        ("all, with 1 N in the drives", (14.4, 11.9), (13.8, 11.3), 97.4),
+        ("none", (151, 13642), 99.9, (2.8, 2.2), (1.1, 1.6), 0.55),
+        ("bearings of the middle mass, 4 N", (151, 13642), 99.9, (2.8, 2.2), (1.7, 2.3), 0.59),
+        ("top speed, 640 mm/s", (151, 13642), 99.9, (2.8, 2.2), (1.1, 1.6), 0.62),
+        ("friction in the drives, 0.2 N", (152, 13636), 99.8, (5.7, 3.7), (1.8, 1.9), 0.55),
+        ("friction in the drives, 1 N", (157, 13597), 99.2, (17.0, 9.5), (5.0, 3.3), 0.55),
+        ("friction in the drives, 5 N", (181, 13043), 86.0, (18.3, 16.6), (21.9, 11.8), 0.51),
+        ("rotors of 0.55 kg", (150, 13674), 99.5, (9.0, 5.4), (3.5, 1.8), 0.54),
+        ("rotors of 0.55 kg, screws of 200 N/mm", (145, 13685), 97.3, (10.0, 7.1), (3.9, 3.4), 0.50),
+        ("all, with 1 N in the drives", (150, 13646), 97.4, (14.4, 11.9), (13.8, 11.3), 0.58),
     ],
 )
-def test_the_rows_of_the_page(rows, effect, same, different, fit):
+def test_the_rows_of_the_page(rows, effect, model, fit, same, different, stopped):
+    """Every value of a row, to its last digit."""
     row = rows[effect]
-    assert [100 * e for e in row.same] == pytest.approx(same, abs=0.15)
-    assert [100 * e for e in row.different] == pytest.approx(different, abs=0.15)
-    assert row.fit == pytest.approx(fit, abs=0.1)
+    assert [round(v) for v in row.models[0]] == list(model)
+    assert row.fit == pytest.approx(fit, abs=0.051)
+    assert [100 * e for e in row.same] == pytest.approx(same, abs=0.051)
+    assert [100 * e for e in row.different] == pytest.approx(different, abs=0.051)
+    assert row.stopped == pytest.approx(stopped, abs=0.0051)
 
 
 def test_no_effect_bounds_the_loop_without_virtual_junction(rows):
