@@ -68,6 +68,8 @@ class Design:
         States that are adapted as the test runs.
     sensed
         Further expressions that the controller reads at every sample: virtual sensors.
+    loads
+        What the transfer systems carry, of ``efforts``, where the controller runs models of them.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Design:
     adapted: tuple[Var, ...] = ()
     gains: tuple[Var, ...] = ()
     sensed: tuple[Expr, ...] = ()
+    loads: tuple[Expr, ...] = ()
 
 
 class Controller(Described, ABC, family="controller"):

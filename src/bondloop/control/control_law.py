@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.control.base import Measured
 from bondloop.control.compensator import Compensator
+from bondloop.control.transfer_beside import beside, carried, sending
 from bondloop.errors import ModelError, unknown_name
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from bondloop.control.base import Design
     from bondloop.substructure.half import NumericalHalf
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["ControlLaw", "Desired"]
 
@@ -79,7 +81,13 @@ class ControlLaw(Law, Compensator):
         Names of states that are recorded, each with its unit.
     sensors
         Virtual sensors: variables of the numerical half by name and path, such as
-        ``{"roof": "numerical.roof.v.flow"}``. `step` reads them as attributes, as they are at this sample.
+        ``{"roof": "numerical.roof.v.flow"}``, or of the model of the transfer system, such as
+        ``{"pressure": "transfer.chamber.effort"}`` (``transfer[1].`` for one of several where the law is
+        coupled). `step` reads them as attributes, as they are at this sample.
+    transfer
+        Model of the transfer system, or one for each, whose variables virtual sensors read; or a property
+        that returns it. It runs beside the rig, driven by the command and by the measured force; what is read
+        of it is recorded. The command acts on it at once: a latency of the rig is no part of it.
     coupled
         Of several transfer systems: False for a step of its own for each, with states of its own; True for
         one step of arrays, which returns as many commands.
@@ -106,6 +114,7 @@ class ControlLaw(Law, Compensator):
     adapted: ClassVar[tuple[str, ...]] = ()
     record: ClassVar[Mapping[str, str]] = {}
     sensors: ClassVar[Mapping[str, str]] = {}
+    transfer: ClassVar[TransferSystem | Sequence[TransferSystem] | None] = None
     coupled: ClassVar[bool] = False
 
     if TYPE_CHECKING:
@@ -200,8 +209,14 @@ class ControlLaw(Law, Compensator):
         ranges, values = self.parameter_ranges(), self.parameter_values()
         mine: dict[Var, float | None] = {Var(f"controller.{n}", ranges[n]): x for n, x in values.items()}
         system = design.system.replaced(parameters={**design.system.parameters_by_var, **mine})
-        sensed = tuple(system.expression(path) for path in self.sensors.values())
-        return replace(design, system=system, sensed=sensed)
+        numerical = [path for path in self.sensors.values() if not self._of_transfer(path)]
+        loads = tuple(e if sign > 0 else -e for e, sign in zip(design.efforts, half.signs, strict=True))
+        sensed = tuple(system.expression(path) for path in numerical)
+        return replace(design, system=system, sensed=sensed, loads=loads)
+
+    def _of_transfer(self, path: str) -> bool:
+        """Whether a virtual sensor is on the model of the transfer system."""
+        return self.transfer is not None and path.startswith(("transfer.", "transfer["))
 
     def commands(
         self,
@@ -215,26 +230,34 @@ class ControlLaw(Law, Compensator):
         parameters = {n: by_name[f"controller.{n}"] for n in self.parameter_ranges()}
         numbers = {n: float(design.system.values()[p]) for n, p in parameters.items()}
         law = replace(self, **numbers)
-        read = {n: substitute(e, dict(values)) for n, e in zip(self.sensors, design.sensed, strict=True)}
+        numerical = [n for n, path in self.sensors.items() if not self._of_transfer(path)]
+        read = {n: substitute(e, dict(values)) for n, e in zip(numerical, design.sensed, strict=True)}
         known: dict[str, Expr] = {**parameters, **read}
         desired = [substitute(e, dict(values)) for e in design.commands]
         velocities = [substitute(e, dict(values)) for e in design.desired_velocities]
-        if not self.coupled:
-            return [
-                at_interface(law._traced([x], [v], [m], context, known)[0], i)
-                for i, (x, v, m, context) in enumerate(
-                    zip(desired, velocities, measured, contexts, strict=True)
-                )
-            ]
-        context = replace(contexts[0], name="controller")
-        return law._traced(desired, velocities, measured, context, known)
+        forces = dict(zip(design.efforts, (m.force for m in measured), strict=True))
+        loads = [substitute(e, dict(forces)) for e in design.loads]
+        paths = {n: path for n, path in self.sensors.items() if self._of_transfer(path)}
+        models = beside(law.transfer, contexts, type(self).__name__, coupled=self.coupled) if paths else []
+        if self.coupled:
+            context = replace(contexts[0], name="controller")
+            before, more = carried(models, loads, paths, context)
+            made = law._traced(desired, velocities, measured, context, {**known, **more})
+            return sending(before, made, models)
+        result = []
+        for i, (x, v, m, context) in enumerate(zip(desired, velocities, measured, contexts, strict=True)):
+            own = models[i : i + 1]
+            before, more = carried(own, loads[i : i + 1], paths, context)
+            made = law._traced([x], [v], [m], context, {**known, **more})
+            result.append(at_interface(sending(before, made, own)[0], i))
+        return result
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the step for one transfer system, with parameters of its own."""
         if self.sensors:
             raise ModelError(
                 f"{type(self).__name__}: virtual sensors ({', '.join(self.sensors)}) read the numerical "
-                "half, and a compensator that stands alone has none"
+                "half, and a compensator that stands alone, without a hybrid test, has none"
             )
         ranges = self.parameter_ranges()
         parameters = {n: Var(f"{context.name}.{n}", ranges[n]) for n in ranges}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "entries", "formulas"]
 
-CLASS_WIDE = ("states", "units", "adapted", "record", "coupled", "interfaces", "sensors")
+CLASS_WIDE = ("states", "units", "adapted", "record", "coupled", "interfaces", "sensors", "transfer")
 """What a class of laws says of all of them."""
 
 FORMULAS = {"step": ("desired", "measured"), "rates": ("motion",), "force": ("motion",)}
