@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.control import MCS
 from bondloop.papers import wagg_equations, wagg_figures, wagg_passivity
 from bondloop.papers import wagg_three_mass as chain
 from bondloop.papers import wagg_two_mass_rig as rig
@@ -18,6 +19,8 @@ from bondloop.papers.gawthrop_three_mass import CUT
 from bondloop.substructure import interfaces, numerical_half
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.hybrid import Run
 
 Numbers = dict[str, float]
@@ -55,10 +58,48 @@ def equations() -> Numbers:
         "(16), (17): largest difference of a pole": float(np.abs(poles - theirs).max()),
         "(13), (14): B_c": wagg_equations.transfer_system()[1],
         "(10): largest residual over the largest term": wagg_equations.residual_of_error_dynamics(run),
+        "(10): largest disturbance d, m/s^2": float(np.abs(wagg_equations.disturbance(run)).max()),
         "(12): least value of the integral": float(wagg_equations.work_of_adaptation(run).min()),
         "(12): -gamma^2 for alpha = 10^4": wagg_equations.bound_of_adaptation(alpha),
         "(12): -gamma^2 for alpha = 100": wagg_equations.bound_of_adaptation(100.0),
         "interfaces where the second mass is the specimen": len(interfaces(middle)),
+    }
+
+
+def law() -> Numbers:
+    """Equation (6) against Newton's law and the adaptive law written down here, and numbers that follow."""
+    alpha, beta, (w0, w1) = SETTINGS[f"{QUIET}, $\\alpha$ = $10^4$"]
+    run = chain.test(alpha, beta, error_filter=(w0, w1), spring="hardening").run(20.0)
+
+    def rates(t: float, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        x1, x2, v1, v2, x, v, x3, v3 = y[:8]
+        force, r = (x - x3) + (x - x3) ** 3, 0.5 * np.cos(t)
+        w = np.array([x, v, r])
+        error = w0 * (x2 - x) + w1 * (v2 - v)
+        u = (y[8:] + beta * error * w) @ w
+        a1, a2 = (r - x1) - (x1 - x2) - 0.1 * v1, (x1 - x2) - force - 0.1 * v2
+        return np.array([v1, v2, a1, a2, v, u - force - v - x, v3, force - 0.1 * v3, *(alpha * error * w)])
+
+    y, h, plain = np.zeros(11), 1e-3, [0.0]
+    for k in range(len(run.time) - 1):
+        k1 = rates(k * h, y)
+        k2 = rates((k + 0.5) * h, y + h / 2 * k1)
+        k3 = rates((k + 0.5) * h, y + h / 2 * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + rates((k + 1) * h, y + h * k3))
+        plain.append(float(y[4]))
+    half = numerical_half(chain.model().cut(CUT)[0])
+    own = MCS(alpha, beta, error_filter="reference").error_matrix(half)[0]
+    return {
+        "(6): x off a plain integration, m": float(np.abs(run["actual.displacement"] - plain).max()),
+        "C_e of the half: displacement": float(own[0]),
+        "C_e of the half: velocity": float(own[1]),
+        **{
+            f"sampled at {1e-3 / step:g} kHz, beta = {b:g}: velocity at the limit, m/s": float(
+                np.sqrt(2 / (b * step))
+            )
+            for b, step in ((10.0, 1e-3), (10.0, 1e-4), (100.0, 1e-3))
+        },
+        "rig, noise of 1 mm in y_e, mm/s": 1e3 * MCS(settling_time=1.0).error_weights()[0] * 1e-3,
     }
 
 
@@ -165,12 +206,15 @@ def two_mass_rig(out: Path) -> Numbers:
     error = 1e3 * np.abs(run["desired.displacement"] - run["actual.displacement"])
     rise, fall = ((run.time > start) & (run.time < end) for start, end in ((45, 60), (15, 25)))
     later = run.time > rig.PERIOD
+    speed = np.abs(run["rig.specimen.m3.v.flow"])
     return {
         **rig.findings(run),
         "friction alone displaces the transfer system by, mm": 1e3 * rig.FRICTION / rig.STIFFNESS,
         "largest error on the way up to the peak at 65 s, mm": float(error[rise].max()),
         "largest error on the way down, from 15 to 25 s, mm": float(error[fall].max()),
         "largest error after one period, mm": float(error[later].max()),
+        "the free mass is slower than 5 % of its peak for, % of the time": 100
+        * float((speed < 0.05 * speed.max()).mean()),
         "K_r swings at multiple of the forcing": _multiple(run, "controller.K_r"),
         "K_r after one period: least": float(run["controller.K_r"][later].min()),
         "K_r after one period: largest": float(run["controller.K_r"][later].max()),
@@ -201,6 +245,7 @@ def main(out: Path) -> dict[str, Numbers]:
     out.mkdir(parents=True, exist_ok=True)
     found = {
         "Equations 4 to 17": equations(),
+        "The law": law(),
         "Passivity": passivity(out),
         "Three masses, figure 5": bursts(out),
         "Three masses with the spring of the text": hardening(),

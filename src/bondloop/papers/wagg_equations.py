@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Run
 
 __all__ = [
-    "FIRST_MASS", "bound_of_adaptation", "numerical_model", "residual_of_error_dynamics", "transfer_system",
-    "work_of_adaptation",
+    "FIRST_MASS", "bound_of_adaptation", "disturbance", "numerical_model", "residual_of_error_dynamics",
+    "transfer_system", "work_of_adaptation",
 ]  # fmt: skip
 
 FIRST_MASS = "numerical.m2.C.displacement"
@@ -53,6 +53,17 @@ def _motions(run: Run) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArra
     return x, x_m, wagg_three_mass.AMPLITUDE * np.cos(run.time)
 
 
+def disturbance(run: Run) -> NDArray[np.float64]:
+    """Return d = H13 z_m of equation (10) along a run, in m/s^2.
+
+    Parameters
+    ----------
+    run
+        Of the three-mass chain with MCS; it must have recorded `FIRST_MASS`.
+    """
+    return np.asarray(numerical_model()[3, 0] * (run[FIRST_MASS] + run["desired.displacement"]))
+
+
 def residual_of_error_dynamics(run: Run) -> float:
     """Return the largest error of equation (10) along a run, over the largest of its terms.
 
@@ -65,18 +76,16 @@ def residual_of_error_dynamics(run: Run) -> float:
         Of the three-mass chain with MCS; it must have recorded `FIRST_MASS`.
     """
     A_m = numerical_model()[np.ix_([1, 3], [1, 3])]
-    H_13 = numerical_model()[3, 0]
     A, B_c = transfer_system()
     x, x_m, r = _motions(run)
     x_e = x_m - x
     K = np.array([run["controller.K[0]"], run["controller.K[1]"]])
-    z_1 = run[FIRST_MASS] + run["desired.displacement"]
     terms = [
         A_m[1] @ x_e,
         (A_m - A)[1] @ x,
         -B_c * (K * x).sum(axis=0),
         -B_c * run["controller.K_r"] * r,  # B_m = G12 = 0: the support does not act on the second mass
-        H_13 * z_1,
+        disturbance(run),
     ]
     h = float(run.time[1] - run.time[0])
     rate = (x_e[1, 2:] - x_e[1, :-2]) / (2 * h)
