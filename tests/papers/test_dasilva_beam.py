@@ -387,7 +387,9 @@ def test_the_numbers_of_the_page(run, example):
     )
     assert found["deflection under 10 N, steady state [mm]"] == pytest.approx(4.233, rel=1e-3)
     assert found["deflection under 10 N, smallest stretches [mm]"] == pytest.approx(0.4218, rel=1e-3)
-    for number, hertz in (("first", 1.873), ("second", 2.805), ("third", 9.72)):
+    for number, hertz in (
+        ("beam alone, first", 2.569), ("first", 1.873), ("second", 2.805), ("third", 9.72),
+    ):  # fmt: skip
         assert found[f"{number} frequency [Hz]"] == pytest.approx(hertz, rel=1e-3)
 
 
