@@ -87,8 +87,7 @@ def table(effects: dict[str, Rig] | None = None) -> dict[str, Row]:
 def damping_needed() -> dict[str, float]:
     """Return by how much each kind of damper must be larger to bound the loop without virtual junction.
 
-    In N s/m, to 1; infinity where 2000 do not suffice: the mode in which the middle mass stands still does
-    not move its bearings.
+    In N s/m, to 1; infinity where 2000 do not suffice: with the middle mass held fast both sides still grow.
     """
     kinds = {
         "numerical dampers": ("numerical.outer1.R.damping", "numerical.outer2.R.damping"),

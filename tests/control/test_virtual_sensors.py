@@ -1,14 +1,18 @@
 """Virtual sensors of a controller of one's own: variables of the numerical half that its step reads."""
 
 # ruff: noqa: ARG002, RUF012 - laws as users write them
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from bondloop.control import ControlLaw, Desired, Measured
 from bondloop.errors import InputError, ModelError, UnknownNameError
 from bondloop.hybrid import HybridTest
 from bondloop.identify import Experiment
 from bondloop.papers import gawthrop_two_actuators as two
+from bondloop.papers.gawthrop_identification import ScrewDrive
 from bondloop.rigs import Emulated, nothing_mounted
 from bondloop.transfer import MassSpringDamper
 
@@ -199,6 +203,37 @@ def test_what_is_read_enters_the_command_alike_in_both_backends():
     speed, demand = c["controller[0].speed"], c["desired.velocity[0]"]
     expected = c["desired.displacement[0]"] + 0.004 * (demand - 0.5 * speed)
     assert c["command[0]"] == pytest.approx(expected, rel=1e-12, abs=1e-18)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_model_that_is_not_the_rig_moves_as_scipy_says(seed):
+    """Drawn models, half of them with dry friction: the recorded command held, the load straight between."""
+    rng = np.random.default_rng([seed, 15])
+    m, c, k = rng.uniform(1, 5), rng.uniform(20, 200), 10 ** rng.uniform(3, 4.5)
+    dry = 0.3 * (seed % 2)
+
+    class Beside(ControlLaw):
+        transfer = ScrewDrive(k, c, dry, mass=m, width=0.01)
+        sensors = {"momentum": "transfer.mass.momentum"}
+
+        def step(self, desired, measured):
+            return desired.displacement
+
+    run = rehearsed(Beside(), rate=2000)
+    t, command, load = run.time, run["command[0]"], run["measured.force[0]"]
+
+    def rate(at, p):
+        v = p[0] / m
+        push = np.clip(k * command[min(int(at * 2000 + 1e-6), len(t) - 1)], -two.CAPACITY, two.CAPACITY)
+        return [push - c * v - dry * np.tanh(v / 0.01) - np.interp(at, t, load)]
+
+    p, expected = 0.0, [0.0]
+    for a, b in pairwise(t[:401]):
+        p = solve_ivp(rate, (a, b - 1e-9), [p], rtol=1e-9, atol=1e-15, method="DOP853").y[0, -1]
+        expected.append(p)
+    found = run["controller[0].momentum"][:401]
+    assert np.abs(found).max() > 1e-5
+    assert np.abs(found - expected).max() < 1e-4 * np.abs(found).max()
 
 
 def test_a_model_that_starts_elsewhere_stands_there_at_the_first_sample():
