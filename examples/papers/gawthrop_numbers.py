@@ -41,6 +41,10 @@ def numbers() -> dict[str, float]:
         for frequency in (3.0, 10.0):
             for word, value in departure(drive, frequency).items():
                 found[f"departure from proportion at {frequency:g} Hz, {name}, {word} loop [%]"] = 100 * value
+    for i, (_, stiffness) in enumerate(two.TABLE_I, 1):
+        # (h/2) [1 + (1 + m_t/m_N) k_E/k_t]; both masses are 2.2 kg.
+        late = section.PERIOD / 2 * (1 + 2 * two.STIFFNESS / stiffness)
+        found[f"delay of actuator {i} by the formula of the hold [ms]"] = 1e3 * late
     for i, (force, speed) in enumerate(sizes(), 1):
         found[f"sizing at 5/5 Hz, 1 mm: force of drive {i} [N]"] = force
         found[f"sizing at 5/5 Hz, 1 mm: speed of drive {i} [mm/s]"] = 1e3 * speed

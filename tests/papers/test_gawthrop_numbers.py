@@ -42,6 +42,8 @@ def test_every_number_is_what_the_page_says(numbers):
         "departure from proportion at 3 Hz, 5 N of friction, closed loop [%]": 46.38,
         "departure from proportion at 10 Hz, 5 N of friction, open loop [%]": 63.17,
         "departure from proportion at 10 Hz, 5 N of friction, closed loop [%]": 59.14,
+        "delay of actuator 1 by the formula of the hold [ms]": 0.849,
+        "delay of actuator 2 by the formula of the hold [ms]": 0.683,
         "sizing at 5/5 Hz, 1 mm: force of drive 1 [N]": 3.725,
         "sizing at 5/5 Hz, 1 mm: speed of drive 1 [mm/s]": 20.35,
         "sizing at 5/5 Hz, 1 mm: force of drive 2 [N]": 4.773,
