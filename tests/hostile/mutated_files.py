@@ -175,6 +175,18 @@ def _read_at2(path: Path) -> Any:
     return read_at2(path)
 
 
+def _motion_mat(path: Path) -> None:
+    from scipy.io import savemat
+
+    savemat(path, {"eq": {"t": np.arange(50) / 100, "acc": np.sin(np.arange(50))}, "name": "Kobe"})
+
+
+def _read_motion(path: Path) -> Any:
+    from bondloop.records import read_matlab_motion
+
+    return read_matlab_motion(path)
+
+
 def _toml(path: Path) -> None:
     from bondloop import papers
 
@@ -206,6 +218,7 @@ KINDS: dict[str, Kind] = {
     "data mat": Kind(".mat", _data_mat, _read_data),
     "data h5": Kind(".h5", lambda path: _run().save(path), _read_data),
     "ground motion": Kind(".at2", _at2, _read_at2),
+    "ground motion mat": Kind(".mat", _motion_mat, _read_motion),
     "test": Kind(".toml", _toml, _read_toml),
 }
 

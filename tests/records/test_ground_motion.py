@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.records import read_at2, read_two_columns
+from bondloop.records import read_at2, read_matlab_motion, read_two_columns
 
 NEW = "PEER NGA STRONG MOTION DATABASE RECORD\nLoma Prieta, 0\nACCELERATION TIME SERIES IN UNITS OF G\n"
 OLD = "PACIFIC ENGINEERING STRONG-MOTION DATA\nIMPERIAL VALLEY\nACCELERATION TIME HISTORY IN UNITS OF G\n"
@@ -108,3 +108,80 @@ def test_two_columns_refuse_gaps_and_torn_lines(file):
         InputError, match=r"2 faults: line 2: 3 columns; 2 expected; line 4: 1 column; 2 expected"
     ):
         read_two_columns(file("0 1\n1 1 7\n2 1\nend\n"))
+
+
+# ------------------------------------------------------------------ MATLAB
+
+
+MOTION = np.sin(np.arange(50) / 3)
+TIME = 0.02 * np.arange(50)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"t": TIME, "ag": MOTION},
+        {"Time": TIME[:, None], "Acc": MOTION[:, None], "station": "Takatori", "extra": np.eye(3)},
+        {"time": TIME, "whatever": MOTION, "dt": 0.02, "short": MOTION[:7]},
+        {"eq": {"dt": 0.02, "acceleration": MOTION}},
+        {"fs": 50.0, "acc": MOTION},
+        {"ElCentro": np.c_[TIME, MOTION]},
+        {"signal": np.vstack([TIME, MOTION])},
+        {"record": {"first": {"t": TIME, "a": MOTION}}},
+    ],
+)
+def test_matlab_files_of_many_shapes(tmp_path, content):
+    from scipy.io import savemat
+
+    savemat(tmp_path / "a.mat", content)
+    motion = read_matlab_motion(tmp_path / "a.mat")
+    assert motion.sample_period == pytest.approx(0.02)
+    np.testing.assert_array_equal(motion.acceleration, MOTION)
+    assert read_matlab_motion(tmp_path / "a.mat", unit="g").acceleration[5] == MOTION[5] * G
+
+
+def test_matlab_7_3(tmp_path):
+    """As MATLAB writes it: matrices with their dimensions turned, texts as numbers, cells aside."""
+    import h5py
+
+    with h5py.File(tmp_path / "a.mat", "w", userblock_size=512) as file:
+        file["eq/t"], file["eq/xgdd"] = TIME[None, :], MOTION[None, :]
+        file["#refs#/a"] = MOTION
+        file["name"] = np.array([75, 111, 98, 101], dtype=np.uint16)
+        file["name"].attrs["MATLAB_class"] = np.bytes_("char")
+    with (tmp_path / "a.mat").open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+    motion = read_matlab_motion(tmp_path / "a.mat")
+    np.testing.assert_array_equal(motion.acceleration, MOTION)
+    assert motion.title == "eq.xgdd"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"a": MOTION}, r"expected one time .* found a \(50\)"),
+        ({"t": TIME, "x": MOTION, "y": MOTION}, "expected one time"),
+        ({"t": TIME, "a": MOTION[:20]}, "expected one time"),
+        ({"dt": 0.0, "a": MOTION}, "'dt' says 0 s between samples"),
+        ({"one": np.c_[TIME, MOTION], "two": np.c_[TIME, MOTION]}, "expected one time"),
+        ({"t": TIME**2, "a": MOTION}, "do not increase evenly"),
+        (
+            {"t": TIME, "a": np.where(TIME > 0.5, np.nan, MOTION)},
+            "acceleration has values that are no finite",
+        ),
+        ({"name": "Kobe"}, "found no numbers"),
+    ],
+)
+def test_what_matlab_files_do_not_say_is_not_guessed(tmp_path, content, words):
+    from scipy.io import savemat
+
+    savemat(tmp_path / "a.mat", content)
+    with pytest.raises(InputError, match=words):
+        read_matlab_motion(tmp_path / "a.mat")
+
+
+def test_what_is_no_matlab_file_is_refused(tmp_path):
+    (tmp_path / "a.mat").write_text("0 1\n1 2\n")
+    for name in ("a.mat", "nowhere.mat"):
+        with pytest.raises(InputError):
+            read_matlab_motion(tmp_path / name)

@@ -29,14 +29,15 @@ class Context:
     period
         Seconds between executions.
     seed, stream
-        Of the noise; a stream below 65536, another one for every part. A part that draws several times (a
-        chain) takes further streams, each 65536 after the one before it.
+        Of the noise. The seed is a variable where it can be changed without another tick; a stream is below
+        65536, another one for every part. A part that draws several times (a chain) takes further streams,
+        each 65536 after the one before it.
     """
 
     name: str
     count: Var
     period: float
-    seed: int = 0
+    seed: int | Var = 0
     stream: int = 0
 
 

@@ -7,6 +7,7 @@
 """
 
 from bondloop.records.ground_motion import GroundMotion, read_at2, read_two_columns
+from bondloop.records.matlab_motion import read_matlab_motion
 from bondloop.records.record import Record
 
-__all__ = ["GroundMotion", "Record", "read_at2", "read_two_columns"]
+__all__ = ["GroundMotion", "Record", "read_at2", "read_matlab_motion", "read_two_columns"]

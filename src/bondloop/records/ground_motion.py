@@ -140,18 +140,33 @@ def read_two_columns(path: str | os.PathLike[str], unit: str = "m/s^2") -> Groun
     unit
         Of the second column.
     """
-    factor = STANDARD_GRAVITY if unit.strip().lower() == "g" else quantity(f"1 {unit}")
+    factor = factor_of(unit)
     table = read_table(path, names=False, width=2)
     time, values = table.numbers
     if time.size < 2:
         raise InputError(f"{path}: {time.size} lines with two numbers; at least 2 are needed")
+    period = even_period(time, f"{path}")
+    title = table.remarks[0].lstrip("#% ") if table.remarks else ""
+    return GroundMotion(values * factor, period, title, table.remarks)
+
+
+def factor_of(unit: str) -> float:
+    """Return m/s² in a unit of acceleration; ``"g"`` means gravity here, not gram.
+
+    >>> factor_of("g"), factor_of("cm/s^2")
+    (9.80665, 0.01)
+    """
+    return STANDARD_GRAVITY if unit.strip().lower() == "g" else quantity(f"1 {unit}")
+
+
+def even_period(time: NDArray[np.float64], where: str) -> float:
+    """Return the seconds between even times, or say that they are not."""
     period = float(time[-1] - time[0]) / (time.size - 1)
     # A tenth of a period: times are often printed with few digits, a lost sample is a whole one.
     stray = np.abs(time - time[0] - period * np.arange(time.size)).max() if np.isfinite(period) else np.inf
     if not (period > 0 and stray <= 0.1 * period):
-        raise InputError(f"{path}: the times in the first column do not increase evenly; resample them first")
-    title = table.remarks[0].lstrip("#% ") if table.remarks else ""
-    return GroundMotion(values * factor, period, title, table.remarks)
+        raise InputError(f"{where}: its times do not increase evenly; resample them first")
+    return period
 
 
 def _number(text: str) -> float:

@@ -10,6 +10,7 @@ from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Role
+from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Delay, Repeat, Step, Tick, Update, identifier, instantiate, reads
 from bondloop.rigs.imperfections.base import in_turn
@@ -68,6 +69,8 @@ class RigBlock:
         system = rig.system
         self.states = starting_states(system)
         self.parameters: dict[Var, float] = dict(system.values())
+        # A parameter: other draws of the noise are other values, not another tick to compile.
+        self.seed = Var("rig.seed", range=NOT_NEGATIVE)
         names = indexed("command", len(rig.commands))
         self.held = {u: Var(f"{c}.held") for u, c in zip(rig.commands, names, strict=True)}
         self.measured: dict[str, list[Var]] = {}
@@ -136,9 +139,11 @@ class RigBlock:
 
     def _through(self, chain: Sequence[Any], value: Expr, name: str, stream: int) -> list[Step]:
         contexts = [
-            Context(f"{name}.{k}", self.count, self.period, self.emulated.seed, stream * 16 + k)
+            Context(f"{name}.{k}", self.count, self.period, self.seed, stream * 16 + k)
             for k in range(len(chain))
         ]
+        if any(part.streams for part in chain):
+            self.parameters[self.seed] = float(self.emulated.seed)
         applied = in_turn(chain, value, contexts)
         self.states.update(applied.states)
         self.parameters.update(applied.parameters)

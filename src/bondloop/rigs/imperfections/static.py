@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, named
 from bondloop.program.described import Parameter, Whole, number
-from bondloop.program.expr import Const, Expr, function, select
+from bondloop.program.expr import Const, Expr, as_expr, function, select
 from bondloop.rigs.imperfections.base import Imperfection
 
 __all__ = ["Bias", "GainError", "Noise", "Nonlinearity", "Quantisation", "Saturation"]
@@ -38,7 +38,7 @@ class Noise(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return value + rms * normal(seed, stream, count)."""
-        draw = function("normal", Const(context.seed), Const(context.stream), context.count)
+        draw = function("normal", as_expr(context.seed), Const(context.stream), context.count)
         return Applied([], value + self.rms * draw)
 
 

@@ -1,0 +1,143 @@
+"""Ground motions from MATLAB files: a time and an acceleration by their names, or a table of the two."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.containers import dataset_values, load_matlab, own_items, readable
+from bondloop.errors import InputError
+from bondloop.records.ground_motion import GroundMotion, even_period, factor_of
+
+if TYPE_CHECKING:
+    import h5py
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Place = tuple[str, ...]
+
+__all__ = ["read_matlab_motion"]
+
+TIMES = ("t", "time", "times")
+PERIODS = ("dt", "ts", "sample_period", "sample_time")
+RATES = ("fs", "rate", "sample_rate", "sampling_rate", "sampling_frequency")
+ACCELERATIONS = (
+    "a", "acc", "accel", "acceleration", "ground_acceleration", "ground", "ag", "ug", "xg", "ugdd", "xgdd",
+    "ddug", "ddxg",
+)  # fmt: skip
+"""Names in small letters, whatever structure they stand in."""
+
+DEEPEST = 8
+"""Structures within structures that are looked into."""
+
+
+def read_matlab_motion(path: str | os.PathLike[str], unit: str = "m/s^2") -> GroundMotion:
+    """Read a ground motion from a MATLAB file (5 or 7.3).
+
+    What is understood: a table of two columns (or two rows, as Simulink saves signals), time in s and
+    acceleration; a vector called ``t`` or ``time`` and one called ``a``, ``acc``, ``acceleration``, ``ag``
+    or the like, or the only other one of that length; or instead of the time a single number called ``dt``
+    or ``fs``. They may stand in a structure.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    unit
+        Of the acceleration; ``"g"`` means gravity here, not gram.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy.io import savemat
+    >>> file = Path(tempfile.mkdtemp()) / "kobe.mat"
+    >>> savemat(file, {"dt": 0.02, "ag": [0.0, 1.5, -2.0]})
+    >>> motion = read_matlab_motion(file)
+    >>> motion.sample_period, motion.peak
+    (0.02, 2.0)
+    """
+    factor, file = factor_of(unit), Path(path)
+    if not file.is_file():
+        raise InputError(f"there is no file {path}")
+    content = load_matlab(file, simple=True)
+    found = dict(_numbers(content)) if content is not None else _version_7_3(file)
+    time, values, title = _chosen(found, str(path))
+    for what, numbers in (("time", np.atleast_1d(time)), ("acceleration", values)):
+        if not np.isfinite(numbers).all():
+            raise InputError(f"{path}: its {what} has values that are no finite numbers")
+    period = even_period(time, str(path)) if isinstance(time, np.ndarray) else time
+    return GroundMotion(values * factor, period, title)
+
+
+def _numbers(content: Mapping[str, Any], within: Place = ()) -> Iterator[tuple[Place, Array]]:
+    """Yield all real numbers by name, after those of the structures in which they stand."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            if len(within) < DEEPEST:
+                yield from _numbers(value, (*within, name))
+        elif not isinstance(value, str):
+            array = np.asarray(value)
+            if array.dtype.kind in "fiu" and array.size:
+                yield (*within, name), np.squeeze(array.astype(np.float64))
+
+
+def _version_7_3(path: Path) -> dict[Place, Array]:
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        raise InputError(f"{path} is no MATLAB file")
+    with readable(path, "MATLAB file"), h5py.File(path, "r") as file:
+        return dict(_numbers(_datasets(file, 0)))
+
+
+def _datasets(group: h5py.Group, depth: int) -> dict[str, Any]:
+    import h5py
+
+    found: dict[str, Any] = {}
+    for name, item in own_items(group):
+        if name.startswith("#"):  # where MATLAB keeps the contents of cells, by names of its own
+            continue
+        if isinstance(item, h5py.Group):
+            found[name] = _datasets(item, depth + 1) if depth < DEEPEST else {}
+        elif item.attrs.get("MATLAB_class") != b"char" and item.dtype.kind in "fiu":
+            found[name] = dataset_values(item)
+    return found
+
+
+def _chosen(found: Mapping[Place, Array], where: str) -> tuple[Array | float, Array, str]:
+    """Return the time or the sample period, the acceleration, and what that is called."""
+    vectors = {n: v for n, v in found.items() if v.ndim == 1 and v.size > 1}
+    tables = {n: v for n, v in found.items() if v.ndim == 2 and 2 in v.shape and max(v.shape) > 2}
+    times = _called(vectors, TIMES)
+    single = {n: float(v) for n, v in found.items() if v.ndim == 0}
+    periods = _called(single, PERIODS) | {n: 1 / v for n, v in _called(single, RATES).items() if v > 0}
+    if len(times) == 1 or (not times and len(periods) == 1):
+        name, time = next(iter((times or periods).items()))
+        others = {n: v for n, v in vectors.items() if n != name and (not times or v.size == times[name].size)}
+        accelerations = _called(others, ACCELERATIONS) or others
+        if len(accelerations) == 1:
+            word, values = next(iter(accelerations.items()))
+            if not times and not 0 < float(time) < np.inf:
+                raise InputError(
+                    f"{where}: '{'.'.join(name)}' says {time:g} s between samples; expected more than 0"
+                )
+            return (time if times else float(time)), values, ".".join(word)
+    elif not times and len(tables) == 1:
+        name, table = next(iter(tables.items()))
+        columns = table if table.shape[1] == 2 else table.T
+        return columns[:, 0], columns[:, 1], ".".join(name)
+    shapes = ", ".join(
+        f"{'.'.join(n)} ({' by '.join(map(str, v.shape)) or 'a number'})" for n, v in found.items()
+    )
+    raise InputError(
+        f"{where}: expected one time ('t' or 'time') or sample period ('dt') and one acceleration ('a', "
+        f"'acc', 'ag' ...), or one table of the two columns; found {shapes[:300] or 'no numbers'}"
+    )
+
+
+def _called(values: Mapping[Place, Any], words: tuple[str, ...]) -> dict[Place, Any]:
+    return {n: v for n, v in values.items() if n[-1].lower() in words}
