@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from bondloop import __version__
-from bondloop.cli import check, draw, equations, export, identify, listing, realtime, rig, run, schema, study
+from bondloop.cli import (
+    benchmark,
+    check,
+    draw,
+    equations,
+    export,
+    identify,
+    listing,
+    realtime,
+    rig,
+    run,
+    schema,
+    study,
+)
 from bondloop.cli.failing import FailingInOneSentence
 
 __all__ = ["app"]
@@ -27,6 +40,7 @@ app.command("draw")(draw.draw)
 app.command("run")(run.run)
 app.command("check")(check.check)
 app.command("study")(study.study)
+app.command("benchmark")(benchmark.benchmark)
 app.command("schema")(schema.schema)
 app.command("identify")(identify.identify)
 app.command("realtime")(realtime.realtime)

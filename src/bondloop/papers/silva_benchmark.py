@@ -121,7 +121,7 @@ def test(
             physical, actuator(chosen.a3, chosen.b1, chosen.b2), substeps=2, sensors=sensors,
             drive=(Quantisation(21, range=4.0),), seed=seed,
         ),
-        controller=CONTROLLERS[controller](),
+        controller=CONTROLLERS[controller].make(),
         excitation={"ground": motion},
         rate=RATE,
         reference=(model(case), [f"stiffness[{i}].displacement" for i in range(3)]),

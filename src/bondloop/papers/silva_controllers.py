@@ -1,53 +1,145 @@
-"""Controllers of the field's benchmark: one setting each, for all cases, plants and records."""
+"""Controllers of the field's benchmark: one setting each, for all cases, plants and records.
+
+What was set by hand was set on El Centro with the nominal plant.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bondloop.papers.silva_plant import Plant
+from bondloop import control
+from bondloop.papers.silva_plant import A1B0, A2, GAIN, Plant
+from bondloop.transfer import MassSpringDamper, Process
 
 if TYPE_CHECKING:
     from bondloop.control import Controller
 
-__all__ = ["CONTROLLERS"]
+__all__ = ["CONTROLLERS", "Entry"]
+
+DELAY = "25 ms"
+"""Of the nominal plant, for slow motions."""
+
+SAMPLE = 1 / 4096
+"""Seconds."""
 
 AHEAD = 1.5
 """Samples by which the motion must lead: the force comes one late, and is held. (The hold of the command is
 identified with the plant.)"""
 
+CORNER = 8570.397339444286
+"""Of the sample controller's lead, rad/s."""
 
-def _none() -> Controller:
-    from bondloop.control import Direct
-
-    return Direct()
-
-
-def _sample() -> Controller:
-    from bondloop.control import OuterLoop
-
-    return OuterLoop(2.0, 95.0, lead=50.83163360273612 / 8570.397339444286, lag=1 / 8570.397339444286)
+STIFF = 1e10
+"""N/m: a spring beside which the specimen is nothing, so that a model moves as the loaded plant does."""
 
 
-def _inverse() -> Controller:
-    from bondloop.control import InverseModel
+@dataclass(frozen=True)
+class Entry:
+    """A controller of the benchmark.
 
-    return InverseModel(Plant().process())
+    Parameters
+    ----------
+    make
+        Returns it, with its setting.
+    about
+        What it is, in a few words.
+    adapts
+        Whether it is one of those that the goals ask for.
+    """
+
+    make: Callable[[], Controller]
+    about: str
+    adapts: bool = False
 
 
-def _time_series() -> Controller:
-    from bondloop.control import AdaptiveTimeSeries
-
-    return AdaptiveTimeSeries("25 ms", order=3, ahead=AHEAD)
-
-
-def _model_based() -> Controller:
-    from bondloop.control import AdaptiveModelBased
-
-    return AdaptiveModelBased("25 ms", order=3, ahead=AHEAD)
+def _early(samples: float, order: int = 5) -> list[float]:
+    """Return the nominal plant's inverse, some samples ahead, as a series: a₀ + a₁ s + ... of e^(τs)/G(s)."""
+    process, tau = Plant().process(), samples * SAMPLE
+    inverse = [a / process.numerator[0] for a in reversed(process.denominator)]
+    return [
+        sum(inverse[i] * tau ** (k - i) / math.factorial(k - i) for i in range(k + 1))
+        for k in range(order + 1)
+    ]
 
 
-CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
-    "none": _none, "sample": _sample, "inverse": _inverse, "ats": _time_series, "amb": _model_based,
+def _inverse(samples: float) -> Controller:
+    return control.InverseModel(Process((1.0,), tuple(reversed(_early(samples)))))
+
+
+def _position(samples: float = 0.0) -> MassSpringDamper:
+    """Return the loaded plant as a mass on a spring and a damper, whose far end is the command."""
+    gain, lag, bend = _early(samples, 2)
+    return MassSpringDamper(STIFF * bend / gain, STIFF * lag / gain, STIFF, drive="position")
+
+
+def _servo_alone() -> MassSpringDamper:
+    """Return the servo without a specimen, its oil incompressible: what is left of it gives way to a load."""
+    plant = Plant()
+    stiffness = A1B0 / (plant.b2 * plant.a3)
+    mass, damping = (stiffness * A2 * b / A1B0 for b in (plant.b1, plant.b2))
+    return MassSpringDamper(mass, damping, stiffness, drive="position")
+
+
+def _load_feedforward() -> Controller:
+    """Return what knows the servo but not the specimen.
+
+    Of (s² + β1 s + β2)((s + a3) F + a2 s x) = a1β0 (gain u - x) the terms of F up to the first rate.
+    """
+    plant, whole = Plant(), A1B0 * GAIN
+    servo = Process((GAIN,), (A2 / A1B0, A2 * plant.b1 / A1B0, A2 * plant.b2 / A1B0, 1.0))
+    give, give_rate = plant.a3 * plant.b2 / whole, (plant.b2 + plant.a3 * plant.b1) / whole
+    return control.LoadFeedforward(control.InverseModel(servo), give, give_rate, cutoff=20.0)
+
+
+def _mcs(kind: type[control.MCS]) -> Controller:
+    return kind(alpha=10.0, beta=1.0, settling_time=0.1, initial_gains=(-0.5, 0.015, 1.5))
+
+
+CONTROLLERS: dict[str, Entry] = {
+    "none": Entry(control.Direct, "the desired displacement itself"),
+    "sample": Entry(
+        lambda: control.OuterLoop(2.0, 95.0, lead=50.83163360273612 / CORNER, lag=1 / CORNER),
+        "the paper's own: PI and a lead",
+    ),
+    "lead": Entry(lambda: control.LeadCompensation(DELAY, ratio=20.0), "a lead of first order"),
+    "prediction": Entry(
+        lambda: control.PolynomialPrediction(DELAY, order=2, span=0.02, points=10), "a parabola, 25 ms ahead"
+    ),
+    "adaptive-prediction": Entry(
+        lambda: control.AdaptivePrediction(DELAY, order=2, span=0.02, points=10),
+        "the same, delay and gain adapted",
+        adapts=True,
+    ),
+    "inverse": Entry(lambda: _inverse(0.0), "the nominal plant's inverse, five poles"),
+    "inverse-early": Entry(lambda: _inverse(2.0), "the same, two samples ahead"),
+    "load-feedforward": Entry(_load_feedforward, "the servo's inverse, and what the load takes away"),
+    "virtual-junction": Entry(
+        lambda: control.VirtualJunction(_position(1.0)), "two poles inverted, rates from the frame itself"
+    ),
+    "adaptive-junction": Entry(
+        lambda: control.AdaptiveVirtualJunction(_position(), ("mass.mass", "damper.damping"), noise=1e5),
+        "the same, poles by least squares",
+        adapts=True,
+    ),
+    "sensitivity-junction": Entry(
+        lambda: control.SensitivityVirtualJunction(_position(), ("mass.mass", "damper.damping")),
+        "the same, poles by the model's sensitivity",
+        adapts=True,
+    ),
+    "observed-junction": Entry(
+        lambda: control.ObservedVirtualJunction(_servo_alone(), bandwidth=20.0),
+        "the force from an observer in place of the load cell",
+    ),
+    "mcs": Entry(lambda: _mcs(control.MCS), "minimal control synthesis, from gains that hold", adapts=True),
+    "discrete-mcs": Entry(lambda: _mcs(control.DiscreteMCS), "the same, from sample to sample", adapts=True),
+    "ats": Entry(
+        lambda: control.AdaptiveTimeSeries(DELAY, order=3, ahead=AHEAD), "adaptive time series", adapts=True
+    ),
+    "amb": Entry(
+        lambda: control.AdaptiveModelBased(DELAY, order=3, ahead=AHEAD), "adaptive model-based", adapts=True
+    ),
 }  # fmt: skip
-"""Controllers by name, each with one setting for all cases."""
+"""Controllers by name."""

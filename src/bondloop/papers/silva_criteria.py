@@ -13,11 +13,13 @@ import numpy as np
 from bondloop.assess.delay import correlation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from bondloop.hybrid import Run
 
-__all__ = ["NUMBERS", "criteria", "lag"]
+__all__ = ["CHANNELS", "NOISY", "NUMBERS", "WITHOUT_NOISE", "criteria", "criteria_of", "lag"]
 
 NUMBERS = {
     "delay_ms": "J1",
@@ -31,6 +33,19 @@ NUMBERS = {
     "floor_3_peak_percent": "J9",
 }
 """The table's number of each criterion."""
+
+NOISY = tuple(NUMBERS)[:5]
+"""Those that the noise of the sensor enters; each has a twin without it."""
+
+WITHOUT_NOISE = "_without_noise"
+"""End of a twin's name."""
+
+CHANNELS = (
+    "desired.displacement", "measured.displacement", "actual.displacement",
+    *(f"reference.stiffness[{i}].displacement" for i in range(3)),
+    *(f"numerical.stiffness[{i}].displacement" for i in (1, 2)),
+)  # fmt: skip
+"""What the criteria are made from."""
 
 LONGEST = 0.1
 """Lags up to this are looked at, s."""
@@ -67,23 +82,37 @@ def criteria(run: Run) -> dict[str, float]:
     run
         Of ``silva_benchmark.test(...)``.
     """
-    desired = run["desired.displacement"]
-    whole = [run[f"reference.stiffness[{i}].displacement"] for i in range(3)]
-    floors = {i: run[f"numerical.stiffness[{i}].displacement"] for i in (1, 2)}
-    found: dict[str, float] = {}
-    for suffix, channel in (("", "measured.displacement"), ("_without_noise", "actual.displacement")):
-        moved = run[channel]
-        values = [
-            1e3 * lag(moved, desired, run.record.sample_period),
+    return criteria_of(run.record.channels, run.record.sample_period)
+
+
+def criteria_of(channels: Mapping[str, NDArray[np.float64]], period: float) -> dict[str, float]:
+    """Return the criteria of what was recorded.
+
+    Parameters
+    ----------
+    channels
+        By name, see `CHANNELS`.
+    period
+        Seconds between samples.
+    """
+    copies = {name: np.ascontiguousarray(channels[name]) for name in CHANNELS}
+    desired = copies["desired.displacement"]
+    whole = [copies[f"reference.stiffness[{i}].displacement"] for i in range(3)]
+    floors = {i: copies[f"numerical.stiffness[{i}].displacement"] for i in (1, 2)}
+    others = [
+        _rms(floors[1], whole[1]), _rms(floors[2], whole[2]), _peak(floors[1], whole[1]),
+        _peak(floors[2], whole[2]),
+    ]  # fmt: skip
+    values: dict[str, float] = {}
+    for suffix, channel in (("", "measured.displacement"), (WITHOUT_NOISE, "actual.displacement")):
+        moved = copies[channel]
+        first = [
+            1e3 * lag(moved, desired, period),
             _rms(moved, desired), _peak(moved, desired), _rms(moved, whole[0]), _peak(moved, whole[0]),
-            _rms(floors[1], whole[1]), _rms(floors[2], whole[2]),
-            _peak(floors[1], whole[1]), _peak(floors[2], whole[2]),
         ]  # fmt: skip
-        names = [n for n in NUMBERS if not suffix or n.startswith(("delay", "tracking", "floor_1"))]
-        found |= {
-            f"{name}{suffix}": value for name, value in zip(NUMBERS, values, strict=True) if name in names
-        }
-    return found
+        names = [f"{name}{suffix}" for name in (NUMBERS if not suffix else NOISY)]
+        values |= dict(zip(names, first + ([] if suffix else others), strict=True))
+    return values
 
 
 def _rms(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 
     from bondloop.transfer import Process
 
-__all__ = ["CASES", "DATA", "STIFFNESS", "Plant", "Servo", "actuator", "matrices", "model"]
+__all__ = [
+    "A1B0",
+    "A2",
+    "CASES",
+    "DATA",
+    "GAIN",
+    "STIFFNESS",
+    "Plant",
+    "Servo",
+    "actuator",
+    "matrices",
+    "model",
+]
 
 CASES = (1, 2, 3, 4)
 
