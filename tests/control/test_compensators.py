@@ -24,6 +24,7 @@ from bondloop.control import (
     PolynomialPrediction,
     Scheduled,
 )
+from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.papers import gawthrop_three_mass as three
 from bondloop.program.block import Context
@@ -192,3 +193,20 @@ def test_in_a_hybrid_test_the_lag_is_cancelled(controller, share, direct):
     run = hybrid(controller)
     assert run.completed
     assert tracking(run) < share * direct
+
+
+@pytest.mark.parametrize("compensator", ALL, ids=lambda c: type(c).__name__)
+def test_a_command_that_is_a_force_is_refused_by_what_sends_displacements(compensator):
+    """With a model of the transfer system, the model says what the command is."""
+    numerical, physical = three.model().cut("m2.right >> m3.left")
+
+    def made(drive):
+        rig = Emulated(physical, MassSpringDamper(1, 1, 1, drive=drive))
+        return HybridTest(numerical, rig=rig, controller=compensator, excitation={}, rate=1000).design
+
+    assert made("position").commands
+    if compensator.set_point:
+        with pytest.raises(InputError, match=r"sends displacements, in m; the command .* is in N"):
+            made("force")
+    else:
+        assert made("force").commands

@@ -76,3 +76,14 @@ def test_the_lead_that_cancels_a_lag_is_the_best(ratio, loop):
 def test_silly_settings_are_refused(words, said):
     with pytest.raises(InputError, match=said):
         OuterLoop(**words)
+
+
+@pytest.mark.parametrize("lag", [1e-100, 1e-12])
+def test_a_lag_that_no_loop_can_tell_from_none_is_refused(lag):
+    with pytest.raises(InputError, match="shorter than any loop can tell"):
+        OuterLoop(lead="1 ms", lag=lag)
+
+
+def test_the_shortest_lag_still_gives_numbers():
+    led = OuterLoop(1.0, lead="1 ms", lag=1e-9)
+    assert np.isfinite(led._lead.response([0.0, 10.0], 1e-3)).all()

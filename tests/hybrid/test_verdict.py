@@ -303,3 +303,13 @@ def test_a_judgement_survives_the_file(tmp_path):
     run = pair_test().run(1)
     run.save(tmp_path / "run.h5")
     assert Run.load(tmp_path / "run.h5").judgement == run.judgement
+
+
+@pytest.mark.parametrize("fading", [0.1, 0.5])
+def test_a_sine_that_fades_is_late_by_a_part_of_its_period(fading):
+    """Its best correlation lies seconds away, where its envelope fits: that was told as its delay."""
+    t = np.arange(20_000) / 1000
+    x, y = np.sin(2 * np.pi * t), np.exp(-fading * t) * np.sin(2 * np.pi * (t - 0.02))
+    words = next(f.words for f in a_run(t, x, y, 10 * y).judgement if f.measure == "tracking error")
+    late = float(words.partition("delay ")[2].split(" ")[0])
+    assert late == pytest.approx(20, abs=8)

@@ -316,3 +316,8 @@ def test_bad_drives_are_refused():
         TableDrive.tuned(ServoHydraulic(cylinder=Cylinder(mass=60), linear=True))
     with pytest.raises(InputError, match="ShakingTable with a drive does not impose"):
         ShakingTable(one_mass(base_mass=1.0), drive=TableDrive(ServoHydraulic())).build(0.001)
+
+
+def test_a_table_is_told_displacements_not_forces():
+    with pytest.raises(InputError, match=r"TableDrive sends displacements, in m; .* is in N"):
+        TableDrive(MassSpringDamper(1, 1, 1, drive="force"))

@@ -45,6 +45,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     """
 
     adapts: ClassVar[bool] = True
+    set_point: ClassVar[bool] = True
 
     delay: Parameter = Parameter(0.0, least=0, unit="s")
     order: Whole = Whole(2, least=1, most=3)

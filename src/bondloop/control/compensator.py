@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.control.base import Controller, Design, Measured, displacement_state
 from bondloop.program.compose import connect
+from bondloop.transfer.set_point import expect_set_point
 
 if TYPE_CHECKING:
     from bondloop.program.block import Applied, Context
@@ -26,8 +27,14 @@ class Compensator(Controller, family="controller"):
 
     sampled: ClassVar[bool] = True
 
-    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:  # noqa: ARG002 - has its own
+    set_point: ClassVar[bool] = False
+    """Whether its command is a displacement whatever the transfer system; others have a model that says."""
+
+    def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Hand on the desired displacements; `compensate` does the rest at every sample."""
+        if self.set_point:
+            for actuator, domain in zip(actuators, half.domains, strict=False):
+                expect_set_point(actuator, type(self).__name__, domain.displacement.unit)
         states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         desired: list[Expr] = []

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.compensator import Compensator
 from bondloop.control.demand_history import from_first
@@ -49,6 +49,8 @@ class LeadCompensation(Compensator):
     ----------
     Zhao, French, Shield and Posbergh (2003), EESD 32(11); Chen and Ricles (2009), EESD 38(10).
     """
+
+    set_point: ClassVar[bool] = True
 
     delay: Parameter = Parameter(least=0, unit="s")
     ratio: Parameter = Parameter(5.0, above=1, unit="1")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.compensator import Compensator
 from bondloop.control.demand_history import from_first
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr
 
 __all__ = ["OuterLoop"]
+
+SHORTEST = 1e-9
+"""Seconds of a lag that can be told from none."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class OuterLoop(Compensator):
     Silva, Gomez, Maghareh, Dyke and Spencer (2020), Mechanical Systems and Signal Processing 135, 106381.
     """
 
+    set_point: ClassVar[bool] = True
+
     proportional: Parameter = Parameter(1.0, least=0, unit="1")
     integral: Parameter = Parameter(0.0, least=0, unit="1/s")
     derivative: Parameter = Parameter(0.0, least=0, unit="s")
@@ -62,6 +67,11 @@ class OuterLoop(Compensator):
     lag: Parameter = Parameter(0.0, least=0, unit="s")
 
     def __post_init__(self) -> None:
+        if 0 < self.lag < SHORTEST:
+            raise InputError(
+                f"OuterLoop(lag): {self.lag:g} s are shorter than any loop can tell; expected 0, or "
+                f"{SHORTEST:g} s and more"
+            )
         if not self.lag and (self.lead or self.derivative):
             word = "lead" if self.lead else "derivative"
             raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class PolynomialPrediction(Compensator):
     ----------
     Wallace, Wagg and Neild (2005), Proc. R. Soc. A 461(2064), 3807.
     """
+
+    set_point: ClassVar[bool] = True
 
     delay: Parameter = Parameter(least=0, unit="s")
     order: Whole = Whole(6, least=0, most=12)

@@ -191,8 +191,14 @@ def _timing(attributes: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _delay(x: Samples, y: Samples, period: float) -> float:
+    """Return by how much a motion is late, NaN where no lag within half a period of it fits.
+
+    A sine that grows or fades correlates best with itself many periods later.
+    """
+    frequency = frequency_evaluation_index(x, y, period).frequency
+    longest = max(0.5 / frequency, 4 * period) if frequency > 0 else None
     try:
-        return delay(x, y, period)
+        return delay(x, y, period, longest)
     except InputError:  # the best fit lies at the end of the range: no delay explains the difference
         return math.nan
 

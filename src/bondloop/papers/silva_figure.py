@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
 
 from bondloop.papers.silva_criteria import NUMBERS
 from bondloop.papers.silva_goals import GOALS, Goal
-from bondloop.plots.page import COLOURS, INK, dress, finish, heading, page
+from bondloop.plots.page import COLOURS, INK, SMALL, dress, finish, heading, page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from bondloop.papers.silva_comparison import Comparison, Outcome
 
 __all__ = ["figure"]
+
+DOT: dict[str, Any] = {"color": INK, "markersize": 3.5}
+BAR: dict[str, Any] = {"color": COLOURS[0], "linewidth": 3.0, "alpha": 0.45}
+CROSS: dict[str, Any] = {"color": COLOURS[1], "markersize": 4.5}
+LINE: dict[str, Any] = {"color": COLOURS[2], "linewidth": 1.0}
 
 SHOWN = ("floor_1_rms_percent", "floor_2_rms_percent")
 """Criteria, one below the other."""
@@ -46,6 +53,13 @@ def figure(comparison: Comparison, *, path: str | os.PathLike[str] | None = None
             heading(axes, f"case {case}: {NUMBERS[criterion]} [%]")
             axes.set_yticks(range(len(names)), names if case == comparison.cases[0] else [""] * len(names))
             axes.set_ylim(len(names) - 0.4, -0.6)
+    looks = [
+        Line2D([], [], marker="o", linestyle="none", label="nominal plant, worst draw", **DOT),
+        Line2D([], [], label="plants that differ", **BAR),
+        Line2D([], [], marker="x", linestyle="none", label="runs that stopped", **CROSS),
+        Line2D([], [], label="goal", **LINE),
+    ]
+    sheet.legend(handles=looks, loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL)
     return finish(sheet, path)
 
 
@@ -55,14 +69,14 @@ def _panel(axes: Axes, comparison: Comparison, case: int, criterion: str, goal: 
         others = comparison.of(name, case, nominal=False)
         values = _finished(others, criterion)
         if values:
-            axes.plot([min(values), max(values)], [i, i], color=COLOURS[0], linewidth=3.0, alpha=0.45)
+            axes.plot([min(values), max(values)], [i, i], **BAR)
         if at := _finished(nominal, criterion):
-            axes.plot(max(at), i, marker="o", markersize=3.5, color=INK, linestyle="none")
+            axes.plot(max(at), i, marker="o", linestyle="none", **DOT)
         stopped = [o for o in (*nominal, *others) if o.stopped is not None]
         if stopped:
             edge = axes.get_yaxis_transform()  # across the panel, whatever its range
-            axes.plot(0.97, i, marker="x", markersize=4.5, color=COLOURS[1], transform=edge)
-    axes.axvline(goal.bound(comparison.floors[case]), color=COLOURS[2], linewidth=1.0)
+            axes.plot(0.97, i, marker="x", transform=edge, **CROSS)
+    axes.axvline(goal.bound(comparison.floors[case]), **LINE)
     dress(axes)
 
 

@@ -94,7 +94,7 @@ def _nominal(comparison: Comparison) -> str:
         for name in comparison.controllers
         for case in comparison.cases
     ]
-    words = "The worst draw of the noise, in brackets the worst twin without it; J1 in ms, the others in per cent."
+    words = "The worst draw of the noise, in brackets the worst twin without it; J1 in ms, the others in %."
     return words + "\n\n" + _table(["controller", "case", *NUMBERS.values()], rows)
 
 

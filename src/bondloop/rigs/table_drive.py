@@ -17,6 +17,7 @@ from bondloop.program.described import Described, Parameter
 from bondloop.program.expr import Expr, Var
 from bondloop.program.ranges import POSITIVE, Range
 from bondloop.transfer.base import TransferSystem, transfer_system
+from bondloop.transfer.set_point import expect_set_point
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
@@ -82,7 +83,7 @@ class TableDrive(Described, family="table_drive", alone=True):
     acceleration_lead: Parameter = Parameter(0.0, unit="s^2")
 
     def __post_init__(self) -> None:
-        transfer_system(self.actuator)  # refuses what is none
+        expect_set_point(self.actuator, "TableDrive")  # which also refuses what is no transfer system
 
     @classmethod
     def tuned(cls, actuator: TransferSystem, highest: float | str = "30 Hz") -> TableDrive:

@@ -1,0 +1,43 @@
+"""Transfer systems whose command is a set point of their displacement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bondloop.errors import ForceOutputError, InputError
+from bondloop.transfer.base import force_output, transfer_system
+from bondloop.units import is_of_kind
+
+__all__ = ["expect_set_point"]
+
+
+def expect_set_point(actuator: Any, who: str, unit: str = "m") -> None:
+    """Refuse a transfer system whose command is known to be something else than a displacement.
+
+    Parameters
+    ----------
+    actuator
+        The transfer system.
+    who
+        What sends it displacements, for the message.
+    unit
+        Of the displacement.
+
+    Examples
+    --------
+    >>> from bondloop.transfer import MassSpringDamper
+    >>> expect_set_point(MassSpringDamper(1, 1, 1, drive="position"), "ATS")
+    >>> expect_set_point(MassSpringDamper(1, 1, 1, drive="force"), "ATS")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: ATS sends displacements, in m; the command of the transfer system is in N: ...
+    """
+    try:
+        command = transfer_system(actuator).command
+    except ForceOutputError:
+        command = force_output(actuator).command
+    known = "" if command.quantity is None else command.quantity.unit
+    if known and not is_of_kind(f"1 {known}", unit):
+        raise InputError(
+            f"{who} sends displacements, in {unit}; the command of the transfer system is in {known}: give "
+            "one with a displacement loop of its own (drive='position'), or a controller that makes forces"
+        )
