@@ -22,7 +22,8 @@ def test_a_record_of_ones_own_as_json(bondloop, tmp_path):
     savemat(tmp_path / "mine.mat", {"t": t, "ag": np.sin(9 * t) * t})
     result = bondloop(
         "benchmark", "--controllers", "amb", "--cases", "4", "--plants", "0", "--seeds", "1",
-        "--scale", "0.2", "--record", tmp_path / "mine.mat", "--out", tmp_path / "o", "--no-figures", "--json",
+        "--scale", "0.2", "--record", tmp_path / "mine.mat", "--out", tmp_path / "o",
+        "--no-figures", "--json",
     )  # fmt: skip
     answer = json.loads(result.stdout)
     assert answer["runs"] == 1

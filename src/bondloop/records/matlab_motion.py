@@ -31,6 +31,9 @@ ACCELERATIONS = (
 )  # fmt: skip
 """Names in small letters, whatever structure they stand in."""
 
+ASIDE = ("#refs#", "#subsystem#")
+"""Where MATLAB keeps the contents of cells and objects, by names of its own."""
+
 DEEPEST = 8
 """Structures within structures that are looked into."""
 
@@ -99,7 +102,7 @@ def _datasets(group: h5py.Group, depth: int) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for name, item in own_items(group):
-        if name.startswith("#"):  # where MATLAB keeps the contents of cells, by names of its own
+        if name in ASIDE:
             continue
         if isinstance(item, h5py.Group):
             found[name] = _datasets(item, depth + 1) if depth < DEEPEST else {}
