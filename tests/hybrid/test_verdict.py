@@ -310,6 +310,6 @@ def test_a_sine_that_fades_is_late_by_a_part_of_its_period(fading):
     """Its best correlation lies seconds away, where its envelope fits: that was told as its delay."""
     t = np.arange(20_000) / 1000
     x, y = np.sin(2 * np.pi * t), np.exp(-fading * t) * np.sin(2 * np.pi * (t - 0.02))
-    words = next(f.words for f in a_run(t, x, y, 10 * y).judgement if f.measure == "tracking error")
+    words = next(f.sentence for f in a_run(t, x, y, 10 * y).judgement if f.measure == "tracking error")
     late = float(words.partition("delay ")[2].split(" ")[0])
     assert late == pytest.approx(20, abs=8)

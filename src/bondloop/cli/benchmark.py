@@ -29,7 +29,9 @@ def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         typer.Option("--record", metavar="FILE", help="Ground motion: .AT2, .mat or two columns; El Centro."),
     ] = "",
     scale: Annotated[float, typer.Option("--scale", help="What it is multiplied by.")] = 0.4,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Runs at a time; one a core if left out.")] = 0,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Runs at a time; one a core if left out.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for tables and figure.")] = Path(
         "out/benchmark"
     ),
