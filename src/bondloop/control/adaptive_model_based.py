@@ -51,6 +51,9 @@ class AdaptiveModelBased(AdaptiveFeedforward):
         By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
     rate
         Speed of adaptation in 1/s.
+    process
+        Model of the transfer system, in place of a delay: the coefficients begin as those of its inverse for
+        slow motions, as far as their bounds allow.
 
     References
     ----------

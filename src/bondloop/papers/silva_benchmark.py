@@ -232,13 +232,13 @@ def _inverse() -> Controller:
 def _time_series() -> Controller:
     from bondloop.control import AdaptiveTimeSeries
 
-    return AdaptiveTimeSeries("25 ms", order=3, ahead=AHEAD)
+    return AdaptiveTimeSeries(process=Plant().process(), order=3, ahead=AHEAD)
 
 
 def _model_based() -> Controller:
     from bondloop.control import AdaptiveModelBased
 
-    return AdaptiveModelBased("25 ms", order=3, ahead=AHEAD)
+    return AdaptiveModelBased(process=Plant().process(), order=3, ahead=AHEAD)
 
 
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
