@@ -114,7 +114,12 @@ class AdaptiveFeedforward(Compensator, family="controller"):
 
     @abstractmethod
     def _targets(
-        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+        self,
+        regressors: Sequence[Var],
+        command: Var,
+        coefficients: Sequence[Var],
+        moving: Var,
+        context: Context,
     ) -> tuple[Applied, list[Expr]]:
         """Return statements, and where the coefficients (in their units inside) should go if it moves."""
 
@@ -148,7 +153,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
         filtered = Var(f"{name}.sent")
         steps.append(Assign(filtered, sent_outputs[0]))
-        law, targets = self._targets(regressors, filtered, coefficients, context)
+        law, targets = self._targets(regressors, filtered, coefficients, moving, context)
         steps += law.steps
         states.update(law.states)
         changes = []

@@ -97,11 +97,13 @@ class AdaptivePrediction(PolynomialPrediction):
                     f"{self.gain:g} are two beginnings; give one of them"
                 )
         gain, delay = self.initial()
-        if not 0 <= delay <= self.largest_delay:
+        if delay > self.largest_delay:
             raise InputError(
-                f"AdaptivePrediction: the delay of {delay:g} s is not between 0 and the largest, "
+                f"AdaptivePrediction: the delay of {delay:g} s is longer than the largest, "
                 f"{self.largest_delay:g} s; raise largest_delay"
             )
+        if delay < 0:
+            raise InputError(f"AdaptivePrediction(process): it is {-delay:g} s early, so there is no delay")
         if not self.least_gain <= gain <= self.largest_gain:
             raise InputError(
                 f"AdaptivePrediction: the gain of {gain:g} is not between {self.least_gain:g} and "

@@ -68,7 +68,12 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
     window: Parameter = Parameter(1.0, above=0, unit="s")
 
     def _targets(
-        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+        self,
+        regressors: Sequence[Var],
+        command: Var,
+        coefficients: Sequence[Var],
+        moving: Var,  # noqa: ARG002 - the base sees to it
+        context: Context,
     ) -> tuple[Applied, list[Expr]]:
         n = len(regressors)
         pairs = [(i, j) for i in range(n) for j in range(i + 1)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.block import Context
 
-__all__ = ["LinearFilter", "rational", "state_variable_filter"]
+__all__ = ["LinearFilter", "butterworth", "rational", "state_variable_filter"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,25 @@ def rational(numerator: ArrayLike, denominator: ArrayLike) -> LinearFilter:
     B[-1] = 1.0
     C = (b[1:] - b[0] * a[1:])[::-1].reshape(1, n)
     return LinearFilter(A * rate, B * rate, C, np.array([[b[0]]]))
+
+
+def butterworth(order: int, frequency: float) -> LinearFilter:
+    """Return the low pass of Butterworth.
+
+    Its poles stand on a circle around zero, evenly; so its gain is as flat as can be below the corner, where
+    it is 1/sqrt(2).
+
+    Parameters
+    ----------
+    order
+        How many poles.
+    frequency
+        Corner frequency in Hz.
+    """
+    w = 2 * np.pi * frequency
+    angles = np.pi * (2 * np.arange(1, order + 1) + order - 1) / (2 * order)
+    below = np.poly(w * np.exp(1j * angles)).real
+    return rational([below[-1]], below)
 
 
 def state_variable_filter(order: int, frequency: float, *, held: bool = False) -> LinearFilter:
