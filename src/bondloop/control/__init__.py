@@ -24,6 +24,8 @@ from bondloop.control.recursive_fir import RecursiveFir
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.scheduled import Scheduled
 from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
+from bondloop.control.sliding_mode import SlidingMode
+from bondloop.control.smith_predictor import SmithPredictor
 from bondloop.control.two_stage_adaptive import TwoStageAdaptive
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.program.described import Parameter
@@ -55,6 +57,8 @@ __all__ = [
     "RecursiveLeastSquares",
     "Scheduled",
     "SensitivityVirtualJunction",
+    "SlidingMode",
+    "SmithPredictor",
     "TwoStageAdaptive",
     "VirtualJunction",
     "as_controller",

@@ -178,39 +178,36 @@ class RecursiveFir(Compensator):
         """Return the delay in s that is made up for before the taps: none."""
         return 0.0
 
-    def _stage(self, deviation: Expr, context: Context) -> Applied:  # noqa: ARG002 - nothing is done
-        """Return what is done to the demand before the taps."""
-        return Applied([], deviation)
+    def _stage(self, value: Expr, context: Context, word: str) -> Applied:  # noqa: ARG002 - nothing is done
+        """Return what is done before the taps, without states: to the demand and to the measured motion."""
+        return Applied([], value)
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
         name, n, T = context.name, self.taps, context.period
         first, origin = from_first(desired, context)
-        staged, delay = self._stage(first.value, context), self._stage_delay()
-        demands, deviations = earlier(staged.value, range(n), context, "demand")
+        wanted = self._stage(first.value, context, "demand")
+        demands, deviations = earlier(wanted.value, range(n), context, "demand")
         x = [origin + d for d in deviations]
         later, motion = late(measured.displacement, self.ahead, context, "motion")
         low = butterworth(FILTER_ORDER, self.filter_frequency)
         seen, _ = low.apply(motion, context, "filtered_motion")
-        past, phi = earlier(seen.value, range(n), context, "seen")
+        moved = self._stage(seen.value, context, "motion")
+        past, phi = earlier(moved.value, range(n), context, "seen")
         command, before, earlier_still = (Var(f"{name}.{w}") for w in ("fir", "sent_before", "sent_earlier"))
         sent, _ = low.apply(command, context, "filtered_command")
         stride = (self.largest_delay / T) * (before - earlier_still)
         gate, moving = motion_gate(stride, self.threshold, context)
-        steps: list[Step] = [*first.steps, *staged.steps, *demands, *later, *seen.steps, *past, *gate.steps]
-        states = {**first.states, **staged.states, **seen.states, **sent.states, **gate.states}
+        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *later, *seen.steps]
+        steps += [*moved.steps, *past, *gate.steps]
+        states = {**first.states, **seen.states, **sent.states, **gate.states}
         states.update({before: 0.0, earlier_still: 0.0})
 
-        # The filtered command that the measured motion is to explain: what of it is known, and what is new.
-        known, fresh = Var(f"{name}.known"), 0.0
-        if delay >= T:
-            lines, old_command = late(before, delay / T - 1, context, "sent")
-            steps += [*lines, Assign(known, old_command)]
-        else:
-            _, _, C, H = low.discrete(T)
-            steps.append(Assign(known, weighted(C[0].tolist(), list(sent.states))))
-            fresh = float(H[0, 0])
-        law, taps, adapted = self._law(phi, x, known, fresh, moving, context)
+        # The filtered command is what its past makes of it, and a share of the command that is to be found.
+        _, _, C, H = low.discrete(T)
+        known = Var(f"{name}.known")
+        steps.append(Assign(known, weighted(C[0].tolist(), list(sent.states))))
+        law, taps, adapted = self._law(phi, x, known, float(H[0, 0]), moving, context)
         steps += law.steps
         states.update(law.states)
         steps += [

@@ -26,10 +26,11 @@ class TwoStageAdaptive(RecursiveFir):
 
     The first stage carries the demand on by a fixed delay τ, by a polynomial. The second is a discrete model
     of what the transfer system is besides that delay, turned round: u = θ·p of the newest predicted demands
-    p. Its taps are found by recursive least squares as in `RecursiveFir`, as those that give of the newest
-    measured displacements the command *τ earlier*; nothing measured is predicted. The taps stay near 1, 0, 0,
-    what they have to learn is small, and amplitude and delay are both in it. Since the command that is
-    explained is an old one, there is no loop without delay to solve.
+    p. Its taps are found by recursive least squares as in `RecursiveFir`, as those that give the command that was
+    sent, of the newest measured displacements after the low pass *and the same prediction*; so what the
+    prediction does wrong is made up for too. The taps begin near 1, 0, 0 and have less to learn, amplitude and
+    delay alike. The prediction's gain for fast motions multiplies that of the taps: a long one of high order
+    can make the loop unstable far above the earthquake, so let the check look at it.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ class TwoStageAdaptive(RecursiveFir):
         """Return the delay that the prediction makes up for."""
         return float(self.prediction.delay)
 
-    def _stage(self, deviation: Expr, context: Context) -> Applied:
-        """Return the predicted demand."""
+    def _stage(self, value: Expr, context: Context, word: str) -> Applied:
+        """Return a value's prediction."""
         ticks, weights = self.prediction.ticks(context.period), self.prediction.weights(context.period)
-        steps, past = earlier(deviation, ticks, context, "history")
+        steps, past = earlier(value, ticks, context, f"{word}_history")
         return Applied(steps, weighted(weights.tolist(), past))
