@@ -241,8 +241,64 @@ def _model_based() -> Controller:
     return AdaptiveModelBased(process=Plant().process(), order=3, ahead=AHEAD)
 
 
+def _conditional() -> Controller:
+    from bondloop.control import ConditionalTimeSeries
+
+    return ConditionalTimeSeries(process=Plant().process(), order=3, ahead=AHEAD)
+
+
+def _recursive_fir() -> Controller:
+    from bondloop.control import RecursiveFir
+
+    return RecursiveFir(process=Plant().process(), ahead=AHEAD)
+
+
+def _two_stage() -> Controller:
+    from bondloop.control import PolynomialPrediction, TwoStageAdaptive
+
+    first = PolynomialPrediction("5 ms", order=3, span="5 ms", points=8)
+    return TwoStageAdaptive(process=Plant().process(), ahead=AHEAD, prediction=first)
+
+
+def _prediction() -> Controller:
+    from bondloop.control import AdaptivePrediction
+
+    return AdaptivePrediction(order=2, span="20 ms", ahead=AHEAD, process=Plant().process())
+
+
+def _slow(poles: int) -> Process:
+    """Return a simpler model of the nominal plant: its slowest poles, with its static gain."""
+    from bondloop.transfer import Process
+
+    whole = Plant().process()
+    below = np.poly(whole.poles()[:poles]).real
+    return Process((float(whole.gain),), tuple((below / below[-1]).tolist()))
+
+
+def _sliding() -> Controller:
+    from bondloop.control import SlidingMode
+
+    return SlidingMode(_slow(3), bandwidth="25 Hz", ahead=AHEAD + 0.5)  # the hold is no part of its model
+
+
+def _smith() -> Controller:
+    from dataclasses import replace
+
+    from bondloop.control import OuterLoop, PolynomialPrediction, SmithPredictor
+
+    plant, slow = Plant().process(), _slow(1)
+    delay = plant.denominator[-2] - slow.denominator[-2]  # what all other poles come to for slow motions
+    # The loop cancels the slow pole, and leaves one twice as quick, which the lead cancels.
+    lag = slow.denominator[-2]
+    loop = OuterLoop(2.0, 2.0 / lag, lead=lag / (2.0 * slow.gain), lag="0.2 ms")
+    ahead = PolynomialPrediction(delay + (AHEAD + 0.5) / RATE, order=2, span="20 ms", points=16)
+    return SmithPredictor(replace(slow, delay=delay), loop, ahead)
+
+
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
     "none": _none, "sample": _sample, "inverse": _inverse, "ats": _time_series, "amb": _model_based,
+    "cats": _conditional, "fir": _recursive_fir, "two-stage": _two_stage, "prediction": _prediction,
+    "sliding": _sliding, "smith": _smith,
 }  # fmt: skip
 """Controllers by name, each with one setting for all cases."""
 
