@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,18 @@ class LinearFilter:
         z = np.exp(2j * np.pi * np.asarray(frequency, dtype=float) * period)[..., None, None]
         y = C @ np.linalg.solve(z * np.eye(len(F)) - F, np.broadcast_to(G, (*z.shape[:-2], *G.shape))) + H
         return np.asarray(y[..., 0], dtype=complex)
+
+    def settled(
+        self, value: Expr, start: Expr, context: Context, word: str
+    ) -> tuple[Applied, list[Expr]]:
+        """Return the same as `apply` for a low pass that has settled at a value before the first sample.
+
+        Its first output must have a gain of 1, the others 0, at rest. A filter that begins with zeros takes a
+        signal that begins away from zero for a jump.
+        """
+        applied, outputs = self.apply(value - start, context, word)
+        first = start + outputs[0]
+        return replace(applied, value=first), [first, *outputs[1:]]
 
     def apply(self, value: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return statements (their value is the first output) and all outputs at this sample."""

@@ -99,7 +99,7 @@ class RecursiveFir(Compensator):
 
     taps: Whole = Whole(4, least=1, most=8)
     initial: tuple[float, ...] | None = None
-    covariance: float | tuple[tuple[float, ...], ...] = 1e8
+    covariance: float | tuple[tuple[float, ...], ...] = 1e12
     memory: Parameter = Parameter(1e9, above=0, unit="s")
     filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
     largest_delay: Parameter = Parameter(0.1, above=0, unit="s")
@@ -191,29 +191,32 @@ class RecursiveFir(Compensator):
         x = [origin + d for d in deviations]
         later, motion = late(measured.displacement, self.ahead, context, "motion")
         low = butterworth(FILTER_ORDER, self.filter_frequency)
-        seen, _ = low.apply(motion, context, "filtered_motion")
+        started, place = from_first(motion, Context(f"{name}.motion", context.count, T))
+        seen, _ = low.apply(started.value, context, "filtered_motion")
         moved = self._stage(seen.value, context, "motion")
-        past, phi = earlier(moved.value, range(n), context, "seen")
+        past, shifts = earlier(moved.value, range(n), context, "seen")
+        phi = [place + d for d in shifts]
         command, before, earlier_still = (Var(f"{name}.{w}") for w in ("fir", "sent_before", "sent_earlier"))
-        sent, _ = low.apply(command, context, "filtered_command")
+        rest = float(self.first_taps(T).sum()) * origin
+        sent, _ = low.settled(command, rest, context, "filtered_command")
         stride = (self.largest_delay / T) * (before - earlier_still)
         gate, moving = motion_gate(stride, self.threshold, context)
-        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *later, *seen.steps]
+        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *later, *started.steps, *seen.steps]
         steps += [*moved.steps, *past, *gate.steps]
-        states = {**first.states, **seen.states, **sent.states, **gate.states}
+        states = {**first.states, **started.states, **seen.states, **sent.states, **gate.states}
         states.update({before: 0.0, earlier_still: 0.0})
 
         # The filtered command is what its past makes of it, and a share of the command that is to be found.
         _, _, C, H = low.discrete(T)
         known = Var(f"{name}.known")
-        steps.append(Assign(known, weighted(C[0].tolist(), list(sent.states))))
+        steps.append(Assign(known, weighted([*C[0], 1 - H[0, 0]], [*sent.states, rest])))
         law, taps, adapted = self._law(phi, x, known, float(H[0, 0]), moving, context)
         steps += law.steps
         states.update(law.states)
         steps += [
             Assign(command, _dot(taps, x)),
             *sent.steps,
-            Update(((before, sent.value), (earlier_still, before))),
+            Update(((before, sent.value - rest), (earlier_still, before))),
         ]
         channels = tuple(
             Channel.of(channel(context, f"tap{i}"), t, Quantity("coefficient"), Role.ESTIMATE)
