@@ -41,8 +41,8 @@ SERIES = (AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries)
 def test_the_series_is_that_of_the_inverse(gain, poles, zero, delay):
     """Against 1/G itself at a low complex frequency: what is left is of the next order."""
     below = np.array([1.0])
-    for lag in poles:
-        below = np.polymul(below, [lag, 1.0])
+    for time_constant in poles:
+        below = np.polymul(below, [time_constant, 1.0])
     process = Process((gain * zero, gain), tuple(below), delay)
     a = inverse_series(process, 3, "process")
     s = 0.02 * np.exp(0.7j)
@@ -130,7 +130,9 @@ def rest_and_quake(tmp_path_factory):
     quake = np.loadtxt(silva_benchmark.DATA / "elcentro.csv", delimiter=",", skiprows=1)[:1000]
     path = tmp_path_factory.mktemp("record") / "late.csv"
     values = np.concatenate([np.zeros(3000), quake[:, 1]])  # every 0.02 s
-    path.write_text("time,acceleration\n" + "".join(f"{0.02 * i:.6f},{a!r}\n" for i, a in enumerate(values.tolist())))
+    path.write_text(
+        "time,acceleration\n" + "".join(f"{0.02 * i:.6f},{a!r}\n" for i, a in enumerate(values.tolist()))
+    )
     return str(path)
 
 
@@ -149,7 +151,7 @@ def rest_and_quake(tmp_path_factory):
     ids=lambda law: type(law).__name__,
 )
 def test_a_minute_of_noise_moves_nothing_and_an_earthquake_does(law, rest_and_quake, monkeypatch):
-    """In the field's benchmark, of which the plant is 25 ms late, noise of 16 µm and 2.18 N; from 21 ms on."""
+    """On the field's benchmark, whose plant is 25 ms late, with noise of 16 µm and 2.18 N; from 21 ms on."""
     monkeypatch.setattr(silva_benchmark, "CONTROLLERS", {"mine": lambda: law})
     run = silva_benchmark.test(1, "mine", record=rest_and_quake).run(80)
     assert run.completed, run.record.attributes["message"]

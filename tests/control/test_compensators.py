@@ -54,7 +54,9 @@ ALL = [
     RecursiveFir(3, covariance=((2e4, -1e4, 0.0), (-1e4, 2e4, 0.0), (0.0, 0.0, 1e4)), memory=2.0),
     TwoStageAdaptive(2, prediction=PolynomialPrediction("4 ms", 2), ahead=1.0),
     SlidingMode(Process((0.004, 1.0), (1e-6, 3e-4, 0.02, 1.0)), bandwidth=10.0),
-    SmithPredictor(second_order(1.0, 20.0, 0.7, 0.0055), OuterLoop(0.8, 20.0), PolynomialPrediction(0.005, 2)),
+    SmithPredictor(
+        second_order(1.0, 20.0, 0.7, 0.0055), OuterLoop(0.8, 20.0), PolynomialPrediction(0.005, 2)
+    ),
     LoadFeedforward(LeadCompensation(0.01), 3e-9, 2e-10),
     Scheduled((LeadCompensation(0.002), LeadCompensation(0.01)), (1e-3, 1e-2)),
 ]
@@ -112,7 +114,9 @@ def bounds(compensator):
             "controller.delay": (0.0, compensator.largest_delay),
             "controller.gain": (compensator.least_gain, compensator.largest_gain),
         }
-    if isinstance(compensator, RecursiveFir):  # the bounds are those of the taps' sums, see test_recursive_fir
+    if isinstance(
+        compensator, RecursiveFir
+    ):  # the bounds are those of the taps' sums, see test_recursive_fir
         return {f"controller.tap{i}": (-1e9, 1e9) for i in range(compensator.taps)}
     if isinstance(compensator, Scheduled):
         return {"controller.level": (0.0, 2e150)}  # the largest motion that is drawn below

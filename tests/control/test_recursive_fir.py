@@ -1,4 +1,4 @@
-"""Taps by recursive least squares: the published law written with matrices, a plant whose inverse is known."""
+"""Taps by recursive least squares: the published law with matrices, a plant whose inverse is known."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,10 @@ def test_the_filter_is_that_of_scipy():
 def waves(seed, count=1500):
     rng = np.random.default_rng(seed)
     t = np.arange(count) * PERIOD
-    x = sum(np.sin(2 * np.pi * f * t + p) - np.sin(p) for f, p in zip((1, 3, 7), rng.uniform(0, 6, 3), strict=True))
+    x = sum(
+        np.sin(2 * np.pi * f * t + p) - np.sin(p)
+        for f, p in zip((1, 3, 7), rng.uniform(0, 6, 3), strict=True)
+    )
     x = 0.01 * x * np.minimum(t / 0.2, 1.0)
     x[:3] = 0.0  # nothing to learn from before the command has moved
     return x
@@ -170,7 +173,9 @@ def test_a_test_that_begins_away_from_zero_gets_no_blow(alone):
     law = RecursiveFir(process=first_order(0.8, 0.01))
     found = alone(law, x, x, PERIOD)
     assert found["command"] == pytest.approx(x / 0.8, abs=1e-9)
-    assert np.ptp(found["controller.tap0"]) == 0  # what stands still from the start is no motion to learn from
+    assert (
+        np.ptp(found["controller.tap0"]) == 0
+    )  # what stands still from the start is no motion to learn from
 
 
 @settings(max_examples=20, deadline=None)

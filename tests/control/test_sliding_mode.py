@@ -12,7 +12,9 @@ from bondloop.errors import InputError, SolveError
 from bondloop.transfer import Process, first_order, second_order
 
 T = np.arange(4000) * 0.001
-DEMAND = 0.005 * (np.sin(2 * np.pi * 1.3 * T) - np.sin(2 * np.pi * 3.1 * T) + 0.3 * np.cos(2 * np.pi * 5.0 * T) - 0.3)
+DEMAND = 0.005 * (
+    np.sin(2 * np.pi * 1.3 * T) - np.sin(2 * np.pi * 3.1 * T) + 0.3 * np.cos(2 * np.pi * 5.0 * T) - 0.3
+)
 
 
 @settings(max_examples=5, deadline=None)
@@ -22,15 +24,16 @@ def test_the_layer_is_reached_in_its_time_and_left_no_more(reaching, bandwidth, 
     period = 5e-5  # the hold of the command takes T/(2·20 ms) off the speed
     law = SlidingMode(first_order(0.9, 0.02), bandwidth, reaching, uncertainty=0.0, observer=5e3)
     rate, layer = 2 * math.pi * bandwidth, reaching / (2 * math.pi * bandwidth)
-    if start < 2 * layer:
-        start = 2 * layer
+    start = max(start, 2 * layer)
     reached = (start - layer) / reaching
     count = round((reached + 2.0 / rate) / period)
     error = loop(law, first_order(0.9, 0.02), np.full(count, start), period)["motion"] - start
     t = np.arange(count) * period
     outside = t < reached - 3 * period
     assert -error[outside] == pytest.approx(start - reaching * t[outside], abs=3e-3 * start)
-    assert np.flatnonzero(np.abs(error) <= layer)[0] * period == pytest.approx(reached, rel=0.01, abs=5 * period)
+    assert np.flatnonzero(np.abs(error) <= layer)[0] * period == pytest.approx(
+        reached, rel=0.01, abs=5 * period
+    )
     inside = t > reached + 5 * period
     expected = layer * np.exp(-rate * (t[inside] - reached))
     assert -error[inside] == pytest.approx(expected, abs=0.04 * layer)

@@ -62,7 +62,9 @@ def test_the_model_beside_is_exact_for_any_delay(delay, lag, zero, alone):
 
 def test_a_test_that_begins_away_from_zero_gets_no_blow(alone):
     x = np.full(50, 0.02)
-    law = SmithPredictor(first_order(0.9, 0.01, delay=0.0055), OuterLoop(2.0, 95.0), PolynomialPrediction(0.005, 2))
+    law = SmithPredictor(
+        first_order(0.9, 0.01, delay=0.0055), OuterLoop(2.0, 95.0), PolynomialPrediction(0.005, 2)
+    )
     assert alone(law, x, x, PERIOD)["command"] == pytest.approx(x, abs=1e-12)
 
 

@@ -23,10 +23,10 @@ from bondloop.program.expr import Expr, Var, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, Update
-from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["AdaptiveFeedforward"]
 

@@ -68,9 +68,7 @@ class LinearFilter:
         y = C @ np.linalg.solve(z * np.eye(len(F)) - F, np.broadcast_to(G, (*z.shape[:-2], *G.shape))) + H
         return np.asarray(y[..., 0], dtype=complex)
 
-    def settled(
-        self, value: Expr, start: Expr, context: Context, word: str
-    ) -> tuple[Applied, list[Expr]]:
+    def settled(self, value: Expr, start: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return the same as `apply` for a low pass that has settled at a value before the first sample.
 
         Its first output must have a gain of 1, the others 0, at rest. A filter that begins with zeros takes a

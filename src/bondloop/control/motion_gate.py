@@ -13,6 +13,7 @@ from bondloop.program.tick import Update
 
 if TYPE_CHECKING:
     from bondloop.program.block import Context
+    from bondloop.program.tick import Step
 
 __all__ = ["motion_gate"]
 
@@ -20,8 +21,8 @@ MEMORY = 1.0
 """Time in s over which a motion is looked at: a slow one's turning points are no rest."""
 
 FAINT = 0.1
-"""Share of a compensator's threshold below which a command stands still: below the threshold adaptation fades,
-here it ends."""
+"""Share of a compensator's threshold below which a command stands still: below the threshold adaptation
+fades, here it ends."""
 
 
 def motion_gate(stride: Expr, threshold: float, context: Context) -> tuple[Applied, Var]:
@@ -50,7 +51,7 @@ def motion_gate(stride: Expr, threshold: float, context: Context) -> tuple[Appli
     power, now = Var(f"{context.name}.stride_power"), Var(f"{context.name}.stride")
     moving = Var(f"{context.name}.moving")
     mean = clipped(kept * power + (1 - kept) * now * now, 0, 1e300, power)
-    steps = [
+    steps: list[Step] = [
         Assign(now, stride),
         Update(((power, mean),)),
         Assign(moving, Op("gt", (power, Const((FAINT * threshold) ** 2)))),

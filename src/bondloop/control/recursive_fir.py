@@ -25,12 +25,12 @@ from bondloop.program.expr import Const, Expr, Op, Var, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Product, Step, Update
-from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["RecursiveFir"]
 
@@ -279,7 +279,10 @@ class RecursiveFir(Compensator):
             kept.append(clipped(a, least, most, float(a_first)))
         within = put("within", inside)
         near = product("near_tap", to_taps, [put(f"kept[{i}]", a) for i, a in enumerate(kept)])
-        taps = [put(f"tap[{i}]", select(within > 0.5, a, b)) for i, (a, b) in enumerate(zip(new, near, strict=True))]
+        taps = [
+            put(f"tap[{i}]", select(within > 0.5, a, b))
+            for i, (a, b) in enumerate(zip(new, near, strict=True))
+        ]
         return Applied(steps, taps[0], estimate.applied.states), taps, estimate.adapted
 
 

@@ -144,9 +144,7 @@ class RecursiveLeastSquares:
         """
         return self.begin(regressors, context, when=when).finish(value)
 
-    def begin(
-        self, regressors: Sequence[Expr], context: Context, *, when: Expr | Number = 1.0
-    ) -> Correction:
+    def begin(self, regressors: Sequence[Expr], context: Context, *, when: Expr | Number = 1.0) -> Correction:
         """Return the first half of an update, which needs the regressors only: how much an error will count.
 
         Where the value depends on the new estimates (a command that they make, and that is measured at the

@@ -21,12 +21,12 @@ from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
-from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["SlidingMode"]
 
@@ -74,7 +74,7 @@ class SlidingMode(Compensator):
     --------
     >>> from bondloop.transfer import second_order
     >>> law = SlidingMode(second_order(gain=1.0, frequency=35.0, damping=0.5), bandwidth=30.0)
-    >>> round(law.layer * 1e3, 3)                                                         # η/λ in mm
+    >>> round(law.layer * 1e3, 3)  # η/λ in mm
     0.531
 
     References
@@ -157,7 +157,10 @@ class SlidingMode(Compensator):
         # All derivatives are in units of λ: x⁽ⁱ⁾/λⁱ, in m.
         times = [-i * T for i in range(points)]
         wanted = [
-            put(f"wanted[{j}]", weighted((fit_weights(times, points - 1, self.ahead * T, j) / rate**j).tolist(), past))
+            put(
+                f"wanted[{j}]",
+                weighted((fit_weights(times, points - 1, self.ahead * T, j) / rate**j).tolist(), past),
+            )
             for j in range(n + 1)
         ]
         z = [Var(f"{name}.observed[{i}]") for i in range(n)]
@@ -167,7 +170,9 @@ class SlidingMode(Compensator):
         guess = tuple(Var(f"{name}.guess[{i}]") for i in range(n))
         steps.append(Product(guess, np.column_stack([F, G]), (*z, before)))
         miss = put("miss", measured.displacement - origin - guess[0])
-        steps.append(Update(tuple((v, g + float(weight) * miss) for v, g, weight in zip(z, guess, L, strict=True))))
+        steps.append(
+            Update(tuple((v, g + float(weight) * miss) for v, g, weight in zip(z, guess, L, strict=True)))
+        )
 
         a = np.array(self.process.denominator) / self.process.denominator[0]
         own = put("own", weighted((a[:0:-1] / rate ** np.arange(n, 0, -1)).tolist(), z))

@@ -19,10 +19,10 @@ from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Step, Update
-from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["SmithPredictor"]
 
@@ -81,13 +81,13 @@ class SmithPredictor(Compensator):
             raise InputError("SmithPredictor(prediction): one that adapts is not taken; its loop is fixed")
         if not self.process.stable:
             raise InputError(
-                "SmithPredictor: the process model is not stable, so it would drift away from what it models; "
+                "SmithPredictor: the process model is not stable, so it would leave what it models; "
                 f"its poles are at {', '.join(f'{p:.4g}' for p in self.process.poles())} rad/s"
             )
         if self.process.relative_degree < 1:
             raise InputError(
-                "SmithPredictor: the process model jumps with its command, which closes a loop without delay; "
-                "give one with more poles than zeros"
+                "SmithPredictor: the process model jumps with its command, which closes a loop without "
+                "delay; give one with more poles than zeros"
             )
 
     def _model(self, period: float) -> tuple[LinearFilter, int]:
@@ -111,7 +111,8 @@ class SmithPredictor(Compensator):
             return e[:n, :n], e[:n, n:]
 
         # The filter's outputs are C z + D u after a whole step z of the held command u. After the part of the
-        # step that is left, the motion is C (F' z₋ + G' u); C e^(-A part) takes F' z₋ back from the whole one.
+        # step that is left, the motion is C (F' z₋ + G' u); C e^(-A part) takes the whole step's F z₋ back to
+        # F' z₋.
         _, G = over(period)
         _, G_left = over(period - part)
         back = plain.C @ over(-part)[0]

@@ -26,11 +26,11 @@ class TwoStageAdaptive(RecursiveFir):
 
     The first stage carries the demand on by a fixed delay τ, by a polynomial. The second is a discrete model
     of what the transfer system is besides that delay, turned round: u = θ·p of the newest predicted demands
-    p. Its taps are found by recursive least squares as in `RecursiveFir`, as those that give the command that was
-    sent, of the newest measured displacements after the low pass *and the same prediction*; so what the
-    prediction does wrong is made up for too. The taps begin near 1, 0, 0 and have less to learn, amplitude and
-    delay alike. The prediction's gain for fast motions multiplies that of the taps: a long one of high order
-    can make the loop unstable far above the earthquake, so let the check look at it.
+    p. Its taps are found by recursive least squares as in `RecursiveFir`, as those that give the command that
+    was sent, of the newest measured displacements after the low pass *and the same prediction*; so what the
+    prediction does wrong is made up for too. The taps begin near 1, 0, 0 and have less to learn, amplitude
+    and delay alike. The prediction's gain for fast motions multiplies that of the taps: a long one of high
+    order can make the loop unstable far above the earthquake, so let the check look at it.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class TwoStageAdaptive(RecursiveFir):
         first: object = self.prediction
         if not isinstance(first, PolynomialPrediction) or first.adapts:
             raise InputError(
-                "TwoStageAdaptive(prediction): expected a PolynomialPrediction, the second stage adapts; found "
-                f"{type(first).__name__}"
+                "TwoStageAdaptive(prediction): expected a PolynomialPrediction; the second stage adapts; "
+                f"found {type(first).__name__}"
             )
         super().__post_init__()
 
