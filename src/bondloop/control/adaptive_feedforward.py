@@ -144,12 +144,13 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         low = state_variable_filter(self.order, self.filter_frequency)
         rest = self.initial()[0] * origin
         sent, sent_outputs = low.settled(command, rest, context, "filtered_command")
+        place = Context(f"{name}.motion", context.count, context.period)
+        started, stood = from_first(measured.displacement, place)
         # Motion that counts as so much later is compensated for, and so comes so much earlier.
-        more, motion = late(measured.displacement, self.ahead, context, "motion")
-        started, place = from_first(motion, Context(f"{name}.motion", context.count, context.period))
-        seen, seen_outputs = low.settled(place + started.value, place, context, "filtered_motion")
+        more, motion = late(started.value, self.ahead, context, "motion")
+        seen, seen_outputs = low.settled(stood + motion, stood, context, "filtered_motion")
         gate, moving = motion_gate(self.largest_delay * sent_outputs[1], self.threshold, context)
-        steps += [*sent.steps, *more, *started.steps, *seen.steps, *gate.steps]
+        steps += [*sent.steps, *started.steps, *more, *seen.steps, *gate.steps]
         states.update({**sent.states, **started.states, **seen.states, **gate.states})
         regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]

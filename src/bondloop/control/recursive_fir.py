@@ -61,7 +61,8 @@ class RecursiveFir(Compensator):
     taps
         How many demands.
     initial
-        First taps, newest demand first. None for those of ``process``, or of no delay at all.
+        First taps, newest demand first, moved to their bounds where beyond them. None for those of
+        ``process``, or of no delay at all.
     covariance
         P at the beginning, in 1/m²: a number p for p·I, or a symmetric matrix, row by row. Large means that
         little is known, and that the first motions decide; 0 keeps the taps as they are.
@@ -127,11 +128,11 @@ class RecursiveFir(Compensator):
         if self.initial is not None:
             taps = _finite(self.initial, f"{name}(initial)", (self.taps,))
             object.__setattr__(self, "initial", tuple(taps.tolist()))
-        if isinstance(self.covariance, (int, float)) and not isinstance(self.covariance, bool):
-            object.__setattr__(self, "covariance", _finite(self.covariance, f"{name}(covariance)", ()).item())
-        else:
-            rows = _finite(self.covariance, f"{name}(covariance)", (self.taps, self.taps)).tolist()
-            object.__setattr__(self, "covariance", tuple(tuple(row) for row in rows))
+        single = isinstance(self.covariance, (int, float)) and not isinstance(self.covariance, bool)
+        rows = _finite(
+            self.covariance, f"{name}(covariance)", () if single else (self.taps, self.taps)
+        ).tolist()
+        object.__setattr__(self, "covariance", rows if single else tuple(tuple(row) for row in rows))
         P = self._covariance()
         sizes = np.linalg.eigvalsh(P)
         if not np.allclose(P, P.T, rtol=1e-9, atol=0) or sizes[0] < -1e-9 * abs(sizes[-1]):
@@ -189,10 +190,10 @@ class RecursiveFir(Compensator):
         wanted = self._stage(first.value, context, "demand")
         demands, deviations = earlier(wanted.value, range(n), context, "demand")
         x = [origin + d for d in deviations]
-        later, motion = late(measured.displacement, self.ahead, context, "motion")
+        started, place = from_first(measured.displacement, Context(f"{name}.motion", context.count, T))
+        later, motion = late(started.value, self.ahead, context, "motion")
         low = butterworth(FILTER_ORDER, self.filter_frequency)
-        started, place = from_first(motion, Context(f"{name}.motion", context.count, T))
-        seen, _ = low.apply(started.value, context, "filtered_motion")
+        seen, _ = low.apply(motion, context, "filtered_motion")
         moved = self._stage(seen.value, context, "motion")
         past, shifts = earlier(moved.value, range(n), context, "seen")
         phi = [place + d for d in shifts]
@@ -201,7 +202,7 @@ class RecursiveFir(Compensator):
         sent, _ = low.settled(command, rest, context, "filtered_command")
         stride = (self.largest_delay / T) * (before - earlier_still)
         gate, moving = motion_gate(stride, self.threshold, context)
-        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *later, *started.steps, *seen.steps]
+        steps: list[Step] = [*first.steps, *wanted.steps, *demands, *started.steps, *later, *seen.steps]
         steps += [*moved.steps, *past, *gate.steps]
         states = {**first.states, **started.states, **seen.states, **sent.states, **gate.states}
         states.update({before: 0.0, earlier_still: 0.0})
@@ -250,13 +251,16 @@ class RecursiveFir(Compensator):
             steps.append(Product(tuple(result), matrix, tuple(values)))
             return result
 
+        def taps_of(word: str, shift: Sequence[Expr]) -> list[Var]:
+            moved = zip(product(f"{word}_shift", R, shift), start.tolist(), strict=True)
+            return [put(f"{word}_tap[{i}]", v + first) for i, (v, first) in enumerate(moved)]
+
         estimator = RecursiveLeastSquares((0.0,) * n, memory=self.memory, threshold=0.0)
         place = Context(f"{name}.fit", context.count, context.period)
         correction = estimator.begin(product("rotated", R.T, phi), place, when=moving)
         steps += correction.steps
         done = len(correction.steps)
-        old = [v + c for v, c in zip(product("old_shift", R, correction.estimates), start, strict=True)]
-        old = [put(f"old_tap[{i}]", v) for i, v in enumerate(old)]
+        old = taps_of("old", correction.estimates)
         error = put("tap_error", known - _dot(old, phi))
         reply = put("reply", _dot(product("tap_gain", R, correction.gains), x))
         divisor = put("divisor", 1 - fresh * reply)
@@ -266,10 +270,7 @@ class RecursiveFir(Compensator):
         solved = put("solved", select(sound, (plain + reply * error) / select(sound, divisor, 1), plain))
         estimate = correction.finish(known + fresh * solved - weighted(start.tolist(), phi))
         steps += estimate.applied.steps[done:]
-        new = [
-            put(f"new_tap[{i}]", v + float(c))
-            for i, (v, c) in enumerate(zip(product("new_shift", R, estimate.parameters), start, strict=True))
-        ]
+        new = taps_of("new", estimate.parameters)
         to_series, to_taps = self._series(context.period)
         series = product("series", to_series, new)
         inside: Expr = Const(1.0)
