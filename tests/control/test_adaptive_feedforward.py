@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.compile.runner import Runner
-from bondloop.control import AdaptiveModelBased, AdaptiveTimeSeries, Direct
+from bondloop.control import AdaptiveModelBased, AdaptiveTimeSeries, ConditionalTimeSeries, Direct
 from bondloop.control.moving_sums import moving_sums
 from bondloop.control.small_solve import solve_symmetric
 from bondloop.errors import InputError
@@ -40,8 +40,10 @@ def rms(x):
         (AdaptiveTimeSeries(order=1), first_order(1.1, 0.008), (1e-3, 1e-2)),
         (AdaptiveModelBased(), second_order(0.95, 15.0, 0.8), (2e-3, 5e-3, 1e-2)),
         (AdaptiveModelBased(order=1), first_order(1.1, 0.008), (1e-3, 1e-2)),
+        (ConditionalTimeSeries(), second_order(0.95, 15.0, 0.8), (1e-3, 5e-3, 5e-3)),
+        (ConditionalTimeSeries(order=1), first_order(1.1, 0.008), (1e-3, 1e-2)),
     ],
-    ids=["ATS 2", "ATS 1", "gradient 2", "gradient 1"],
+    ids=["ATS 2", "ATS 1", "gradient 2", "gradient 1", "CATS 2", "CATS 1"],
 )
 def test_the_coefficients_become_those_of_the_inverse(compensator, process, tolerances, loop):
     result = loop(compensator, process, DEMAND)
@@ -94,6 +96,15 @@ def test_small_motions_change_nothing(loop):
     assert np.ptp(gradient["controller.a1"]) == 0
 
 
+@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries])
+def test_a_beginning_away_from_zero_is_no_motion(kind, alone):
+    """Filters that began with zeros would see a jump of command and motion at once: no delay at all."""
+    x = np.full(1500, 0.02)
+    found = alone(kind(process=first_order(0.9, 0.02)), x, x, backend="c")
+    assert found["command"] == pytest.approx(x / 0.9, abs=1e-12)
+    assert np.ptp(found["controller.a1"]) == 0
+
+
 def test_coefficients_move_no_faster_than_their_slew(loop):
     result = loop(AdaptiveTimeSeries(slew=0.2), second_order(0.95, 15.0, 0.8), DEMAND)
     assert np.abs(np.diff(result["controller.a1"])).max() <= 0.2 * PERIOD * 0.05 * (1 + 1e-9)
@@ -105,10 +116,16 @@ def test_coefficients_move_no_faster_than_their_slew(loop):
         ({"delay": 0.1}, "expected delay of 0.1 s is longer than the largest"),
         ({"least_gain": 1.2}, "least_gain must be at most 1"),
         ({"order": 4}, "from 1 to 3"),
+        ({"process": 0.02}, r"\(process\): expected a process model"),
+        ({"process": first_order(1.0, 0.01), "delay": 0.01}, "two beginnings"),
+        ({"process": first_order(1.0, 0.06)}, "0.06 s late for slow motions"),
+        ({"process": first_order(0.4, 0.01)}, "has a gain of 2.5"),
+        ({"process": Process((1.0,), (0.01, 1.0, 0.0))}, "a pole at 0"),
+        ({"process": Process((1.0, 0.0), (0.01, 1.0, 1.0))}, "a zero at 0"),
     ],
 )
 def test_impossible_settings_are_refused(options, reason):
-    for kind in (AdaptiveTimeSeries, AdaptiveModelBased):
+    for kind in (AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries):
         with pytest.raises(InputError, match=reason):
             kind(**options)
 
@@ -150,7 +167,7 @@ def test_small_systems_are_solved_as_numpy_does(n):
     assert [found[f"x{i}"][0] for i in range(n)] == pytest.approx(np.linalg.solve(M, r), rel=1e-10)
 
 
-@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased])
+@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries])
 @pytest.mark.parametrize("ahead", [0.5, 1.0, 2.75])
 def test_the_motion_leads_by_as_many_samples_as_it_should(kind, ahead, loop):
     """Against the demand itself so much later; a1 is larger by as many periods."""

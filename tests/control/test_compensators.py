@@ -15,6 +15,7 @@ from bondloop.control import (
     AdaptivePrediction,
     AdaptiveTimeSeries,
     Compensator,
+    ConditionalTimeSeries,
     Direct,
     InverseModel,
     LeadCompensation,
@@ -22,7 +23,11 @@ from bondloop.control import (
     Measured,
     OuterLoop,
     PolynomialPrediction,
+    RecursiveFir,
     Scheduled,
+    SlidingMode,
+    SmithPredictor,
+    TwoStageAdaptive,
 )
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
@@ -44,6 +49,15 @@ ALL = [
     AdaptivePrediction(0.005),
     AdaptiveTimeSeries(window=0.05),
     AdaptiveModelBased(order=3),
+    AdaptiveModelBased(process=second_order(0.9, 20.0, 0.7, 0.002), ahead=1.5),
+    AdaptivePrediction(process=second_order(0.9, 20.0, 0.7, 0.002), ahead=0.5),
+    ConditionalTimeSeries("5 ms", order=3, memory=0.5),
+    RecursiveFir(3, covariance=((2e4, -1e4, 0.0), (-1e4, 2e4, 0.0), (0.0, 0.0, 1e4)), memory=2.0),
+    TwoStageAdaptive(2, prediction=PolynomialPrediction("4 ms", 2), ahead=1.0),
+    SlidingMode(Process((0.004, 1.0), (1e-6, 3e-4, 0.02, 1.0)), bandwidth=10.0),
+    SmithPredictor(
+        second_order(1.0, 20.0, 0.7, 0.0055), OuterLoop(0.8, 20.0), PolynomialPrediction(0.005, 2)
+    ),
     LoadFeedforward(LeadCompensation(0.01), 3e-9, 2e-10),
     Scheduled((LeadCompensation(0.002), LeadCompensation(0.01)), (1e-3, 1e-2)),
 ]
@@ -101,6 +115,10 @@ def bounds(compensator):
             "controller.delay": (0.0, compensator.largest_delay),
             "controller.gain": (compensator.least_gain, compensator.largest_gain),
         }
+    if isinstance(
+        compensator, RecursiveFir
+    ):  # the bounds are those of the taps' sums, see test_recursive_fir
+        return {f"controller.tap{i}": (-1e9, 1e9) for i in range(compensator.taps)}
     if isinstance(compensator, Scheduled):
         return {"controller.level": (0.0, 2e150)}  # the largest motion that is drawn below
     return {f"controller.a{j}": b for j, b in enumerate(compensator.bounds())}
@@ -185,6 +203,9 @@ def direct():
         (PolynomialPrediction(0.0305), 0.2),
         (AdaptiveTimeSeries(), 0.2),
         (AdaptiveModelBased(), 0.2),
+        (ConditionalTimeSeries(), 0.2),
+        (RecursiveFir(), 0.2),
+        (SlidingMode(Process((1000.0,), TRANSFER), bandwidth=20.0), 0.2),
         (AdaptivePrediction(0.0), 0.5),
     ],
     ids=lambda c: type(c).__name__ if isinstance(c, Compensator) else "",

@@ -8,6 +8,7 @@ from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
 from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
 from bondloop.control.compensator import Compensator
+from bondloop.control.conditional_time_series import ConditionalTimeSeries
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
 from bondloop.control.discrete_mcs import DiscreteMCS
@@ -19,9 +20,13 @@ from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
+from bondloop.control.recursive_fir import RecursiveFir
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.scheduled import Scheduled
 from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
+from bondloop.control.sliding_mode import SlidingMode
+from bondloop.control.smith_predictor import SmithPredictor
+from bondloop.control.two_stage_adaptive import TwoStageAdaptive
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.program.described import Parameter
 
@@ -32,6 +37,7 @@ __all__ = [
     "AdaptiveTimeSeries",
     "AdaptiveVirtualJunction",
     "Compensator",
+    "ConditionalTimeSeries",
     "ControlLaw",
     "Controller",
     "Design",
@@ -47,9 +53,13 @@ __all__ = [
     "Parameter",
     "PolynomialPrediction",
     "PythonControl",
+    "RecursiveFir",
     "RecursiveLeastSquares",
     "Scheduled",
     "SensitivityVirtualJunction",
+    "SlidingMode",
+    "SmithPredictor",
+    "TwoStageAdaptive",
     "VirtualJunction",
     "as_controller",
 ]

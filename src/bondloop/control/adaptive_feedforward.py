@@ -6,24 +6,27 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import moved
 from bondloop.control.compensator import Compensator, channel
-from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.demand_history import earlier, from_first, late, weighted
+from bondloop.control.inverse_series import expect_process, inverse_series, shifted
 from bondloop.control.linear_filter import state_variable_filter
+from bondloop.control.motion_gate import motion_gate
 from bondloop.control.polynomial_fit import backward_differences
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
-from bondloop.program.expr import Expr, Var
+from bondloop.program.expr import Expr, Var, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["AdaptiveFeedforward"]
 
@@ -39,6 +42,8 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     What is measured shows neither the hold of the command, half a sample, nor that the force comes back a
     sample late and is held too. ``ahead`` is by how many samples the motion is to lead the demand to make up
     for it: the measured motion counts as if it came so much later.
+
+    Nothing is adapted where the command does not move: see `motion_gate`.
 
     Inside, each coefficient is divided by what its bound is for the largest delay, L^j/j!; so all are of
     the order of one.
@@ -56,6 +61,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     filter_frequency: Parameter = Parameter(20.0, above=0, unit="Hz")
     threshold: Parameter = Parameter(1e-4, above=0, unit=("m", "rad"))
     ahead: Parameter = Parameter(0.0, least=0, most=10, unit="1")
+    process: Process | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.delay > self.largest_delay:
@@ -68,15 +74,40 @@ class AdaptiveFeedforward(Compensator, family="controller"):
                 f"{type(self).__name__}: least_gain must be at most 1, from where the gain starts; found "
                 f"{self.least_gain:g}"
             )
+        if self.process is None:
+            return
+        name = type(self).__name__
+        expect_process(self.process, f"{name}(process)")
+        if self.delay:
+            raise InputError(
+                f"{name}: a delay of {self.delay:g} s and a process are two beginnings; give one of them"
+            )
+        gain, lag = inverse_series(self.process, 1, f"{name}(process)")
+        if not self.least_gain <= gain <= self.largest_gain:
+            raise InputError(
+                f"{name}: the inverse of the process has a gain of {gain:g}, which is not between "
+                f"{self.least_gain:g} and {self.largest_gain:g}; change least_gain or largest_gain"
+            )
+        if not 0 <= lag <= self.largest_delay:
+            raise InputError(
+                f"{name}: the process is {lag / gain:g} s late for slow motions, which is not between 0 and "
+                f"the largest delay, {self.largest_delay:g} s; raise largest_delay"
+            )
 
     def scales(self) -> list[float]:
         """Return the units of the coefficients inside: L^j/j!."""
         return [self.largest_delay**j / math.factorial(j) for j in range(self.order + 1)]
 
     def initial(self, period: float = 0.0) -> list[float]:
-        """Return the first coefficients: those of a pure delay, t^j/j!, with what it is to be ahead by."""
-        delay = min(self.delay + self.ahead * period, self.largest_delay)
-        return [delay**j / math.factorial(j) for j in range(self.order + 1)]
+        """Return the first coefficients, with what the motion is to be ahead by, within their bounds.
+
+        Those of a pure delay are t^j/j!, those of a process its inverse's.
+        """
+        series = [self.delay**j / math.factorial(j) for j in range(self.order + 1)]
+        if self.process is not None:
+            series = inverse_series(self.process, self.order, "process")
+        early = shifted(series, self.ahead * period)
+        return [min(max(a, least), most) for a, (least, most) in zip(early, self.bounds(), strict=True)]
 
     def bounds(self) -> list[tuple[float, float]]:
         """Return the least and the largest value of every coefficient."""
@@ -84,16 +115,14 @@ class AdaptiveFeedforward(Compensator, family="controller"):
 
     @abstractmethod
     def _targets(
-        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+        self,
+        regressors: Sequence[Var],
+        command: Var,
+        coefficients: Sequence[Var],
+        moving: Var,
+        context: Context,
     ) -> tuple[Applied, list[Expr]]:
-        """Return statements, and where the coefficients (in their units inside) should go."""
-
-    def _late(self, motion: Expr, context: Context) -> tuple[list[Step], Expr]:
-        """Return the measured motion some samples ago: what makes up for that is ahead of the demand."""
-        whole = math.floor(self.ahead)
-        part = self.ahead - whole
-        steps, past = earlier(motion, range(whole, whole + 1 + (part > 0)), context, "motion")
-        return steps, weighted([1 - part, part], past) if part else past[0]
+        """Return statements, and where the coefficients (in their units inside) should go if it moves."""
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
@@ -114,22 +143,28 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         command = Var(f"{name}.feedforward")
         steps.append(Assign(command, total))
         low = state_variable_filter(self.order, self.filter_frequency)
-        sent, sent_outputs = low.apply(command, context, "filtered_command")
-        late, motion = self._late(measured.displacement, context)
-        seen, seen_outputs = low.apply(motion, context, "filtered_motion")
-        steps += [*sent.steps, *late, *seen.steps]
-        states.update({**sent.states, **seen.states})
+        rest = self.initial()[0] * origin
+        sent, sent_outputs = low.settled(command, rest, context, "filtered_command")
+        place = Context(f"{name}.motion", context.count, context.period)
+        started, stood = from_first(measured.displacement, place)
+        # Motion that counts as so much later is compensated for, and so comes so much earlier.
+        more, motion = late(started.value, self.ahead, context, "motion")
+        seen, seen_outputs = low.settled(stood + motion, stood, context, "filtered_motion")
+        gate, moving = motion_gate(self.largest_delay * sent_outputs[1], self.threshold, context)
+        steps += [*sent.steps, *started.steps, *more, *seen.steps, *gate.steps]
+        states.update({**sent.states, **started.states, **seen.states, **gate.states})
         regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
         filtered = Var(f"{name}.sent")
         steps.append(Assign(filtered, sent_outputs[0]))
-        law, targets = self._targets(regressors, filtered, coefficients, context)
+        law, targets = self._targets(regressors, filtered, coefficients, moving, context)
         steps += law.steps
         states.update(law.states)
         changes = []
         for c, target, s, (least, most) in zip(coefficients, targets, scales, bounds, strict=True):
             step = self.slew * context.period * (most - least) / s
-            changes.append((c, moved(c, target, least / s, most / s, step)))
+            near = moved(c, target, least / s, most / s, step)
+            changes.append((c, select(moving > 0.5, near, c)))
         steps.append(Update(tuple(changes)))
         units = ("", "s", "s^2", "s^3")
         channels = tuple(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bondloop.control.adaptive_feedforward import AdaptiveFeedforward
 from bondloop.program.block import Applied
 from bondloop.program.described import Parameter
-from bondloop.program.expr import Const, Expr, Var, select
+from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.schedule import Assign
 
 if TYPE_CHECKING:
@@ -46,11 +46,14 @@ class AdaptiveModelBased(AdaptiveFeedforward):
     filter_frequency
         Corner in Hz of the filter (order + 1 equal poles) through which command and measured motion go.
     threshold
-        Displacement in m below which adaptation fades.
+        Displacement in m below which adaptation fades; a tenth of it ends it, see `motion_gate`.
     ahead
         By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
     rate
         Speed of adaptation in 1/s.
+    process
+        Model of the transfer system, in place of a delay: the coefficients begin as those of its inverse for
+        slow motions, as far as their bounds allow.
 
     References
     ----------
@@ -60,7 +63,12 @@ class AdaptiveModelBased(AdaptiveFeedforward):
     rate: Parameter = Parameter(20.0, above=0)
 
     def _targets(
-        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+        self,
+        regressors: Sequence[Var],
+        command: Var,
+        coefficients: Sequence[Var],
+        moving: Var,  # noqa: ARG002 - the base sees to it
+        context: Context,
     ) -> tuple[Applied, list[Expr]]:
         error, size = Var(f"{context.name}.estimation_error"), Var(f"{context.name}.size")
         explained: Expr = Const(0.0)
@@ -72,7 +80,5 @@ class AdaptiveModelBased(AdaptiveFeedforward):
         level = float(self.threshold) ** 2
         step = min(1.0, self.rate * context.period)
         push = Var(f"{context.name}.push")
-        # Far below the threshold the motion is noise: the normalised step would follow it all the same.
-        loud = select(size > 0.01 * level, step, 0)
-        steps.append(Assign(push, loud * error / (size + level)))
+        steps.append(Assign(push, step * error / (size + level)))
         return Applied(steps, error), [c + push * r for c, r in zip(coefficients, regressors, strict=True)]

@@ -3,12 +3,13 @@
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import clipped
 from bondloop.control.compensator import channel
-from bondloop.control.demand_history import earlier, from_first
+from bondloop.control.demand_history import earlier, from_first, late
+from bondloop.control.inverse_series import expect_process, inverse_series
 from bondloop.control.polynomial_fit import coefficient_matrix
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.errors import InputError
@@ -21,6 +22,7 @@ from bondloop.program.tick import Channel, Product, Step, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
+    from bondloop.transfer.process import Process
 
 __all__ = ["AdaptivePrediction"]
 
@@ -59,6 +61,10 @@ class AdaptivePrediction(PolynomialPrediction):
         Share of the error that is corrected at once; 0 adapts nothing.
     threshold
         Stroke in m between turning points below which nothing is adapted.
+    ahead
+        By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
+    process
+        Model of the transfer system: gain and delay then begin at what makes up for its own at rest.
 
     References
     ----------
@@ -67,6 +73,7 @@ class AdaptivePrediction(PolynomialPrediction):
 
     adapts: ClassVar[bool] = True
 
+    delay: Parameter = Parameter(0.0, least=0, unit="s")
     order: Whole = Whole(4, least=1, most=12)
     span: Parameter = Parameter(0.015, above=0, unit="s")
     points: Whole = Whole(16, least=1, most=1000)
@@ -77,19 +84,38 @@ class AdaptivePrediction(PolynomialPrediction):
     delay_step: Parameter = Parameter(0.25, least=0, most=1, unit="1")
     gain_step: Parameter = Parameter(0.25, least=0, most=1, unit="1")
     threshold: Parameter = Parameter(1e-4, above=0, unit=("m", "rad"))
+    ahead: Parameter = Parameter(0.0, least=0, most=10, unit="1")
+    process: Process | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if float(self.delay) > self.largest_delay:
+        if self.process is not None:
+            expect_process(self.process, "AdaptivePrediction(process)")
+            if self.delay or self.gain != 1:
+                raise InputError(
+                    f"AdaptivePrediction: a process and a delay of {self.delay:g} s with a gain of "
+                    f"{self.gain:g} are two beginnings; give one of them"
+                )
+        gain, delay = self.initial()
+        if delay > self.largest_delay:
             raise InputError(
-                f"AdaptivePrediction: the delay of {self.delay:g} s is longer than the largest, "
+                f"AdaptivePrediction: the delay of {delay:g} s is longer than the largest, "
                 f"{self.largest_delay:g} s; raise largest_delay"
             )
-        if not self.least_gain <= self.gain <= self.largest_gain:
+        if delay < 0:
+            raise InputError(f"AdaptivePrediction(process): it is {-delay:g} s early, so there is no delay")
+        if not self.least_gain <= gain <= self.largest_gain:
             raise InputError(
-                f"AdaptivePrediction: the gain of {self.gain:g} is not between {self.least_gain:g} and "
+                f"AdaptivePrediction: the gain of {gain:g} is not between {self.least_gain:g} and "
                 f"{self.largest_gain:g}; change least_gain or largest_gain"
             )
+
+    def initial(self, period: float = 0.0) -> tuple[float, float]:
+        """Return the first gain and delay, with what the motion is to be ahead by."""
+        gain, lag = self.gain, self.gain * self.delay
+        if self.process is not None:
+            gain, lag = inverse_series(self.process, 1, "AdaptivePrediction(process)")
+        return gain, min(lag / gain + self.ahead * period, max(self.largest_delay, lag / gain))
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
@@ -106,10 +132,12 @@ class AdaptivePrediction(PolynomialPrediction):
             value = value * ahead + c
         command = Var(f"{name}.prediction")
         used = Var(f"{name}.delay"), Var(f"{name}.gain")
-        law, states = self._law(origin + first.value, measured.displacement, tau, gain, context)
+        later, motion = late(measured.displacement, self.ahead, context, "motion")
+        law, states = self._law(origin + first.value, motion, tau, gain, context)
         steps: list[Step] = [
             *first.steps,
             *more,
+            *later,
             *law,
             Product(coefficients, matrix, tuple(past)),
             Assign(used[0], tau),
@@ -121,7 +149,7 @@ class AdaptivePrediction(PolynomialPrediction):
             Channel.of(channel(context, "delay"), used[0], Quantity("delay", "s"), Role.ESTIMATE),
             Channel.of(channel(context, "gain"), used[1], Quantity("gain"), Role.ESTIMATE),
         )
-        states.update({**first.states, tau: float(self.delay), gain: self.gain})
+        states.update({**first.states, **dict(zip((gain, tau), self.initial(T), strict=True))})
         return Applied(steps, command, states, channels=channels, adapted=(tau, gain))
 
     def _law(

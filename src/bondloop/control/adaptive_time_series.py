@@ -56,6 +56,9 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
         By how many samples the motion leads the demand, to make up for the hold and a force that comes late.
     window
         Length of the window in s.
+    process
+        Model of the transfer system, in place of a delay: the coefficients begin as those of its inverse for
+        slow motions, as far as their bounds allow.
 
     References
     ----------
@@ -65,7 +68,12 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
     window: Parameter = Parameter(1.0, above=0, unit="s")
 
     def _targets(
-        self, regressors: Sequence[Var], command: Var, coefficients: Sequence[Var], context: Context
+        self,
+        regressors: Sequence[Var],
+        command: Var,
+        coefficients: Sequence[Var],
+        moving: Var,  # noqa: ARG002 - the base sees to it
+        context: Context,
     ) -> tuple[Applied, list[Expr]]:
         n = len(regressors)
         pairs = [(i, j) for i in range(n) for j in range(i + 1)]

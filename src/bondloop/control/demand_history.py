@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from bondloop.program.tick import Delay, Step, Update
 if TYPE_CHECKING:
     from bondloop.program.block import Context
 
-__all__ = ["earlier", "from_first", "weighted"]
+__all__ = ["earlier", "from_first", "late", "weighted"]
 
 
 def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
@@ -51,6 +52,14 @@ def earlier(value: Expr, ticks: Sequence[int], context: Context, word: str) -> t
             at, before = n, late
         result.append(before)
     return steps, result
+
+
+def late(value: Expr, samples: float, context: Context, word: str) -> tuple[list[Step], Expr]:
+    """Return a value as it was some samples ago, straight between samples."""
+    whole = math.floor(samples)
+    part = samples - whole
+    steps, past = earlier(value, range(whole, whole + 1 + (part > 0)), context, word)
+    return steps, weighted([1 - part, part], past) if part else past[0]
 
 
 def weighted(weights: Sequence[float], values: Sequence[Expr]) -> Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.block import Context
 
-__all__ = ["LinearFilter", "rational", "state_variable_filter"]
+__all__ = ["LinearFilter", "butterworth", "rational", "state_variable_filter"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,16 @@ class LinearFilter:
         y = C @ np.linalg.solve(z * np.eye(len(F)) - F, np.broadcast_to(G, (*z.shape[:-2], *G.shape))) + H
         return np.asarray(y[..., 0], dtype=complex)
 
+    def settled(self, value: Expr, start: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
+        """Return the same as `apply` for a low pass that has settled at a value before the first sample.
+
+        Its first output must have a gain of 1, the others 0, at rest. A filter that begins with zeros takes a
+        signal that begins away from zero for a jump.
+        """
+        applied, outputs = self.apply(value - start, context, word)
+        first = start + outputs[0]
+        return replace(applied, value=first), [first, *outputs[1:]]
+
     def apply(self, value: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return statements (their value is the first output) and all outputs at this sample."""
         steps, u = named(value, context, f"{word}.input")
@@ -113,6 +123,25 @@ def rational(numerator: ArrayLike, denominator: ArrayLike) -> LinearFilter:
     B[-1] = 1.0
     C = (b[1:] - b[0] * a[1:])[::-1].reshape(1, n)
     return LinearFilter(A * rate, B * rate, C, np.array([[b[0]]]))
+
+
+def butterworth(order: int, frequency: float) -> LinearFilter:
+    """Return the low pass of Butterworth.
+
+    Its poles stand on a circle around zero, evenly; so its gain is as flat as can be below the corner, where
+    it is 1/sqrt(2).
+
+    Parameters
+    ----------
+    order
+        How many poles.
+    frequency
+        Corner frequency in Hz.
+    """
+    w = 2 * np.pi * frequency
+    angles = np.pi * (2 * np.arange(1, order + 1) + order - 1) / (2 * order)
+    below = np.poly(w * np.exp(1j * angles)).real
+    return rational([below[-1]], below)
 
 
 def state_variable_filter(order: int, frequency: float, *, held: bool = False) -> LinearFilter:

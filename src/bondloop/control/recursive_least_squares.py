@@ -19,7 +19,7 @@ from bondloop.program.tick import Step, Update
 if TYPE_CHECKING:
     from bondloop.program.expr import Number
 
-__all__ = ["Estimate", "RecursiveLeastSquares"]
+__all__ = ["Correction", "Estimate", "RecursiveLeastSquares"]
 
 LEAST_VARIANCE = 1e-12
 """Least variance, as a share of the first: absurdly large regressors may not close the mind for ever."""
@@ -35,10 +35,13 @@ class Estimate:
         Statements; their value is the prediction error before the update.
     parameters
         The estimates.
+    adapted
+        The states in which they are kept.
     """
 
     applied: Applied
     parameters: tuple[Var, ...]
+    adapted: tuple[Var, ...]
 
 
 @dataclass(frozen=True)
@@ -139,11 +142,24 @@ class RecursiveLeastSquares:
         when
             A condition besides the excitation: no update where it is 0.
         """
+        return self.begin(regressors, context, when=when).finish(value)
+
+    def begin(self, regressors: Sequence[Expr], context: Context, *, when: Expr | Number = 1.0) -> Correction:
+        """Return the first half of an update, which needs the regressors only: how much an error will count.
+
+        Where the value depends on the new estimates (a command that they make, and that is measured at the
+        same sample), it can be solved for in between.
+
+        Parameters
+        ----------
+        regressors, context, when
+            As for `apply`.
+        """
         if len(regressors) != len(self.initial):
             raise InputError(
                 f"RecursiveLeastSquares: expected {len(self.initial)} regressors; found {len(regressors)}"
             )
-        return _Update(self, context).made(regressors, value, when)
+        return Correction(self, regressors, context, when)
 
 
 def _numbers(given: Any, word: str) -> tuple[float, ...]:
@@ -157,75 +173,103 @@ def _numbers(given: Any, word: str) -> tuple[float, ...]:
     return tuple(number(v, f"RecursiveLeastSquares({word})") for v in several)
 
 
-class _Update:
-    """Writes one update; everything is in units of the first uncertainties and of the noise."""
+class Correction:
+    """One update of the estimates, in two halves; inside in units of the first uncertainties and the noise.
 
-    def __init__(self, settings: RecursiveLeastSquares, context: Context) -> None:
+    Attributes
+    ----------
+    steps
+        Statements so far; `finish` returns them all.
+    estimates
+        Before the update.
+    gains
+        By how much the estimates change for an error of one; 0 where nothing is updated.
+    """
+
+    def __init__(
+        self,
+        settings: RecursiveLeastSquares,
+        regressors: Sequence[Expr],
+        context: Context,
+        when: Expr | Number,
+    ) -> None:
         self.settings, self.context, self.n = settings, context, len(settings.initial)
         self.steps: list[Step] = []
-        n, name = self.n, context.name
-        self.shift = [Var(f"{name}.shift[{i}]") for i in range(n)]
-        self.D = [Var(f"{name}.variance[{i}]") for i in range(n)]
-        self.U = {(i, j): Var(f"{name}.factor[{i}][{j}]") for j in range(n) for i in range(j)}
+        n, name, s = self.n, context.name, settings
+        self._shift = [Var(f"{name}.shift[{i}]") for i in range(n)]
+        self._D = [Var(f"{name}.variance[{i}]") for i in range(n)]
+        self._U = {(i, j): Var(f"{name}.factor[{i}][{j}]") for j in range(n) for i in range(j)}
+        self._regressors = list(regressors)
+        self._h = [
+            self._put(f"regressor[{i}]", r * (sigma / s.noise))
+            for i, (r, sigma) in enumerate(zip(regressors, s.uncertainty, strict=True))
+        ]
+        forgetting = self._put("forgetting", self._forgetting())
+        self._gain, self._variances, self._factors, total = self._bierman(self._h, forgetting)
+        size: Expr = Const(0.0)
+        for a in self._h:
+            size = size + a * a
+        limits = Op("and", (size > s.threshold**2, Op("lt", (total, Const(1e280)))))
+        self._news = self._put("news", Op("and", (limits, _truth(when))))
+        self.estimates = self._estimates("estimate_before")
+        self.gains = tuple(
+            self._put(f"gain[{i}]", select(self._news > 0.5, sigma / s.noise * g, 0))
+            for i, (sigma, g) in enumerate(zip(s.uncertainty, self._gain, strict=True))
+        )
 
-    def put(self, word: str, value: Expr) -> Var:
+    def _put(self, word: str, value: Expr) -> Var:
         v = Var(f"{self.context.name}.{word}")
         self.steps.append(Assign(v, value))
         return v
 
-    def made(self, regressors: Sequence[Expr], value: Expr, when: Expr | Number) -> Estimate:
+    def _estimates(self, word: str) -> tuple[Var, ...]:
+        s = self.settings
+        return tuple(
+            self._put(f"{word}[{i}]", clipped(p + sigma * x, low, high, p))
+            for i, (p, sigma, x, low, high) in enumerate(
+                zip(s.initial, s.uncertainty, self._shift, s.least, s.most, strict=True)
+            )
+        )
+
+    def finish(self, value: Expr) -> Estimate:
+        """Return the whole update for a value of y."""
         s, n = self.settings, self.n
-        h = [
-            self.put(f"regressor[{i}]", r * (sigma / s.noise))
-            for i, (r, sigma) in enumerate(zip(regressors, s.uncertainty, strict=True))
-        ]
         explained: Expr = Const(0.0)
-        for r, p in zip(regressors, s.initial, strict=True):
+        for r, p in zip(self._regressors, s.initial, strict=True):
             explained = explained + r * p
         predicted: Expr = Const(0.0)
-        for a, b in zip(h, self.shift, strict=True):
+        for a, b in zip(self._h, self._shift, strict=True):
             predicted = predicted + a * b
-        error = self.put("error", (value - explained) / s.noise - predicted)
-        forgetting = self.put("forgetting", self._forgetting())
-        gain, variances, factors, total = self._bierman(h, forgetting)
-        size: Expr = Const(0.0)
-        for a in h:
-            size = size + a * a
-        limits = Op("and", (size > s.threshold**2, Op("lt", (total, Const(1e280)))))
+        error = self._put("error", (value - explained) / s.noise - predicted)
         # NaN fails every comparison, so data that are not numbers change nothing.
         known = Op("lt", (abs(error), Const(1e140)))
-        active = self.put("active", Op("and", (Op("and", (limits, known)), _truth(when))))
+        active = self._put("active", Op("and", (self._news, known)))
         pairs: list[tuple[Var, Expr]] = []
         for i in range(n):
             low = (s.least[i] - s.initial[i]) / s.uncertainty[i]
             high = (s.most[i] - s.initial[i]) / s.uncertainty[i]
-            moved = clipped(self.shift[i] + gain[i] * error, low, high, self.shift[i])
-            pairs.append((self.shift[i], select(active > 0.5, moved, self.shift[i])))
-            kept = select(variances[i] > LEAST_VARIANCE, variances[i], LEAST_VARIANCE)
-            pairs.append((self.D[i], select(active > 0.5, kept, self.D[i])))
-        pairs += [(u, select(active > 0.5, factors[at], u)) for at, u in self.U.items()]
+            moved = clipped(self._shift[i] + self._gain[i] * error, low, high, self._shift[i])
+            pairs.append((self._shift[i], select(active > 0.5, moved, self._shift[i])))
+            kept = select(self._variances[i] > LEAST_VARIANCE, self._variances[i], LEAST_VARIANCE)
+            pairs.append((self._D[i], select(active > 0.5, kept, self._D[i])))
+        pairs += [(u, select(active > 0.5, self._factors[at], u)) for at, u in self._U.items()]
         self.steps.append(Update(tuple(pairs)))
-        estimates = tuple(
-            self.put(f"estimate[{i}]", clipped(p + sigma * x, low, high, p))
-            for i, (p, sigma, x, low, high) in enumerate(
-                zip(s.initial, s.uncertainty, self.shift, s.least, s.most, strict=True)
-            )
-        )
-        states = {**dict.fromkeys(self.shift, 0.0), **dict.fromkeys(self.D, 1.0)}
-        states.update(dict.fromkeys(self.U.values(), 0.0))
-        return Estimate(Applied(self.steps, error * s.noise, states), estimates)
+        estimates = self._estimates("estimate")
+        states = {**dict.fromkeys(self._shift, 0.0), **dict.fromkeys(self._D, 1.0)}
+        states.update(dict.fromkeys(self._U.values(), 0.0))
+        return Estimate(Applied(self.steps, error * s.noise, states), estimates, tuple(self._shift))
 
     def _forgetting(self) -> Expr:
         """1 where another step of forgetting could take the covariance beyond its bound."""
         s, n = self.settings, self.n
         trace: Expr = Const(0.0)
         for j in range(n):
-            trace = trace + self.D[j]
+            trace = trace + self._D[j]
             for i in range(j):
-                trace = trace + self.U[i, j] * self.U[i, j] * self.D[j]
+                trace = trace + self._U[i, j] * self._U[i, j] * self._D[j]
         f = math.exp(-self.context.period / s.memory)
         most = s.largest_uncertainty**2 * n
-        return select(self.put("trace", trace) <= f * most, f, 1)
+        return select(self._put("trace", trace) <= f * most, f, 1)
 
     def _bierman(
         self, h: Sequence[Var], forgetting: Var
@@ -239,14 +283,14 @@ class _Update:
         for j in range(n):
             f: Expr = h[j]
             for i in range(j):
-                f = f + self.U[i, j] * h[i]
-            f_j = self.put(f"projection[{j}]", f)
-            g_j = self.put(f"weight[{j}]", self.D[j] * f_j)
-            new = self.put(f"total[{j}]", total + f_j * g_j)
-            variances.append(self.put(f"next_variance[{j}]", self.D[j] * (total / new) / forgetting))
+                f = f + self._U[i, j] * h[i]
+            f_j = self._put(f"projection[{j}]", f)
+            g_j = self._put(f"weight[{j}]", self._D[j] * f_j)
+            new = self._put(f"total[{j}]", total + f_j * g_j)
+            variances.append(self._put(f"next_variance[{j}]", self._D[j] * (total / new) / forgetting))
             for i in range(j):
-                factors[i, j] = self.put(f"next_factor[{i}][{j}]", self.U[i, j] - b[i] * (f_j / total))
-                b[i] = self.put(f"unscaled_gain[{i}][{j}]", b[i] + self.U[i, j] * g_j)
+                factors[i, j] = self._put(f"next_factor[{i}][{j}]", self._U[i, j] - b[i] * (f_j / total))
+                b[i] = self._put(f"unscaled_gain[{i}][{j}]", b[i] + self._U[i, j] * g_j)
             b.append(g_j)
             total = new
         return [x / total for x in b], variances, factors, total
