@@ -11,9 +11,11 @@ from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
 from bondloop.control.discrete_mcs import DiscreteMCS
+from bondloop.control.feedforward_lqg import FeedforwardLQG
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.load_feedforward import LoadFeedforward
+from bondloop.control.loop_shaping import LoopShaping
 from bondloop.control.mcs import MCS
 from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
@@ -38,9 +40,11 @@ __all__ = [
     "Desired",
     "Direct",
     "DiscreteMCS",
+    "FeedforwardLQG",
     "InverseModel",
     "LeadCompensation",
     "LoadFeedforward",
+    "LoopShaping",
     "Measured",
     "ObservedVirtualJunction",
     "OuterLoop",
