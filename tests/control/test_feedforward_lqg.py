@@ -60,13 +60,17 @@ def test_the_gain_of_a_double_integrator_tends_to_the_textbook_s():
     effort=st.floats(1e-2, 10.0),
     corner=st.floats(0.1, 20.0),
 )
-def test_the_poles_of_the_loop_are_the_regulator_s_and_the_observer_s(frequency, damping, late, effort, corner):
+def test_the_poles_of_the_loop_are_the_regulator_s_and_the_observer_s(
+    frequency, damping, late, effort, corner
+):
     T = 0.001
     law = FeedforwardLQG(second_order(1.0, frequency, damping, late), effort=effort, corner=corner)
     F, G, C = law.model(T)
     plant, inlet, out = F[:-1, :-1], G[:-1], C[:-1]  # without the disturbance, which is not there
     filt = law.feedback(T)
-    whole = np.block([[plant - np.outer(inlet, filt.H[0] * out), np.outer(inlet, filt.C)], [-filt.G * out, filt.F]])
+    whole = np.block(
+        [[plant - np.outer(inlet, filt.H[0] * out), np.outer(inlet, filt.C)], [-filt.G * out, filt.F]]
+    )
     K, M = law.gains(T)
     largest = np.abs(np.linalg.eigvals(whole)).max()
     assert largest < 1

@@ -29,7 +29,9 @@ def test_the_optimum_of_a_double_integrator():
 
 
 def response(A, B, C, D, s):
-    return (C @ np.linalg.solve(s[:, None, None] * np.eye(len(A)) - A, np.tile(B, (len(s), 1, 1))) + D)[:, 0, 0]
+    return (C @ np.linalg.solve(s[:, None, None] * np.eye(len(A)) - A, np.tile(B, (len(s), 1, 1))) + D)[
+        :, 0, 0
+    ]
 
 
 @settings(max_examples=20, deadline=None)

@@ -197,7 +197,8 @@ def _space(process: Process) -> tuple[Array, Array, Array, Array]:
     """Return the state space of a model without a delay, with inlet and outlet of one size."""
     A, B, C, D, scale = process.scaled_space()
     B = B * scale
-    size = np.sqrt(np.max(np.abs(C), initial=0.0) / np.max(np.abs(B), initial=1e-300)) or 1.0
+    outlet, inlet = (np.sqrt(np.max(np.abs(row), initial=0.0)) or 1.0 for row in (C, B))
+    size = outlet / inlet
     return A * scale, (B * size)[:, None], (C / size)[None, :], np.array([[D]])
 
 

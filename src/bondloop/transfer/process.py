@@ -265,7 +265,9 @@ class Process(_ProcessFamily):
         [(0.01, 1.0), (0.001, 1.0)]
         """
         rest = Process(self.numerator, self.denominator)
-        return (rest, Process(*Process((1.0,), (1.0,), self.delay)._with_pade(pade))) if self.delay else (rest,)
+        return (
+            (rest, Process(*Process((1.0,), (1.0,), self.delay)._with_pade(pade))) if self.delay else (rest,)
+        )
 
     def to_control(self, pade: int = 0) -> Any:
         """Return a python-control ``TransferFunction`` (extra ``control``); its delay as Padé."""
