@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import moved
 from bondloop.control.compensator import Compensator, channel
-from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.demand_history import earlier, from_line, weighted
 from bondloop.control.linear_filter import state_variable_filter
 from bondloop.control.polynomial_fit import backward_differences
 from bondloop.errors import InputError
@@ -101,12 +101,12 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         states = {
             c: a / s for c, a, s in zip(coefficients, self.initial(context.period), scales, strict=True)
         }
-        first, origin = from_first(desired, context)
+        first, line, rate = from_line(desired, context)
         points = max(self.order, 2) + 1
         more, past = earlier(first.value, range(points), context, "demand")
         steps: list[Step] = [*first.steps, *more]
         states.update(first.states)
-        total: Expr = coefficients[0] * (origin + first.value)
+        total: Expr = coefficients[0] * (line + first.value) + coefficients[1] * (scales[1] * rate)
         for j in range(1, self.order + 1):
             weights = scales[j] * backward_differences(j, points, context.period)
             total = total + coefficients[j] * weighted(weights.tolist(), past)

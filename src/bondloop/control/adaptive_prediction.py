@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import clipped
 from bondloop.control.compensator import channel
-from bondloop.control.demand_history import earlier, from_first
+from bondloop.control.demand_history import earlier, from_line
 from bondloop.control.polynomial_fit import coefficient_matrix
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.errors import InputError
@@ -95,7 +95,7 @@ class AdaptivePrediction(PolynomialPrediction):
         """Return the command."""
         name, T = context.name, context.period
         tau, gain = Var(f"{name}.adapted_delay"), Var(f"{name}.adapted_gain")
-        first, origin = from_first(desired, context)
+        first, line, rate = from_line(desired, context)
         ticks = self.ticks(T)
         more, past = earlier(first.value, ticks, context, "demand")
         matrix, scale = coefficient_matrix([-n * T for n in ticks], self.order)
@@ -106,7 +106,7 @@ class AdaptivePrediction(PolynomialPrediction):
             value = value * ahead + c
         command = Var(f"{name}.prediction")
         used = Var(f"{name}.delay"), Var(f"{name}.gain")
-        law, states = self._law(origin + first.value, measured.displacement, tau, gain, context)
+        law, states = self._law(line + first.value, measured.displacement, tau, gain, context)
         steps: list[Step] = [
             *first.steps,
             *more,
@@ -115,7 +115,7 @@ class AdaptivePrediction(PolynomialPrediction):
             Assign(used[0], tau),
             Assign(used[1], gain),
             Assign(ahead, used[0] / scale),
-            Assign(command, used[1] * (origin + value)),
+            Assign(command, used[1] * (line + used[0] * rate + value)),
         ]
         channels = (
             Channel.of(channel(context, "delay"), used[0], Quantity("delay", "s"), Role.ESTIMATE),

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["TrackingFeedback"]
 
 
+HOLD = 0.5
+"""Samples by which a command that is held is late."""
+
+
 @dataclass(frozen=True)
 class TrackingFeedback(Compensator, family="controller"):
     """Base: u = feed-forward of the demand + a linear filter of (demand - measured displacement).
@@ -58,7 +62,7 @@ class TrackingFeedback(Compensator, family="controller"):
     @property
     def forward(self) -> Compensator:
         """The feed-forward: what is left when the feedback is taken away."""
-        return InverseModel(self.process) if self.feedforward is None else self.feedforward
+        return InverseModel(self.process, ahead=HOLD) if self.feedforward is None else self.feedforward
 
     @property
     def opaque(self) -> str:

@@ -31,6 +31,8 @@ class Context:
     seed, stream
         Of the noise; a stream below 65536, another one for every part. A part that draws several times (a
         chain) takes further streams, each 65536 after the one before it.
+    velocity
+        How fast a block's input changes, where that is known besides the input itself.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Context:
     period: float
     seed: int = 0
     stream: int = 0
+    velocity: Expr | None = None
 
 
 @dataclass(frozen=True)
