@@ -7,6 +7,7 @@ from bondloop.control.adaptive_prediction import AdaptivePrediction
 from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
 from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
+from bondloop.control.chain import Chain
 from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
@@ -33,6 +34,7 @@ __all__ = [
     "AdaptivePrediction",
     "AdaptiveTimeSeries",
     "AdaptiveVirtualJunction",
+    "Chain",
     "Compensator",
     "ControlLaw",
     "Controller",
