@@ -1,4 +1,4 @@
-"""Feed-forward with LQG: gains in closed form, separation of the poles, what the feedback is worth, refusals."""
+"""Feed-forward with LQG: gains in closed form, separation of poles, what the feedback is worth, refusals."""
 
 import numpy as np
 import pytest
@@ -36,11 +36,12 @@ def test_the_observer_of_a_lag_with_white_noise_solves_its_quadratic_equation(la
     b = 1 - f * f - q
     s = (-b + np.sqrt(b * b + 4 * q)) / 2
     C, M = law.model(T)[2][0], law.gains(T)[1][0]
-    assert C * M == pytest.approx(s / (1 + s), rel=1e-8)
+    share = C * M
+    assert share == pytest.approx(s / (1 + s), rel=1e-8)
 
 
 def test_the_gain_of_a_double_integrator_tends_to_the_textbook_s():
-    """In continuous time K = [r^(-1/2), sqrt(2) r^(-1/4)] (Kwakernaak and Sivan); samples cost first order."""
+    """In continuous time K = [r^(-1/2), sqrt(2) r^(-1/4)] (Kwakernaak and Sivan), to first order in T."""
     effort = 1e-4
     exact = np.array([effort**-0.5, 2**0.5 * effort**-0.25])
     errors = []

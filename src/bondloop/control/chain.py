@@ -46,8 +46,9 @@ class Chain(Compensator):
     To the adaptive part A the fixed part F and the transfer system G together are the plant, which is close
     to 1: u = F(A(x)), and A is adapted by its own output and the measured displacement. Linear parts commute
     as long as A changes slowly, and what is computed is u = A(F(x)): so F, which may differentiate five
-    times, acts on the smooth demand, and never on a coefficient that moves. Derivatives in A are those of a low
-    pass (at five times ``filter_frequency``): differences of what F has differentiated already would be noise.
+    times, acts on the smooth demand, and never on a coefficient that moves. Derivatives in A are those of a
+    low pass (at five times ``filter_frequency``): differences of what F has differentiated already would be
+    noise.
 
     What is left may lead as well as lag: the adaptive part's bounds hold in both directions here, its delay
     from -``largest_delay`` to ``largest_delay``, and likewise every coefficient of a derivative. Begin it

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from bondloop.control.compensator import Compensator
 from bondloop.control.discrete_filter import DiscreteFilter
 from bondloop.control.linear_filter import LinearFilter
 from bondloop.control.tracking_feedback import TrackingFeedback
@@ -19,6 +18,8 @@ from bondloop.transfer.process import Process
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.control.compensator import Compensator
 
     Array = NDArray[np.float64]
 

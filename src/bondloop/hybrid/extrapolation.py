@@ -15,6 +15,7 @@ from bondloop.control.demand_history import earlier, from_first, weighted
 from bondloop.control.direct import Direct
 from bondloop.control.polynomial_fit import fit_weights
 from bondloop.errors import InputError
+from bondloop.hybrid.arguments import expect
 from bondloop.program.block import Applied
 from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bondloop.control.base import Controller, Design
     from bondloop.program.block import Context
 
-__all__ = ["Extrapolation"]
+__all__ = ["Carried", "Extrapolation", "usable"]
 
 Carried = Callable[[float], Expr]
 """Gives a force at a fraction of the step."""
@@ -95,14 +96,6 @@ class Extrapolation(Described, family="extrapolation", alone=True):
     def amplification(self) -> float:
         """Return by how much it makes white noise of the force larger (rms, in the middle of the step)."""
         return float(np.linalg.norm(self.weights(0.5)))
-
-    def expect_controller(self, controller: Controller) -> None:
-        """Refuse a demand ahead for a controller that makes its command together with the numerical half."""
-        if self.command and not isinstance(controller, (Compensator, Direct)):
-            raise InputError(
-                f"Extrapolation(command): {type(controller).__name__} integrates its command together with "
-                "the numerical half, and cannot be given the demand early; use command=0, or a compensator"
-            )
 
     def carried(self, force: Expr, context: Context) -> tuple[Applied, Carried]:
         """Return statements, and the force at every fraction of the step.
@@ -171,3 +164,26 @@ class Extrapolation(Described, family="extrapolation", alone=True):
             rates.append(faster)
         commands = tuple(substitute(c, dict(ahead)) for c in design.commands)
         return blocks, replace(design, commands=commands, desired_velocities=tuple(rates))
+
+
+def usable(given: Extrapolation | None, controller: Controller, coupling: str) -> Extrapolation | None:
+    """Return what a test was given, or say why it cannot have it.
+
+    Parameters
+    ----------
+    given
+        What it was given.
+    controller, coupling
+        Of the test.
+    """
+    if given is None:
+        return None
+    expect(given, Extrapolation, "extrapolation", "bondloop.hybrid.Extrapolation(late=1)")
+    if coupling == "continuous":
+        raise InputError("a continuous coupling holds nothing, so that there is nothing to extrapolate")
+    if given.command and not isinstance(controller, (Compensator, Direct)):
+        raise InputError(
+            f"Extrapolation(command): {type(controller).__name__} integrates its command together with the "
+            "numerical half, and cannot be given the demand early; use command=0, or a compensator"
+        )
+    return given

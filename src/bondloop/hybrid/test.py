@@ -20,7 +20,7 @@ from bondloop.hybrid.arguments import (
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
-from bondloop.hybrid.extrapolation import Extrapolation
+from bondloop.hybrid.extrapolation import Extrapolation, usable
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -166,20 +166,7 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
-        expect(
-            extrapolation,
-            (Extrapolation, type(None)),
-            "extrapolation",
-            "bondloop.hybrid.Extrapolation(late=1)",
-        )
-        if extrapolation is not None:
-            extrapolation.expect_controller(controller)
-            if coupling == "continuous":
-                raise InputError(
-                    "a continuous coupling holds nothing, so that there is nothing to extrapolate"
-                )
-        self.extrapolation = extrapolation
-        self.feedback = feedback
+        self.feedback, self.extrapolation = feedback, usable(extrapolation, controller, coupling)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():
@@ -303,7 +290,8 @@ class HybridTest(Checkable):
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
-            "extrapolation": self.extrapolation, "feedback": self.feedback, "values": self.overrides, "name": self.name,
+            "extrapolation": self.extrapolation, "feedback": self.feedback, "values": self.overrides,
+            "name": self.name,
         }  # fmt: skip
 
     @property
