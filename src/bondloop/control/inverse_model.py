@@ -125,7 +125,7 @@ class InverseModel(Compensator):
         quotient, left = self._parts()
         differences = self._differences(period)
         past = np.exp(-s[..., None] * period * np.arange(len(differences[0])))
-        ahead = past @ differences[0] if self.ahead else np.ones_like(s)
+        ahead = np.asarray(past @ differences[0] if self.ahead else np.ones_like(s), dtype=complex)
         if self.prediction is not None:
             ahead = self.prediction.response(f, period) * np.exp(s * self.prediction.delay)
         total = quotient[0] * ahead

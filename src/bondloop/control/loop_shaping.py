@@ -138,7 +138,7 @@ class LoopShaping(TrackingFeedback):
         from scipy.linalg import solve_continuous_are
 
         A, B, C = self.shaped(period)
-        solutions = []
+        solutions: list[Array] = []
         for a, b, c in ((A, B, C), (A.T, C.T, B.T)):
             try:
                 with np.errstate(all="ignore"):
@@ -151,7 +151,7 @@ class LoopShaping(TrackingFeedback):
                     "LoopShaping: the shaped process cannot be stabilised; does a zero of the process cancel "
                     "a pole of the weight that is not stable, or the other way round?"
                 )
-            solutions.append(X)
+            solutions.append(np.asarray(X, dtype=float))
         return solutions[0], solutions[1]
 
     def robustness(self, period: float) -> float:

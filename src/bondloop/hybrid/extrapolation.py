@@ -65,7 +65,7 @@ class Extrapolation(Described, family="extrapolation", alone=True):
     >>> Extrapolation().weights(0.5).round(9).tolist()  # in the middle of the step
     [1.5, -0.5]
     >>> [round(Extrapolation(late=1, points=n).amplification(), 2) for n in (2, 4, 8)]
-    [2.92, 1.43, 0.86]
+    [2.92, 1.43, 0.85]
     """
 
     late: Parameter = Parameter(0.0, least=0, most=20, unit="1")

@@ -241,10 +241,33 @@ def _model_based() -> Controller:
     return AdaptiveModelBased("25 ms", order=3, ahead=AHEAD)
 
 
+def _chain() -> Controller:
+    from bondloop.control import AdaptiveTimeSeries, Chain, InverseModel
+
+    return Chain(InverseModel(Plant().process(), ahead=0.5), AdaptiveTimeSeries(largest_delay="20 ms"))
+
+
+def _lqg() -> Controller:
+    from bondloop.control import FeedforwardLQG
+
+    return FeedforwardLQG(Plant().process(), effort=0.03, disturbance="1 mm", corner="2 Hz", noise="20 um")
+
+
+def _loop_shaping() -> Controller:
+    from bondloop.control import LoopShaping
+
+    return LoopShaping.for_bandwidth(Plant().process(), "24 Hz")
+
+
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
     "none": _none, "sample": _sample, "inverse": _inverse, "ats": _time_series, "amb": _model_based,
+    "chain": _chain, "lqg": _lqg, "hinf": _loop_shaping,
 }  # fmt: skip
 """Controllers by name, each with one setting for all cases."""
+
+EXTRAPOLATED = ("chain", "lqg", "hinf")
+"""Those with which the measured force, one sample late, is carried on over the step instead of held; they need
+not lead then."""
 
 
 def test(
@@ -273,7 +296,7 @@ def test(
     seed
         Of the noise.
     """
-    from bondloop.hybrid import HybridTest
+    from bondloop.hybrid import Extrapolation, HybridTest
     from bondloop.rigs import Emulated, Noise, PureDelay, Quantisation, Sensor
     from bondloop.safety import Limits
 
@@ -300,6 +323,7 @@ def test(
         rate=RATE,
         reference=(model(case), [f"stiffness[{i}].displacement" for i in range(3)]),
         limits=Limits(displacement=STROKE, velocity=VELOCITY, force=FORCE),
+        extrapolation=Extrapolation(late=1) if controller in EXTRAPOLATED else None,
         record=[f"numerical.stiffness[{i}].displacement" for i in (1, 2)],
         name=f"silva_benchmark_{case}",
     )  # fmt: skip
