@@ -13,8 +13,8 @@ from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
+    AdaptiveRemainder,
     AdaptiveTimeSeries,
-    Chain,
     Compensator,
     Direct,
     FeedforwardLQG,
@@ -50,8 +50,10 @@ ALL = [
     Scheduled((LeadCompensation(0.002), LeadCompensation(0.01)), (1e-3, 1e-2)),
     FeedforwardLQG(second_order(1.0, 20.0, 0.7, 0.0047)),
     LoopShaping.for_bandwidth(second_order(1.0, 20.0, 0.7, 0.0047), "3 Hz", LeadCompensation(0.01)),
-    Chain(InverseModel(second_order(1.0, 20.0, 0.7)), AdaptiveTimeSeries(largest_delay=0.01, window=0.05)),
-    Chain(LeadCompensation(0.01), AdaptivePrediction(0.0)),
+    AdaptiveRemainder(
+        InverseModel(second_order(1.0, 20.0, 0.7)), AdaptiveTimeSeries(largest_delay=0.01, window=0.05)
+    ),
+    AdaptiveRemainder(LeadCompensation(0.01), AdaptivePrediction(0.0)),
 ]
 ADAPTIVE = [c for c in ALL if c.adapts]
 
@@ -102,7 +104,7 @@ def test_several_transfer_systems_record_under_their_own_names(compensator):
 
 
 def bounds(compensator):
-    if isinstance(compensator, Chain):
+    if isinstance(compensator, AdaptiveRemainder):
         adaptive, word = compensator.adaptive, "controller.adaptive"
         if isinstance(adaptive, AdaptivePrediction):
             most = adaptive.largest_delay

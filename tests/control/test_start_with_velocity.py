@@ -8,8 +8,8 @@ from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
+    AdaptiveRemainder,
     AdaptiveTimeSeries,
-    Chain,
     InverseModel,
     LeadCompensation,
     Measured,
@@ -50,7 +50,7 @@ def lag(process):
         (LeadCompensation(0.005), 1.0, 0.005),
         (AdaptiveTimeSeries(0.005), 1.0, 0.005),
         (AdaptiveModelBased(0.005, order=3), 1.0, 0.005),
-        (Chain(InverseModel(G2), AdaptiveModelBased()), G2.gain, lag(G2)),
+        (AdaptiveRemainder(InverseModel(G2), AdaptiveModelBased()), G2.gain, lag(G2)),
     ],
     ids=lambda x: type(x).__name__ if not isinstance(x, float) else "",
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bondloop.control.adaptive_model_based import AdaptiveModelBased
 from bondloop.control.adaptive_prediction import AdaptivePrediction
+from bondloop.control.adaptive_remainder import AdaptiveRemainder
 from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
 from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
-from bondloop.control.chain import Chain
 from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
@@ -32,9 +32,9 @@ __all__ = [
     "MCS",
     "AdaptiveModelBased",
     "AdaptivePrediction",
+    "AdaptiveRemainder",
     "AdaptiveTimeSeries",
     "AdaptiveVirtualJunction",
-    "Chain",
     "Compensator",
     "ControlLaw",
     "Controller",

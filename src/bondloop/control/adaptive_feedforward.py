@@ -105,7 +105,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         return steps, weighted([1 - part, part], past) if part else past[0]
 
     def _smooth(self) -> LinearFilter:
-        """Return the filter whose outputs are the derivatives that a `Chain` works with."""
+        """Return the filter whose outputs are the derivatives that an `AdaptiveRemainder` works with."""
         return state_variable_filter(self.order, SMOOTHER * self.filter_frequency)
 
     def _command(
@@ -134,7 +134,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         return self._adapted(desired, None, measured, context)
 
     def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command of a `Chain`: of what a fixed part makes of the demand, learned of the demand.
+        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class AdaptivePrediction(PolynomialPrediction):
         return self._adapted(desired, None, measured, context)
 
     def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
-        """Return the command of a `Chain`: of what a fixed part makes of the demand, learned of the demand.
+        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
 
         Parameters
         ----------

@@ -89,7 +89,7 @@ class InverseModel(Compensator):
         if type(self.prediction) not in (PolynomialPrediction, type(None)):
             raise InputError(
                 f"InverseModel(prediction): {type(self.prediction).__name__} adapts, and would never learn "
-                "what the inverse leaves; write Chain(InverseModel(process), "
+                "what the inverse leaves; write AdaptiveRemainder(InverseModel(process), "
                 f"{type(self.prediction).__name__}(...))"
             )
         if self.ahead and self.prediction is not None:

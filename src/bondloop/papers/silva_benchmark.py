@@ -241,10 +241,12 @@ def _model_based() -> Controller:
     return AdaptiveModelBased("25 ms", order=3, ahead=AHEAD)
 
 
-def _chain() -> Controller:
-    from bondloop.control import AdaptiveTimeSeries, Chain, InverseModel
+def _remainder() -> Controller:
+    from bondloop.control import AdaptiveRemainder, AdaptiveTimeSeries, InverseModel
 
-    return Chain(InverseModel(Plant().process(), ahead=0.5), AdaptiveTimeSeries(largest_delay="20 ms"))
+    return AdaptiveRemainder(
+        InverseModel(Plant().process(), ahead=0.5), AdaptiveTimeSeries(largest_delay="20 ms")
+    )
 
 
 def _lqg() -> Controller:
@@ -261,12 +263,12 @@ def _loop_shaping() -> Controller:
 
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
     "none": _none, "sample": _sample, "inverse": _inverse, "ats": _time_series, "amb": _model_based,
-    "chain": _chain, "lqg": _lqg, "hinf": _loop_shaping,
+    "remainder": _remainder, "lqg": _lqg, "hinf": _loop_shaping,
 }  # fmt: skip
 """Controllers by name, each with one setting for all cases."""
 
-EXTRAPOLATED = ("chain", "lqg", "hinf")
-"""Those with which the measured force, one sample late, is carried on over the step instead of held; they need
+EXTRAPOLATED = ("remainder", "lqg", "hinf")
+"""Those with which the measured force, one sample late, is carried on over the step, not held; they need
 not lead then."""
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr
     from bondloop.program.tick import Step
 
-__all__ = ["Chain"]
+__all__ = ["AdaptiveRemainder"]
 
 
 @runtime_checkable
@@ -40,7 +40,7 @@ class LearnsRemainder(Protocol):
 
 
 @dataclass(frozen=True)
-class Chain(Compensator):
+class AdaptiveRemainder(Compensator):
     """A fixed compensator, such as an inverse, and an adaptive one that learns what it leaves.
 
     To the adaptive part A the fixed part F and the transfer system G together are the plant, which is close
@@ -69,7 +69,9 @@ class Chain(Compensator):
     --------
     >>> from bondloop.control import AdaptiveModelBased, InverseModel
     >>> from bondloop.transfer import first_order
-    >>> law = Chain(InverseModel(first_order(1.0, "20 ms")), AdaptiveModelBased(largest_delay="10 ms"))
+    >>> law = AdaptiveRemainder(
+    ...     InverseModel(first_order(1.0, "20 ms")), AdaptiveModelBased(largest_delay="10 ms")
+    ... )
     >>> law.adapts
     True
     """
@@ -82,11 +84,13 @@ class Chain(Compensator):
             part = getattr(self, word)
             if not isinstance(part, Compensator):
                 raise InputError(
-                    f"Chain({word}): expected a compensator, such as {example}; found {part!r:.60}"
+                    f"AdaptiveRemainder({word}): expected a compensator, such as {example}; "
+                    f"found {part!r:.60}"
                 )
             if part.adapts != (word == "adaptive"):
                 raise InputError(
-                    f"Chain({word}): {type(part).__name__} {'adapts' if part.adapts else 'does not adapt'}; "
+                    f"AdaptiveRemainder({word}): {type(part).__name__} "
+                    f"{'adapts' if part.adapts else 'does not adapt'}; "
                     f"expected one that does{' not' if part.adapts else ''}, such as {example}"
                 )
         object.__setattr__(self, "adapts", True)
@@ -117,8 +121,8 @@ class Chain(Compensator):
         applied = self.fixed.compensate(demand, Measured(*sensors), context)
         if {*reads(applied.steps), *variables(applied.value)} & {*sensors}:
             raise InputError(
-                f"Chain(fixed): {type(self.fixed).__name__} reads what is measured, so that it is no fixed "
-                "filter of the demand; give the chain to it instead, as its feedforward or compensator"
+                f"AdaptiveRemainder(fixed): {type(self.fixed).__name__} reads what is measured, so that it is "
+                "no fixed filter of the demand; give the chain to it instead, as its feedforward or compensator"
             )
         return applied
 
