@@ -32,3 +32,9 @@ def test_a_feedback_is_worth_most_on_another_plant(found, controller, nominal, o
     """The inverse alone has 6.8 % there (J4)."""
     assert found(controller, 4)["floor_1_rms_percent"] <= nominal
     assert found(controller, 4, 12)["floor_1_rms_percent"] <= other
+
+
+def test_the_loop_with_the_remainder_has_the_margin_of_the_benchmark_itself():
+    """Its critical delay is 8.73 ms in case 4, for a loop without any other delay: none is left here."""
+    margins = paper.test(4, "remainder", noise=False).check(0.1).margins
+    assert margins.delay.value == pytest.approx(8.73e-3, rel=2e-3)

@@ -121,8 +121,8 @@ class AdaptiveRemainder(Compensator):
         applied = self.fixed.compensate(demand, Measured(*sensors), context)
         if {*reads(applied.steps), *variables(applied.value)} & {*sensors}:
             raise InputError(
-                f"AdaptiveRemainder(fixed): {type(self.fixed).__name__} reads what is measured, so that it is "
-                "no fixed filter of the demand; give the chain to it instead, as its feedforward or compensator"
+                f"AdaptiveRemainder(fixed): {type(self.fixed).__name__} reads what is measured: it is "
+                "no fixed filter of the demand; give it the chain instead, as its feedforward or compensator"
             )
         return applied
 
