@@ -325,7 +325,7 @@ def test(
         rate=RATE,
         reference=(model(case), [f"stiffness[{i}].displacement" for i in range(3)]),
         limits=Limits(displacement=STROKE, velocity=VELOCITY, force=FORCE),
-        extrapolation=Extrapolation(late=1) if controller in EXTRAPOLATED else None,
+        extrapolation=Extrapolation(late=1, points=4) if controller in EXTRAPOLATED else None,
         record=[f"numerical.stiffness[{i}].displacement" for i in (1, 2)],
         name=f"silva_benchmark_{case}",
     )  # fmt: skip
