@@ -118,6 +118,12 @@ def test_a_silly_bandwidth_is_refused(bandwidth):
         LoopShaping.for_bandwidth(LATE, bandwidth)
 
 
+def test_a_loop_too_fast_for_its_samples_is_refused():
+    law = LoopShaping.for_bandwidth(second_order(1.0, 0.3, 0.35, 0.003), "500 Hz")
+    with pytest.raises(BondloopError, match="too fast for a sample period"):
+        law.feedback(0.05)
+
+
 def test_what_cannot_be_stabilised_is_refused(alone):
     zero_at_rest = Process((1.0, 0.0), (1e-4, 0.02, 1.0))
     law = LoopShaping(zero_at_rest, LeadCompensation(0), Process((1.0,), (1.0, 0.0)))

@@ -191,7 +191,14 @@ class LoopShaping(TrackingFeedback):
         period
             The sample period in s.
         """
-        return DiscreteFilter(*self.continuous(period).discrete(period))
+        with np.errstate(all="ignore"):
+            matrices = self.continuous(period).discrete(period)
+        if not all(np.all(np.isfinite(matrix)) for matrix in matrices):
+            raise InputError(
+                f"LoopShaping: the loop is too fast for a sample period of {period:g} s; lower the bandwidth, "
+                "the gain of the weight, or the period"
+            )
+        return DiscreteFilter(*matrices)
 
 
 def _space(process: Process) -> tuple[Array, Array, Array, Array]:
