@@ -195,8 +195,8 @@ class LoopShaping(TrackingFeedback):
             matrices = self.continuous(period).discrete(period)
         if not all(np.all(np.isfinite(matrix)) for matrix in matrices):
             raise InputError(
-                f"LoopShaping: the loop is too fast for a sample period of {period:g} s; lower the bandwidth, "
-                "the gain of the weight, or the period"
+                f"LoopShaping: the loop is too fast for a sample period of {period:g} s; lower the bandwidth,"
+                " the gain of the weight, or the period"
             )
         return DiscreteFilter(*matrices)
 
