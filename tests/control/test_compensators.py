@@ -13,13 +13,16 @@ from bondloop.compile.runner import Runner
 from bondloop.control import (
     AdaptiveModelBased,
     AdaptivePrediction,
+    AdaptiveRemainder,
     AdaptiveTimeSeries,
     Compensator,
     ConditionalTimeSeries,
     Direct,
+    FeedforwardLQG,
     InverseModel,
     LeadCompensation,
     LoadFeedforward,
+    LoopShaping,
     Measured,
     OuterLoop,
     PolynomialPrediction,
@@ -60,6 +63,12 @@ ALL = [
     ),
     LoadFeedforward(LeadCompensation(0.01), 3e-9, 2e-10),
     Scheduled((LeadCompensation(0.002), LeadCompensation(0.01)), (1e-3, 1e-2)),
+    FeedforwardLQG(second_order(1.0, 20.0, 0.7, 0.0047)),
+    LoopShaping.for_bandwidth(second_order(1.0, 20.0, 0.7, 0.0047), "3 Hz", LeadCompensation(0.01)),
+    AdaptiveRemainder(
+        InverseModel(second_order(1.0, 20.0, 0.7)), AdaptiveTimeSeries(largest_delay=0.01, window=0.05)
+    ),
+    AdaptiveRemainder(LeadCompensation(0.01), AdaptivePrediction(0.0)),
 ]
 ADAPTIVE = [c for c in ALL if c.adapts]
 
@@ -110,6 +119,15 @@ def test_several_transfer_systems_record_under_their_own_names(compensator):
 
 
 def bounds(compensator):
+    if isinstance(compensator, AdaptiveRemainder):
+        adaptive, word = compensator.adaptive, "controller.adaptive"
+        if isinstance(adaptive, AdaptivePrediction):
+            most = adaptive.largest_delay
+            return {
+                f"{word}.delay": (-most, most),
+                f"{word}.gain": (adaptive.least_gain, adaptive.largest_gain),
+            }
+        return {f"{word}.a{j}": b for j, b in enumerate(adaptive.bounds(both=True))}
     if isinstance(compensator, AdaptivePrediction):
         return {
             "controller.delay": (0.0, compensator.largest_delay),
@@ -153,7 +171,7 @@ def test_adapted_parameters_stay_in_bounds_whatever_comes(which, size, other, ki
     run.reset()
     found = run.run(300, shapes[kind] * [size, other]).channels
     for name, (least, most) in bounds(compensator).items():
-        assert np.all(found[name] >= least * (1 - 1e-12))
+        assert np.all(found[name] >= least - 1e-12 * abs(least))
         assert np.all(found[name] <= most * (1 + 1e-12))
 
 
@@ -165,7 +183,7 @@ def test_the_python_twin_meets_no_division_by_zero(compensator, value):
     table[100:] *= -1
     found = runner(compensator, "numpy").run(200, table).channels
     for name, (least, most) in bounds(compensator).items():
-        assert np.all((found[name] >= least * (1 - 1e-12)) & (found[name] <= most * (1 + 1e-12)))
+        assert np.all((found[name] >= least - 1e-12 * abs(least)) & (found[name] <= most * (1 + 1e-12)))
 
 
 TRANSFER = (1.0, 30.0, 1000.0)  # lags by c/k = 30 ms

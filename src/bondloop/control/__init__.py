@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondloop.control.adaptive_model_based import AdaptiveModelBased
 from bondloop.control.adaptive_prediction import AdaptivePrediction
+from bondloop.control.adaptive_remainder import AdaptiveRemainder
 from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
 from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
@@ -12,9 +13,11 @@ from bondloop.control.conditional_time_series import ConditionalTimeSeries
 from bondloop.control.control_law import ControlLaw, Desired
 from bondloop.control.direct import Direct
 from bondloop.control.discrete_mcs import DiscreteMCS
+from bondloop.control.feedforward_lqg import FeedforwardLQG
 from bondloop.control.inverse_model import InverseModel
 from bondloop.control.lead_compensation import LeadCompensation
 from bondloop.control.load_feedforward import LoadFeedforward
+from bondloop.control.loop_shaping import LoopShaping
 from bondloop.control.mcs import MCS
 from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
@@ -34,6 +37,7 @@ __all__ = [
     "MCS",
     "AdaptiveModelBased",
     "AdaptivePrediction",
+    "AdaptiveRemainder",
     "AdaptiveTimeSeries",
     "AdaptiveVirtualJunction",
     "Compensator",
@@ -44,9 +48,11 @@ __all__ = [
     "Desired",
     "Direct",
     "DiscreteMCS",
+    "FeedforwardLQG",
     "InverseModel",
     "LeadCompensation",
     "LoadFeedforward",
+    "LoopShaping",
     "Measured",
     "ObservedVirtualJunction",
     "OuterLoop",

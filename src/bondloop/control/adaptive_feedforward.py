@@ -6,29 +6,33 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import moved
 from bondloop.control.compensator import Compensator, channel
-from bondloop.control.demand_history import earlier, from_first, late, weighted
+from bondloop.control.demand_history import earlier, from_first, from_line, late, weighted
 from bondloop.control.inverse_series import expect_process, inverse_series, shifted
-from bondloop.control.linear_filter import state_variable_filter
+from bondloop.control.linear_filter import LinearFilter, state_variable_filter
 from bondloop.control.motion_gate import motion_gate
 from bondloop.control.polynomial_fit import backward_differences
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
-from bondloop.program.expr import Expr, Var, select
+from bondloop.program.expr import Const, Expr, Var, select
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Step, Update
+from bondloop.program.tick import Channel, Update
 
 if TYPE_CHECKING:
     from bondloop.control.base import Measured
     from bondloop.transfer.process import Process
 
 __all__ = ["AdaptiveFeedforward"]
+
+SMOOTHER = 5.0
+"""Corner of the derivatives in a chain, in corners of the filter that is learned by. Differences of what an
+inverse has differentiated already would make the loop's gain for fast motions larger than 1."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,15 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         early = shifted(series, self.ahead * period)
         return [min(max(a, least), most) for a, (least, most) in zip(early, self.bounds(), strict=True)]
 
-    def bounds(self) -> list[tuple[float, float]]:
-        """Return the least and the largest value of every coefficient."""
-        return [(self.least_gain, self.largest_gain), *((0.0, s) for s in self.scales()[1:])]
+    def bounds(self, *, both: bool = False) -> list[tuple[float, float]]:
+        """Return the least and the largest value of every coefficient.
+
+        Parameters
+        ----------
+        both
+            Whether what is left of a plant may lead as well as lag.
+        """
+        return [(self.least_gain, self.largest_gain), *((-s if both else 0.0, s) for s in self.scales()[1:])]
 
     @abstractmethod
     def _targets(
@@ -124,35 +134,84 @@ class AdaptiveFeedforward(Compensator, family="controller"):
     ) -> tuple[Applied, list[Expr]]:
         """Return statements, and where the coefficients (in their units inside) should go if it moves."""
 
+    def _smooth(self) -> LinearFilter:
+        """Return the filter whose outputs are the derivatives that an `AdaptiveRemainder` works with."""
+        return state_variable_filter(self.order, SMOOTHER * self.filter_frequency)
+
+    def _command(
+        self, demand: Expr, coefficients: Sequence[Var], smooth: bool, context: Context, word: str
+    ) -> Applied:
+        """Return statements whose value is the sum of the demand's derivatives times the coefficients."""
+        scales, points = self.scales(), max(self.order, 2) + 1
+        first, line, rate = from_line(demand, context)
+        states = dict(first.states)
+        if smooth:
+            applied, rates = self._smooth().apply(first.value, context, "smooth")
+            steps = applied.steps
+            states.update(applied.states)
+        else:
+            steps, past = earlier(first.value, range(points), context, "demand")
+            differences = [backward_differences(j, points, context.period) for j in range(self.order + 1)]
+            rates = [weighted(weights.tolist(), past) for weights in differences]
+        total: Expr = coefficients[0] * (line + first.value) + coefficients[1] * (scales[1] * rate)
+        for j in range(1, self.order + 1):
+            total = total + coefficients[j] * (Const(scales[j]) * rates[j])
+        command = Var(f"{context.name}.{word}")
+        return Applied([*first.steps, *steps, Assign(command, total)], command, states)
+
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        scales, bounds, name = self.scales(), self.bounds(), context.name
+        return self._adapted(desired, None, measured, context)
+
+    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample.
+        sent
+            What the fixed part makes of it.
+        measured
+            What the sensors read.
+        context
+            Names and period.
+        """
+        return self._adapted(desired, sent, measured, context)
+
+    def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
+        scales, bounds, name = self.scales(), self.bounds(both=sent is not None), context.name
         coefficients = [Var(f"{name}.coefficient[{j}]") for j in range(self.order + 1)]
         states = {
             c: a / s for c, a, s in zip(coefficients, self.initial(context.period), scales, strict=True)
         }
-        first, origin = from_first(desired, context)
-        points = max(self.order, 2) + 1
-        more, past = earlier(first.value, range(points), context, "demand")
-        steps: list[Step] = [*first.steps, *more]
-        states.update(first.states)
-        total: Expr = coefficients[0] * (origin + first.value)
-        for j in range(1, self.order + 1):
-            weights = scales[j] * backward_differences(j, points, context.period)
-            total = total + coefficients[j] * weighted(weights.tolist(), past)
-        command = Var(f"{name}.feedforward")
-        steps.append(Assign(command, total))
+        chained = sent is not None
+        learned = self._command(desired, coefficients, chained, context, "feedforward")
+        steps, command = [*learned.steps], learned.value
+        states.update(learned.states)
+        outgoing = command
+        if sent is not None:
+            through = replace(context, name=f"{name}.through", velocity=None)
+            acting = self._command(sent, coefficients, chained, through, "command")
+            steps, outgoing = [*steps, *acting.steps], acting.value
+            states.update(acting.states)
         low = state_variable_filter(self.order, self.filter_frequency)
+        begun, origin = from_first(desired, replace(context, name=f"{name}.start"))
         rest = self.initial()[0] * origin
-        sent, sent_outputs = low.settled(command, rest, context, "filtered_command")
-        place = Context(f"{name}.motion", context.count, context.period)
-        started, stood = from_first(measured.displacement, place)
+        commanded, sent_outputs = low.settled(command, rest, context, "filtered_command")
+        started, stood = from_first(measured.displacement, replace(context, name=f"{name}.motion"))
         # Motion that counts as so much later is compensated for, and so comes so much earlier.
         more, motion = late(started.value, self.ahead, context, "motion")
         seen, seen_outputs = low.settled(stood + motion, stood, context, "filtered_motion")
         gate, moving = motion_gate(self.largest_delay * sent_outputs[1], self.threshold, context)
-        steps += [*sent.steps, *started.steps, *more, *seen.steps, *gate.steps]
-        states.update({**sent.states, **started.states, **seen.states, **gate.states})
+        steps += [*begun.steps, *commanded.steps, *started.steps, *more, *seen.steps, *gate.steps]
+        for part in (begun, commanded, started, seen, gate):
+            states.update(part.states)
+        if chained:  # what the command is made of, of the measured motion
+            rated, rates = self._smooth().apply(seen_outputs[0] - stood, context, "smooth_motion")
+            steps += rated.steps
+            states.update(rated.states)
+            seen_outputs = [seen_outputs[0], *rates[1:]]
         regressors = [Var(f"{name}.regressor[{j}]") for j in range(self.order + 1)]
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
         filtered = Var(f"{name}.sent")
@@ -171,4 +230,4 @@ class AdaptiveFeedforward(Compensator, family="controller"):
             Channel.of(channel(context, f"a{j}"), c * s, Quantity("coefficient", units[j]), Role.ESTIMATE)
             for j, (c, s) in enumerate(zip(coefficients, scales, strict=True))
         )
-        return Applied(steps, command, states, channels=channels, adapted=tuple(coefficients))
+        return Applied(steps, outgoing, states, channels=channels, adapted=tuple(coefficients))

@@ -3,12 +3,12 @@
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.bounded import clipped
 from bondloop.control.compensator import channel
-from bondloop.control.demand_history import earlier, from_first, late
+from bondloop.control.demand_history import earlier, from_line, late
 from bondloop.control.inverse_series import expect_process, inverse_series
 from bondloop.control.polynomial_fit import coefficient_matrix
 from bondloop.control.polynomial_prediction import PolynomialPrediction
@@ -119,9 +119,28 @@ class AdaptivePrediction(PolynomialPrediction):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
+        return self._adapted(desired, None, measured, context)
+
+    def remainder(self, desired: Expr, sent: Expr, measured: Measured, context: Context) -> Applied:
+        """Return the command of an `AdaptiveRemainder`: acting on one signal, learned of the demand.
+
+        Parameters
+        ----------
+        desired
+            The desired displacement at this sample.
+        sent
+            What the fixed part makes of it.
+        measured
+            What the sensors read.
+        context
+            Names and period.
+        """
+        return self._adapted(desired, sent, measured, replace(context, velocity=None))
+
+    def _adapted(self, desired: Expr, sent: Expr | None, measured: Measured, context: Context) -> Applied:
         name, T = context.name, context.period
         tau, gain = Var(f"{name}.adapted_delay"), Var(f"{name}.adapted_gain")
-        first, origin = from_first(desired, context)
+        first, line, rate = from_line(desired if sent is None else sent, context)
         ticks = self.ticks(T)
         more, past = earlier(first.value, ticks, context, "demand")
         matrix, scale = coefficient_matrix([-n * T for n in ticks], self.order)
@@ -132,8 +151,10 @@ class AdaptivePrediction(PolynomialPrediction):
             value = value * ahead + c
         command = Var(f"{name}.prediction")
         used = Var(f"{name}.delay"), Var(f"{name}.gain")
+        demand = line + first.value if sent is None else desired
+        least = 0.0 if sent is None else -self.largest_delay
         later, motion = late(measured.displacement, self.ahead, context, "motion")
-        law, states = self._law(origin + first.value, motion, tau, gain, context)
+        law, states = self._law(demand, motion, tau, gain, least, context)
         steps: list[Step] = [
             *first.steps,
             *more,
@@ -143,7 +164,7 @@ class AdaptivePrediction(PolynomialPrediction):
             Assign(used[0], tau),
             Assign(used[1], gain),
             Assign(ahead, used[0] / scale),
-            Assign(command, used[1] * (origin + value)),
+            Assign(command, used[1] * (line + used[0] * rate + value)),
         ]
         channels = (
             Channel.of(channel(context, "delay"), used[0], Quantity("delay", "s"), Role.ESTIMATE),
@@ -153,7 +174,7 @@ class AdaptivePrediction(PolynomialPrediction):
         return Applied(steps, command, states, channels=channels, adapted=(tau, gain))
 
     def _law(
-        self, demand: Expr, motion: Expr, tau: Var, gain: Var, context: Context
+        self, demand: Expr, motion: Expr, tau: Var, gain: Var, least: float, context: Context
     ) -> tuple[list[Step], dict[Var, float]]:
         """Correct delay and gain; both are states, updated before they are used."""
         name, T, most = context.name, context.period, self.largest_delay
@@ -201,7 +222,7 @@ class AdaptivePrediction(PolynomialPrediction):
             Assign(late, (e_1 + (middle - x_1) * ((e - e_1) / divisor) - beside) * T / divisor),
             Update(
                 (
-                    (tau, select(crossing > 0.5, clipped(tau + step, 0, most, tau), tau)),
+                    (tau, select(crossing > 0.5, clipped(tau + step, least, most, tau), tau)),
                     (gain, louder),
                     *((a, select(turning > 0.5, b, a)) for a, b in moved),
                     (x_1, x),

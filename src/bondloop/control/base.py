@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.domain import Domain, domain_of
@@ -178,8 +178,10 @@ class Controller(Described, ABC, family="controller"):
         measured, contexts
             Of each transfer system.
         """
+        table, known = dict(values), zip(design.desired_velocities, contexts, strict=True)
+        contexts = [replace(context, velocity=substitute(v, table)) for v, context in known]
         return [
-            at_interface(self.compensate(substitute(c, dict(values)), sensor, context), i)
+            at_interface(self.compensate(substitute(c, table), sensor, context), i)
             for i, (c, sensor, context) in enumerate(zip(design.commands, measured, contexts, strict=True))
         ]
 

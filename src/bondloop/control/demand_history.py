@@ -14,7 +14,7 @@ from bondloop.program.tick import Delay, Step, Update
 if TYPE_CHECKING:
     from bondloop.program.block import Context
 
-__all__ = ["earlier", "from_first", "late", "weighted"]
+__all__ = ["earlier", "from_first", "from_line", "late", "weighted"]
 
 
 def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
@@ -38,6 +38,35 @@ def from_first(value: Expr, context: Context) -> tuple[Applied, Var]:
         Update(((first, origin),)),
     ]
     return Applied(result, deviation, {first: 0.0}), origin
+
+
+def from_line(value: Expr, context: Context) -> tuple[Applied, Expr, Expr]:
+    """Measure a demand from the straight line on which it begins, where its velocity is known.
+
+    What `from_first` does for a position, for a velocity too: a test that begins with one would show a kink,
+    of which second differences make a blow.
+
+    Returns
+    -------
+    applied, line, rate
+        Its value is the deviation; ``line``, which is to be added back, changes by ``rate`` in a second.
+    """
+    if context.velocity is None:
+        applied, origin = from_first(value, context)
+        return applied, origin, Const(0.0)
+    steps, now = named(value, context, "demand")
+    words = ("first_demand", "first_rate", "origin", "rate", "line", "deviation")
+    first, first_rate, origin, rate, line, deviation = (Var(f"{context.name}.{word}") for word in words)
+    starting = context.count < 0.5
+    result: list[Step] = [
+        *steps,
+        Assign(origin, select(starting, now, first)),
+        Assign(rate, select(starting, context.velocity, first_rate)),
+        Assign(line, origin + rate * (Const(context.period) * context.count)),
+        Assign(deviation, now - line),
+        Update(((first, origin), (first_rate, rate))),
+    ]
+    return Applied(result, deviation, {first: 0.0, first_rate: 0.0}), line, rate
 
 
 def earlier(value: Expr, ticks: Sequence[int], context: Context, word: str) -> tuple[list[Step], list[Expr]]:

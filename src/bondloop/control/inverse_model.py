@@ -1,5 +1,6 @@
 """The inverse of a process model (du Bois 2010, eqs. 4-8)."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.compensator import Compensator
-from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.demand_history import earlier, from_line, weighted
 from bondloop.control.linear_filter import LinearFilter, rational
-from bondloop.control.polynomial_fit import backward_differences
+from bondloop.control.polynomial_fit import fit_weights
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr
 from bondloop.transfer.process import Process
 
@@ -47,6 +49,9 @@ class InverseModel(Compensator):
     derivatives
         ``"difference"``: from the newest samples of the (predicted) demand, eqs. 5-8 with the missing
         division by the period; ``"polynomial"``: from the prediction's polynomial, eq. 3 differentiated.
+    ahead
+        By how many samples the motion leads the demand: 0.5 makes up for the hold of the command. The
+        polynomial through the newest samples is read so much later. A prediction has a delay of its own.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class InverseModel(Compensator):
     process: Process
     prediction: PolynomialPrediction | None = None
     derivatives: str = "difference"
+    ahead: Parameter = Parameter(0.0, least=0, most=10, unit="1")
 
     def __post_init__(self) -> None:
         if not isinstance(self.process, Process):
@@ -80,6 +86,17 @@ class InverseModel(Compensator):
                 "InverseModel: derivatives of the polynomial need a prediction; give one (with a delay of 0 "
                 "it only smooths), or derivatives='difference'"
             )
+        if type(self.prediction) not in (PolynomialPrediction, type(None)):
+            raise InputError(
+                f"InverseModel(prediction): {type(self.prediction).__name__} adapts, and would never learn "
+                "what the inverse leaves; write AdaptiveRemainder(InverseModel(process), "
+                f"{type(self.prediction).__name__}(...))"
+            )
+        if self.ahead and self.prediction is not None:
+            raise InputError(
+                "InverseModel(ahead): with a prediction, add it to the prediction's delay: half a sample "
+                "period for the hold"
+            )
         self.process.check_invertible()
         highest = len(self._parts()[0]) - 1
         if self.derivatives == "polynomial" and self.prediction and self.prediction.order < highest:
@@ -96,26 +113,28 @@ class InverseModel(Compensator):
         return np.asarray(quotient[::-1], dtype=float), left
 
     def _differences(self, period: float) -> list[NDArray[np.float64]]:
-        """Weights of the newest samples in the derivatives of order 1, 2, ... that are needed."""
+        """Weights of the newest samples in the demand, its first, second, ... derivatives that are needed."""
         highest = len(self._parts()[0]) - 1
-        points = max(highest, 2) + 1
-        return [backward_differences(d, points, period) for d in range(1, highest + 1)]
+        times = [-i * period for i in range(max(highest, 2) + 1)]
+        return [fit_weights(times, len(times) - 1, self.ahead * period, d) for d in range(highest + 1)]
 
     def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
         """Return the ratio of command to demand at frequencies in Hz, for a sample period in s."""
         f = np.asarray(frequency, dtype=float)
         s = 2j * np.pi * f
         quotient, left = self._parts()
-        ahead = np.ones_like(s)
+        differences = self._differences(period)
+        past = np.exp(-s[..., None] * period * np.arange(len(differences[0])))
+        ahead = np.asarray(past @ differences[0] if self.ahead else np.ones_like(s), dtype=complex)
         if self.prediction is not None:
             ahead = self.prediction.response(f, period) * np.exp(s * self.prediction.delay)
         total = quotient[0] * ahead
-        for d, weights in enumerate(self._differences(period), start=1):
+        for d, weights in enumerate(differences[1:], start=1):
             if self.derivatives == "polynomial" and self.prediction is not None:
                 perfect = s**d * np.exp(s * self.prediction.delay)
                 rate = self.prediction.response(f, period, d) * perfect
             else:
-                rate = np.exp(-s[..., None] * period * np.arange(len(weights))) @ weights * ahead
+                rate = past @ weights * (1.0 if self.ahead else ahead)
             total = total + quotient[d] * rate
         if left is not None:
             total = total + left.response(f, period)[..., 0] * ahead
@@ -127,29 +146,34 @@ class InverseModel(Compensator):
         highest = len(quotient) - 1
         rates: list[Expr] = []
         now: Expr
-        origin: Expr
+        lead = self.ahead * context.period
         if self.prediction is None:
-            applied, origin = from_first(desired, context)
+            applied, line, slope = from_line(desired, context)
             now = applied.value
         else:
             wanted = range(highest + 1 if self.derivatives == "polynomial" else 1)
-            applied, predicted, origin = self.prediction.predictions(desired, context, list(wanted))
+            lead = float(self.prediction.delay)
+            applied, predicted, line, slope = self.prediction.predictions(desired, context, list(wanted))
             now, rates = predicted[0], predicted[1:]
         steps = list(applied.steps)
         states = dict(applied.states)
         more, point = named(now, context, "predicted")
         steps += more
-        if self.derivatives == "difference" and highest:
+        if self.derivatives == "difference" and (highest or self.ahead):
             differences = self._differences(context.period)
             more, past = earlier(point, range(len(differences[0])), context, "predicted")
             steps += more
-            rates = [weighted(w.tolist(), past) for w in differences]
+            rates = [weighted(w.tolist(), past) for w in differences[1:]]
+            if self.ahead:
+                more, point = named(weighted(differences[0].tolist(), past), context, "ahead")
+                steps += more
         total: Expr = weighted(quotient.tolist(), [point, *rates])
-        static = float(quotient[0])
         if left is not None:
             filtered, _ = left.apply(point, context, "zeros")
             steps += filtered.steps
             states.update(filtered.states)
             total = total + filtered.value
-            static = self.process.denominator[-1] / self.process.numerator[-1]
-        return Applied(steps, Const(static) * origin + total, states)
+        # Of the line: a straight line through a/b is its value at rest, and the slope there times its rate.
+        a, b = (np.array([0.0, *c])[-2:] for c in (self.process.denominator, self.process.numerator))
+        static, gradient = a[1] / b[1], (a[0] * b[1] - a[1] * b[0]) / b[1] ** 2
+        return Applied(steps, Const(static) * line + Const(static * lead + gradient) * slope + total, states)

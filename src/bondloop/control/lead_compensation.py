@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.compensator import Compensator
-from bondloop.control.demand_history import from_first
+from bondloop.control.demand_history import from_line
 from bondloop.control.linear_filter import LinearFilter, rational
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
+from bondloop.program.expr import Const
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,10 +66,10 @@ class LeadCompensation(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002
         """Return the command."""
-        applied, origin = from_first(desired, context)
+        applied, line, rate = from_line(desired, context)
         filtered, _ = self._filter().apply(applied.value, context, "lead")
         return Applied(
             [*applied.steps, *filtered.steps],
-            origin + filtered.value,
+            line + Const(self.delay) * rate + filtered.value,
             {**applied.states, **filtered.states},
         )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.program.block import Applied, named
-from bondloop.program.expr import Const, Expr, Var
-from bondloop.program.schedule import Assign
-from bondloop.program.tick import Step, Update
+from bondloop.control.discrete_filter import DiscreteFilter
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from bondloop.program.block import Context
+    from bondloop.program.block import Applied, Context
+    from bondloop.program.expr import Expr
 
 __all__ = ["LinearFilter", "butterworth", "rational", "state_variable_filter"]
 
@@ -63,10 +60,7 @@ class LinearFilter:
 
     def response(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
         """Return the discrete filter's frequency response at frequencies in Hz, outputs last."""
-        F, G, C, H = self.discrete(period)
-        z = np.exp(2j * np.pi * np.asarray(frequency, dtype=float) * period)[..., None, None]
-        y = C @ np.linalg.solve(z * np.eye(len(F)) - F, np.broadcast_to(G, (*z.shape[:-2], *G.shape))) + H
-        return np.asarray(y[..., 0], dtype=complex)
+        return DiscreteFilter(*self.discrete(period)).response(frequency, period)
 
     def settled(self, value: Expr, start: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return the same as `apply` for a low pass that has settled at a value before the first sample.
@@ -80,27 +74,7 @@ class LinearFilter:
 
     def apply(self, value: Expr, context: Context, word: str) -> tuple[Applied, list[Expr]]:
         """Return statements (their value is the first output) and all outputs at this sample."""
-        steps, u = named(value, context, f"{word}.input")
-        F, G, C, H = self.discrete(context.period)
-        n = len(F)
-        z = [Var(f"{context.name}.{word}.state[{i}]") for i in range(n)]
-        outputs: list[Expr] = []
-        more: list[Step] = []
-        for i in range(len(C)):
-            y = Var(f"{context.name}.{word}[{i}]")
-            more.append(Assign(y, _row([*C[i], H[i, 0]], [*z, u])))
-            outputs.append(y)
-        following = tuple((z[i], _row([*F[i], G[i, 0]], [*z, u])) for i in range(n))
-        if following:
-            more.append(Update(following))
-        return Applied([*steps, *more], outputs[0], dict.fromkeys(z, 0.0)), outputs
-
-
-def _row(weights: Sequence[Any], values: Sequence[Expr]) -> Expr:
-    total: Expr = Const(0.0)
-    for w, v in zip(weights, values, strict=True):
-        total = total + Const(float(w)) * v
-    return total
+        return DiscreteFilter(*self.discrete(context.period)).apply(value, context, word)
 
 
 def rational(numerator: ArrayLike, denominator: ArrayLike) -> LinearFilter:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bondloop.control.compensator import Compensator
@@ -77,9 +77,7 @@ class LoadFeedforward(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""
-        inner = Context(
-            f"{context.name}.unloaded", context.count, context.period, context.seed, context.stream
-        )
+        inner = replace(context, name=f"{context.name}.unloaded")
         part = self.compensator.compensate(desired, measured, inner)
         share = 1 - math.exp(-2 * math.pi * self.cutoff * context.period)
         before, force = Var(f"{context.name}.last_load"), Var(f"{context.name}.load")

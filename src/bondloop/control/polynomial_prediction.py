@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.control.compensator import Compensator
-from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.demand_history import earlier, from_line, weighted
 from bondloop.control.polynomial_fit import fit_weights
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter, Whole
+from bondloop.program.expr import Const
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -142,13 +143,13 @@ class PolynomialPrediction(Compensator):
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:  # noqa: ARG002
         """Return the predicted demand."""
-        applied, values, origin = self.predictions(desired, context, (0,))
-        return Applied(applied.steps, origin + values[0], applied.states)
+        applied, values, line, rate = self.predictions(desired, context, (0,))
+        return Applied(applied.steps, line + Const(self.delay) * rate + values[0], applied.states)
 
     def predictions(
         self, demand: Expr, context: Context, derivatives: Sequence[int]
-    ) -> tuple[Applied, list[Expr], Expr]:
-        """Return statements, derivatives of the predicted demand measured from its first sample, that sample.
+    ) -> tuple[Applied, list[Expr], Expr, Expr]:
+        """Return statements, derivatives of the predicted deviation from a line, the line now, and its rate.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class PolynomialPrediction(Compensator):
         derivatives
             Which derivatives; 0 for the prediction itself.
         """
-        applied, origin = from_first(demand, context)
+        applied, line, rate = from_line(demand, context)
         steps, past = earlier(applied.value, self.ticks(context.period), context, "demand")
         values = [weighted(self.weights(context.period, d).tolist(), past) for d in derivatives]
-        return Applied([*applied.steps, *steps], applied.value, applied.states), values, origin
+        return Applied([*applied.steps, *steps], applied.value, applied.states), values, line, rate

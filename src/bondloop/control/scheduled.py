@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.control.compensator import Compensator, channel
@@ -121,9 +121,7 @@ class Scheduled(Compensator):
         states[before] = 0.0
         steps.append(Assign(level, function("fmax", function("fabs", value), Const(kept) * before)))
         parts = [
-            member.compensate(
-                demand, measured, Context(f"{context.name}.at[{i}]", context.count, context.period)
-            )
+            member.compensate(demand, measured, replace(context, name=f"{context.name}.at[{i}]"))
             for i, member in enumerate(self.compensators)
         ]
         parameters: dict[Var, float] = {}

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from bondloop.hybrid.check import Check
+from bondloop.hybrid.extrapolation import Extrapolation
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.run import Run, rerun
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
 
-__all__ = ["Check", "HybridTest", "PseudoDynamicTest", "Run", "Simulation", "Switches", "rerun"]
+__all__ = [
+    "Check",
+    "Extrapolation",
+    "HybridTest",
+    "PseudoDynamicTest",
+    "Run",
+    "Simulation",
+    "Switches",
+    "rerun",
+]

@@ -19,6 +19,8 @@ from bondloop.safety.conditions import either
 from bondloop.safety.interlock import Watched
 
 if TYPE_CHECKING:
+    from bondloop.control.base import Design
+    from bondloop.hybrid.extrapolation import Carried
     from bondloop.hybrid.test import HybridTest
     from bondloop.integrate.base import InputsAt
     from bondloop.program.signals.in_tick import Signals
@@ -71,6 +73,7 @@ class Computer:
         self.commands: list[Var] = []
         self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
+        self._carried: dict[Var, Carried] = {}
         self._latch = Var("interlock.latched")  # the cause of a trip, as of the last tick
         self.add(test.design.system)
 
@@ -103,6 +106,7 @@ class Computer:
         steps += self._take(applied)
         # Estimated forces take the place of measured ones, where forces are fed back at all.
         inputs.update({v: e for v, e in adapted.items() if test.feedback or v not in design.efforts})
+        steps += self._carry(inputs)
         self.forces = [inputs[e] for e in design.efforts]
         steps += self._force_switch(inputs)
         wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities]
@@ -115,7 +119,9 @@ class Computer:
         names = indexed("command", len(design.commands))
         raw: list[Expr] = []
         contexts = [self._context(prefix) for prefix in indexed("controller", len(names))]
-        for applied in test.controller.commands(design, made.table, sensors, contexts):
+        more, demanded = self._early(made.table)
+        steps += more
+        for applied in test.controller.commands(demanded, made.table, sensors, contexts):
             steps += self._take(applied)
             raw.append(applied.value)
         more, outgoing = self._safe(raw, sensors)
@@ -155,6 +161,27 @@ class Computer:
             (either(*(g.bad for g in guards)), either(*(g.frozen for g in guards))) for guards in found
         ]
         return steps
+
+    def _carry(self, inputs: dict[Var, Expr]) -> list[Step]:
+        """Let the forces go on over the step, where the test says so."""
+        extrapolation, efforts = self.test.extrapolation, self.test.design.efforts
+        steps: list[Step] = []
+        if extrapolation is None or not self.test.feedback:
+            return steps
+        for e, name in zip(efforts, indexed("extrapolation.force", len(efforts)), strict=True):
+            applied, self._carried[e] = extrapolation.carried(inputs[e], self._context(name))
+            steps += self._take(applied)
+            inputs[e] = applied.value
+        return steps
+
+    def _early(self, values: Mapping[Var, Expr]) -> tuple[list[Step], Design]:
+        """Let the controller have the demands early, where the test says so."""
+        extrapolation, design = self.test.extrapolation, self.test.design
+        if extrapolation is None or not extrapolation.command:
+            return [], design
+        names = indexed("extrapolation.demand", len(design.commands))
+        blocks, early = extrapolation.early(design, values, [self._context(name) for name in names])
+        return [step for applied in blocks for step in self._take(applied)], early
 
     def _force_switch(self, inputs: dict[Var, Expr]) -> list[Step]:
         """Move the force switch, and give it to the numerical half."""
@@ -223,7 +250,7 @@ class Computer:
         excited = {*self.test.excitation, *(u.name for u in self.test.design.signals)}
 
         def at(fraction: float) -> dict[Var, Expr]:
-            given = dict(held)
+            given = {**held, **{e: carried(fraction) for e, carried in self._carried.items() if e in held}}
             for u, (name, signal) in sources.items():
                 given[u] = self.signals.at(name, signal, fraction, steady=name not in excited)
             for r, (name, signal) in rates.items():

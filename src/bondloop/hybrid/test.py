@@ -20,6 +20,7 @@ from bondloop.hybrid.arguments import (
     refuse_arguments_of_parts,
 )
 from bondloop.hybrid.checkable import Checkable
+from bondloop.hybrid.extrapolation import Extrapolation, usable
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -97,6 +98,9 @@ class HybridTest(Checkable):
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``,
         ``"numerical.frame.floor[2].ux.displacement"``.
+    extrapolation
+        How measured forces go on over a step, and demands are given early, to make up for what sampling makes
+        late; without one both are held.
     feedback
         False leaves the measured force out of the numerical half (an open-loop trial of the rig).
     values
@@ -130,6 +134,7 @@ class HybridTest(Checkable):
         gap: float | str = GAP,
         record_loss: str = "report",
         record: Iterable[str] | str = (),
+        extrapolation: Extrapolation | None = None,
         feedback: bool = True,
         values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
@@ -161,7 +166,7 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
-        self.feedback = feedback
+        self.feedback, self.extrapolation = feedback, usable(extrapolation, controller, coupling)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():
@@ -285,7 +290,8 @@ class HybridTest(Checkable):
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
-            "feedback": self.feedback, "values": self.overrides, "name": self.name,
+            "extrapolation": self.extrapolation, "feedback": self.feedback, "values": self.overrides,
+            "name": self.name,
         }  # fmt: skip
 
     @property

@@ -99,7 +99,7 @@ def test(
     seed
         Of the noise.
     """
-    from bondloop.hybrid import HybridTest
+    from bondloop.hybrid import Extrapolation, HybridTest
     from bondloop.rigs import Emulated, Noise, PureDelay, Quantisation, Sensor
     from bondloop.safety import Limits
 
@@ -126,6 +126,7 @@ def test(
         rate=RATE,
         reference=(model(case), [f"stiffness[{i}].displacement" for i in range(3)]),
         limits=Limits(displacement=STROKE, velocity=VELOCITY, force=FORCE),
+        extrapolation=Extrapolation(late=1, points=4) if CONTROLLERS[controller].extrapolated else None,
         record=[f"numerical.stiffness[{i}].displacement" for i in (1, 2)],
         name=f"silva_benchmark_{case}",
     )  # fmt: skip

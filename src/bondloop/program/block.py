@@ -32,6 +32,8 @@ class Context:
         Of the noise. The seed is a variable where it can be changed without another tick; a stream is below
         65536, another one for every part. A part that draws several times (a chain) takes further streams,
         each 65536 after the one before it.
+    velocity
+        How fast a block's input changes, where that is known besides the input itself.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Context:
     period: float
     seed: int | Var = 0
     stream: int = 0
+    velocity: Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -254,6 +254,21 @@ class Process(_ProcessFamily):
         above = below * (-1.0) ** np.arange(pade, -1, -1)
         return np.polymul(self.numerator, above), np.polymul(self.denominator, below)
 
+    def factors(self, pade: int) -> tuple[Process, ...]:
+        """Return models without a delay whose product it is: the rational part, and the delay as Padé.
+
+        Apart they are better conditioned than their product, where the delay is short beside the poles.
+
+        Examples
+        --------
+        >>> [part.denominator for part in first_order(1.0, 0.01, delay=0.002).factors(1)]
+        [(0.01, 1.0), (0.001, 1.0)]
+        """
+        rest = Process(self.numerator, self.denominator)
+        return (
+            (rest, Process(*Process((1.0,), (1.0,), self.delay)._with_pade(pade))) if self.delay else (rest,)
+        )
+
     def to_control(self, pade: int = 0) -> Any:
         """Return a python-control ``TransferFunction`` (extra ``control``); its delay as Padé."""
         try:

@@ -1,0 +1,189 @@
+"""Forces carried on over a step, and demands ahead of it: what sampling makes late is made up for."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.control.compensator import Compensator
+from bondloop.control.demand_history import earlier, from_first, weighted
+from bondloop.control.direct import Direct
+from bondloop.control.polynomial_fit import fit_weights
+from bondloop.errors import InputError
+from bondloop.hybrid.arguments import expect
+from bondloop.program.block import Applied
+from bondloop.program.described import Described, Parameter, Whole
+from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.schedule import Assign
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bondloop.control.base import Controller, Design
+    from bondloop.program.block import Context
+
+__all__ = ["Carried", "Extrapolation", "usable"]
+
+Carried = Callable[[float], Expr]
+"""Gives a force at a fraction of the step."""
+
+
+@dataclass(frozen=True)
+class Extrapolation(Described, family="extrapolation", alone=True):
+    """How a test makes up for what sampling makes late, so that it behaves as one at a higher rate.
+
+    A measured force is held over the step that it drives, half a sample late on the average, and may come
+    some samples late besides. Here it is carried on instead: a polynomial through its newest samples gives it
+    at every instant of the step. The command is held, too, half a sample late; a demand that is given to the
+    controller ``command`` samples early, by displacement and velocity of the numerical half, makes up for it.
+
+    What is left is of second order in the sample period with ``order=1``, where a held force leaves the
+    first. The price is noise: `amplification`.
+
+    Parameters
+    ----------
+    late
+        By how many samples the measured force comes late.
+    command
+        By how many samples the demand is given early: 0.5 makes up for the hold, for a controller that does
+        not know of it. Those that compare with the measured displacement do (adaptive ones, LQG, loop
+        shaping), and take 0.
+    order
+        Of the polynomial: 1 is a straight line, 0 holds the force.
+    points
+        Samples that it is fitted to, more than ``order``: more of them are calmer and less exact.
+
+    Examples
+    --------
+    >>> Extrapolation().weights(0.5).round(9).tolist()  # in the middle of the step
+    [1.5, -0.5]
+    >>> [round(Extrapolation(late=1, points=n).amplification(), 2) for n in (2, 4, 8)]
+    [2.92, 1.43, 0.85]
+    """
+
+    late: Parameter = Parameter(0.0, least=0, most=20, unit="1")
+    command: Parameter = Parameter(0.0, least=0, most=20, unit="1")
+    order: Whole = Whole(1, least=0, most=3)
+    points: Whole = Whole(2, least=1, most=64)
+
+    def __post_init__(self) -> None:
+        if self.points <= self.order:
+            raise InputError(
+                f"Extrapolation: a polynomial of order {self.order} needs at least {self.order + 1} points; "
+                f"found {self.points}"
+            )
+
+    def weights(self, fraction: float, derivative: int = 0) -> NDArray[np.float64]:
+        """Return the weights of the newest samples, newest first, at a fraction of the step.
+
+        Parameters
+        ----------
+        fraction
+            0 at the beginning of the step, 1 at its end.
+        derivative
+            Of the force by the fraction.
+        """
+        times = [-i - self.late for i in range(self.points)]
+        return fit_weights(times, self.order, fraction, derivative)
+
+    def amplification(self) -> float:
+        """Return by how much it makes white noise of the force larger (rms, in the middle of the step)."""
+        return float(np.linalg.norm(self.weights(0.5)))
+
+    def carried(self, force: Expr, context: Context) -> tuple[Applied, Carried]:
+        """Return statements, and the force at every fraction of the step.
+
+        Parameters
+        ----------
+        force
+            The measured force at this sample.
+        context
+            Names and period.
+        """
+        applied, origin = from_first(force, context)
+        more, past = earlier(applied.value, range(self.points), context, "force")
+        terms = [Var(f"{context.name}.term[{j}]") for j in range(self.order + 1)]
+        values = [
+            weighted((self.weights(0.0, j) / math.factorial(j)).tolist(), past) for j in range(len(terms))
+        ]
+        values[0] = origin + values[0]
+        steps = [*applied.steps, *more, *(Assign(t, v) for t, v in zip(terms, values, strict=True))]
+
+        def at(fraction: float) -> Expr:
+            total: Expr = terms[0]
+            for j, term in enumerate(terms[1:], start=1):
+                if fraction:
+                    total = total + Const(fraction**j) * term
+            return total
+
+        return Applied(steps, terms[0], applied.states), at
+
+    def early(
+        self, design: Design, values: Mapping[Var, Expr], contexts: Sequence[Context]
+    ) -> tuple[list[Applied], Design]:
+        """Return statements, and the design with its demands so many samples early.
+
+        Parameters
+        ----------
+        design
+            The controller as it is wired.
+        values
+            What every variable of the design is at this sample.
+        contexts
+            Of each transfer system.
+        """
+        blocks, ahead, rates = [], {}, []
+        for x, flow, context in zip(
+            design.desired_displacements, design.desired_velocities, contexts, strict=True
+        ):
+            assert isinstance(x, Var)  # compensators and direct command have a state for it
+            v, T = substitute(flow, dict(values)), context.period
+            time = self.command * T
+            applied, origin = from_first(v, context)
+            more, (now, before) = earlier(applied.value, range(2), context, "velocity")
+            gain = (now - before) * Const(1 / T)  # the acceleration, to the first order
+            sooner, faster = (Var(f"{context.name}.{word}") for word in ("displacement", "rate"))
+            steps = [
+                *applied.steps,
+                *more,
+                Assign(
+                    sooner,
+                    substitute(x, dict(values)) + Const(time) * (origin + now + Const(time / 2) * gain),
+                ),
+                Assign(faster, origin + now + Const(time) * gain),
+            ]
+            blocks.append(Applied(steps, sooner, applied.states))
+            ahead[x] = sooner
+            rates.append(faster)
+        commands = tuple(substitute(c, dict(ahead)) for c in design.commands)
+        return blocks, replace(design, commands=commands, desired_velocities=tuple(rates))
+
+
+def usable(given: Extrapolation | None, controller: Controller, coupling: str) -> Extrapolation | None:
+    """Return what a test was given, or say why it cannot have it.
+
+    Parameters
+    ----------
+    given
+        What it was given.
+    controller, coupling
+        Of the test.
+    """
+    if given is None:
+        return None
+    expect(given, Extrapolation, "extrapolation", "bondloop.hybrid.Extrapolation(late=1)")
+    if coupling == "continuous":
+        raise InputError("a continuous coupling holds nothing, so that there is nothing to extrapolate")
+    if given.command and not isinstance(controller, (Compensator, Direct)):
+        raise InputError(
+            f"Extrapolation(command): {type(controller).__name__} integrates its command together with the "
+            "numerical half, and cannot be given the demand early; use command=0, or a compensator"
+        )
+    return given
