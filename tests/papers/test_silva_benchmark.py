@@ -102,7 +102,7 @@ def test_others_that_adapt_reach_the_noise_floor_too(found, name, case):
 
 
 @pytest.mark.parametrize(
-    ("name", "floor_1", "floor_2"), [("prediction", 5.6, 5.0), ("sliding", 3.0, 1.6), ("smith", 3.4, 1.8)]
+    ("name", "floor_1", "floor_2"), [("adaptive-prediction", 5.6, 5.0), ("sliding", 3.0, 1.6), ("smith", 3.4, 1.8)]
 )
 def test_what_the_rest_of_the_field_comes_to(found, name, floor_1, floor_2):
     """Bounds a little above what was measured in case 4; the sample controller has 72 and 68 %."""
@@ -111,7 +111,7 @@ def test_what_the_rest_of_the_field_comes_to(found, name, floor_1, floor_2):
     assert ours["floor_2_rms_percent"] <= floor_2
 
 
-@pytest.mark.parametrize("name", ["cats", "fir", "two-stage", "prediction", "sliding", "smith"])
+@pytest.mark.parametrize("name", ["cats", "fir", "two-stage", "adaptive-prediction", "sliding", "smith"])
 def test_they_can_be_checked_and_written_down(name, tmp_path):
     """The check of the prediction once met numbers beyond all floats, beside poles of its long history."""
     test = paper.test(4, name)
