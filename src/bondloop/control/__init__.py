@@ -20,6 +20,7 @@ from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
+from bondloop.control.restoring_force import RestoringForce
 from bondloop.control.scheduled import Scheduled
 from bondloop.control.sensitivity_virtual_junction import SensitivityVirtualJunction
 from bondloop.control.virtual_junction import VirtualJunction
@@ -48,6 +49,7 @@ __all__ = [
     "PolynomialPrediction",
     "PythonControl",
     "RecursiveLeastSquares",
+    "RestoringForce",
     "Scheduled",
     "SensitivityVirtualJunction",
     "VirtualJunction",

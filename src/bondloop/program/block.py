@@ -32,6 +32,8 @@ class Context:
         Of the noise. The seed is a variable where it can be changed without another tick; a stream is below
         65536, another one for every part. A part that draws several times (a chain) takes further streams,
         each 65536 after the one before it.
+    common
+        The stream that this part shares with its like at the other interfaces.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Context:
     period: float
     seed: int | Var = 0
     stream: int = 0
+    common: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from bondloop.bondgraph.domain import Domain, domains_of
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.quantity import quantity_of
+from bondloop.substructure.coupler import Coupler
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -38,6 +39,9 @@ class NumericalHalf:
         The other inputs.
     stated
         Domain of each interface, as the cut knows it; None where it cannot be told.
+    coupler
+        Geometry between the interfaces' coordinates and the transfer systems; None where each interface has
+        a transfer system of its own.
     """
 
     system: System
@@ -46,6 +50,7 @@ class NumericalHalf:
     signs: tuple[int, ...]
     excitations: tuple[Var, ...]
     stated: tuple[Domain | None, ...] = ()
+    coupler: Coupler | None = None
 
     @property
     def domains(self) -> tuple[Domain, ...]:
