@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.control.adaptive_coupled_inverse import AdaptiveCoupledInverse
 from bondloop.control.adaptive_model_based import AdaptiveModelBased
 from bondloop.control.adaptive_prediction import AdaptivePrediction
 from bondloop.control.adaptive_time_series import AdaptiveTimeSeries
@@ -9,6 +10,7 @@ from bondloop.control.adaptive_virtual_junction import AdaptiveVirtualJunction
 from bondloop.control.base import Controller, Design, Measured
 from bondloop.control.compensator import Compensator
 from bondloop.control.control_law import ControlLaw, Desired
+from bondloop.control.coupled_inverse import CoupledInverse
 from bondloop.control.direct import Direct
 from bondloop.control.discrete_mcs import DiscreteMCS
 from bondloop.control.inverse_model import InverseModel
@@ -17,6 +19,7 @@ from bondloop.control.load_feedforward import LoadFeedforward
 from bondloop.control.mcs import MCS
 from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
+from bondloop.control.per_actuator import PerActuator
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
@@ -28,6 +31,7 @@ from bondloop.program.described import Parameter
 
 __all__ = [
     "MCS",
+    "AdaptiveCoupledInverse",
     "AdaptiveModelBased",
     "AdaptivePrediction",
     "AdaptiveTimeSeries",
@@ -35,6 +39,7 @@ __all__ = [
     "Compensator",
     "ControlLaw",
     "Controller",
+    "CoupledInverse",
     "Design",
     "Desired",
     "Direct",
@@ -46,6 +51,7 @@ __all__ = [
     "ObservedVirtualJunction",
     "OuterLoop",
     "Parameter",
+    "PerActuator",
     "PolynomialPrediction",
     "PythonControl",
     "RecursiveLeastSquares",
