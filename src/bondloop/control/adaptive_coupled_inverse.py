@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaptiveCoupledInverse"]
 
+LOUD = 5.0
+"""Nothing is learnt where the motion, times the uncertainty, is below so many times the noise: a rig at rest
+shows nothing but its sensors."""
+
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveCoupledInverse(CoupledInverse):
@@ -78,7 +82,10 @@ class AdaptiveCoupledInverse(CoupledInverse):
         for i, (row, value) in enumerate(zip(first.reshape(len(first), -1), sent, strict=True)):
             sizes = self.uncertainty * np.maximum(np.abs(row), 1e-3 * np.abs(row).max())
             law = RecursiveLeastSquares(
-                tuple(row.tolist()), tuple(sizes.tolist()), noise=self.noise, memory=self.memory
+                *(tuple(row.tolist()), tuple(sizes.tolist())),
+                noise=self.noise,
+                memory=self.memory,
+                threshold=LOUD,
             )
             estimate = law.apply(last, value, replace(context, name=f"{context.name}.learnt[{i}]"))
             steps += estimate.applied.steps

@@ -1,4 +1,4 @@
-"""Inverse of a coupled transfer system: commands that make several actuators follow, each knowing the others."""
+"""Inverse of a coupled transfer system: several actuators follow, each knowing what the others do to it."""
 
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.control.base import Design, Measured
 from bondloop.control.compensator import Compensator
 from bondloop.control.demand_history import earlier, from_first, weighted
 from bondloop.errors import InputError
@@ -21,13 +20,14 @@ from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Update
 from bondloop.program.zeros import transmission_zeros
-from bondloop.transfer.base import TransferSystem
 from bondloop.transfer.coupled import motion_space, width
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from bondloop.control.base import Design, Measured
     from bondloop.program.tick import Step
+    from bondloop.transfer.base import TransferSystem
 
     Array = NDArray[np.float64]
 
@@ -141,7 +141,7 @@ class CoupledInverse(Compensator):
         return np.stack(columns, axis=-1)
 
     def _unit(self, period: float) -> float:
-        """What a difference is multiplied by: a motion at the bandwidth then has differences of its size."""
+        """Return the factor of a difference: a motion at the bandwidth then has differences of its size."""
         return 1 / (2 * np.pi * self.bandwidth * period)
 
     def coefficients(self, period: float) -> NDArray[np.float64]:

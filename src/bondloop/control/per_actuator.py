@@ -64,8 +64,8 @@ class PerActuator(Compensator):
         """Return the statements that make the commands, one block for each."""
         if len(self.compensators) != len(design.commands):
             raise InputError(
-                f"PerActuator: {len(self.compensators)} compensators for {len(design.commands)} actuators; give "
-                "one for each"
+                f"PerActuator: {len(self.compensators)} compensators for {len(design.commands)} actuators; "
+                "give one for each"
             )
         return [
             at_interface(member.compensate(substitute(c, dict(values)), sensor, context), i)

@@ -171,8 +171,6 @@ class HybridTest(Checkable):
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
         self.feedback, self.restoring_force = feedback, restoring_force
-        example = "bondloop.control.RestoringForce(stiffness=((1e6,),))"
-        expect(restoring_force, (RestoringForce, type(None)), "restoring_force", example)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():
@@ -204,7 +202,6 @@ class HybridTest(Checkable):
                     f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
                     f"{u.quantity.unit}, or in another unit of its kind"
                 ).at("excitation", self.input_name(u))
-        self._check_overrides()
         self._check_coordinates()
 
     # ---------------------------------------------------------------- parts
@@ -223,8 +220,11 @@ class HybridTest(Checkable):
         return self.half.domains if self.rig.coupler is None else (TRANSLATION,) * self.rig.coupler.size
 
     def _check_coordinates(self) -> None:
-        """Refuse what cannot work between a coupler or with forces that are computed."""
+        """Refuse values that there are none of, and what cannot work with a coupler or a computed force."""
+        self._check_overrides()
         law = self.restoring_force
+        example = "bondloop.control.RestoringForce(stiffness=((1e6,),))"
+        expect(law, (RestoringForce, type(None)), "restoring_force", example)
         if law is not None:
             if law.columns != len(self.half.flows):
                 raise InputError(
@@ -239,8 +239,9 @@ class HybridTest(Checkable):
             raise InputError("a coupler or a computed force works sample by sample; use coupling='sampled'")
         if self.rig.coupler is not None and not isinstance(self.controller, (Compensator, Direct)):
             raise InputError(
-                f"{type(self.controller).__name__} works in the coordinates of the interfaces; behind a coupler "
-                "a controller works in those of the actuators: take a compensator, Direct or a ControlLaw"
+                f"{type(self.controller).__name__} works in the coordinates of the interfaces; behind a "
+                "coupler a controller works in those of the actuators: take a compensator, Direct or a "
+                "ControlLaw"
             )
 
     @cached_property
@@ -324,7 +325,8 @@ class HybridTest(Checkable):
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
-            "feedback": self.feedback, "restoring_force": self.restoring_force, "values": self.overrides, "name": self.name,
+            "feedback": self.feedback, "restoring_force": self.restoring_force,
+            "values": self.overrides, "name": self.name,
         }  # fmt: skip
 
     @property

@@ -1,9 +1,9 @@
-"""The multi-axial benchmark: two actuators on one coupler move a joint, sideways and round (Condori Uribe 2023).
+"""The multi-axial benchmark: two actuators on one coupler move a joint and turn it (Condori Uribe 2023).
 
 A frame of three storeys under an earthquake. A bay of its first storey stands on the rig; two horizontal
-actuators on a rigid coupler drive its joint 7, and each moves the other's. No force is measured: it is
-computed from the measured motion. The structure is in :mod:`bondloop.papers.marths_structure`, the criteria in
-:mod:`bondloop.papers.marths_criteria`.
+actuators on a rigid coupler drive its joint 7, and each moves the other's end. No force is measured: it is
+computed from the measured motion. The structure is in :mod:`bondloop.papers.marths_structure`, the criteria
+in :mod:`bondloop.papers.marths_criteria`.
 
 References
 ----------
@@ -23,23 +23,26 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.marths_structure import FORCE, FRAME, MOMENT, model, reference
+from bondloop.program.kinds import describable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bondloop.control import Controller
     from bondloop.hybrid import HybridTest, Run
+    from bondloop.program.system import System
     from bondloop.transfer import ProcessMatrix
 
 __all__ = [
-    "CONTROLLERS", "DRAWS", "NOISE", "PINS", "RATE", "SECONDS", "Plant", "figures", "findings", "model", "test",
+    "CONTROLLERS", "DRAWS", "NOISE", "PINS", "RATE", "SECONDS", "Plant", "actuators", "figures", "findings",
+    "model", "test",
 ]  # fmt: skip
 
 RATE, SECONDS = 1024.0, 41.18
 """Samples a second, and how long El Centro lasts, s."""
 
 PINS = ((0.2667, 0.127), (0.2667, -0.127))
-"""Pins of the actuators, m from the joint, for rotations as the structure counts them (the code's θ = -u21)."""
+"""Pins of the actuators, m from the joint; rotations as the structure counts them (the code has θ = -u21)."""
 
 NOISE = 1e-3 * (1.5e-7 * RATE) ** 0.5
 """Rms of the displacement sensors' noise, m; both read the same sequence."""
@@ -94,7 +97,7 @@ class Plant:
 
     @classmethod
     def numbered(cls, number: Any) -> Plant:
-        """Return a plant by number: 0 is the nominal one, 1 to 5 `DRAWS`, every other is drawn, always alike."""
+        """Return a plant by number: 0 is nominal, 1 to 5 are `DRAWS`, every other is drawn, always alike."""
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
             raise InputError(
                 f"plant must be 0 (the nominal one) or a whole number above it; found {number!r}"
@@ -146,6 +149,18 @@ STATIC = _static_gains()
 """Static gains of all plants, rows by displacement."""
 
 
+@describable("system", "marths-actuators")
+def actuators(plant: int = 0) -> System:
+    """Return the two actuators with the frame on them, a coupled transfer system.
+
+    Parameters
+    ----------
+    plant
+        By number, see `Plant`.
+    """
+    return Plant.numbered(plant).matrix().actuator()
+
+
 def _none() -> Controller:
     from bondloop.control import LeadCompensation
 
@@ -170,17 +185,18 @@ def _inverse() -> Controller:
 def _coupled() -> Controller:
     from bondloop.control import CoupledInverse
 
-    return CoupledInverse(Plant().matrix().actuator())
+    return CoupledInverse(actuators())
 
 
 def _adaptive() -> Controller:
     from bondloop.control import AdaptiveCoupledInverse
 
-    return AdaptiveCoupledInverse(Plant().matrix().actuator())
+    return AdaptiveCoupledInverse(actuators())
 
 
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
-    "none": _none, "ats": _time_series, "inverse": _inverse, "coupled": _coupled, "adaptive-coupled": _adaptive,
+    "none": _none, "ats": _time_series, "inverse": _inverse, "coupled": _coupled,
+    "adaptive-coupled": _adaptive,
 }  # fmt: skip
 """Controllers by name, each with one setting for all plants; the first three know nothing of the coupling."""
 
@@ -226,8 +242,7 @@ def test(
     made = HybridTest(
         numerical,
         rig=Emulated(
-            physical, Plant.numbered(plant).matrix().actuator(), coupler=Pins(PINS), seed=seed,
-            sensors={"displacement": sensor},
+            physical, actuators(plant), coupler=Pins(PINS), seed=seed, sensors={"displacement": sensor},
         ),
         controller=CONTROLLERS[controller](),
         excitation={"ground": motion},

@@ -1,6 +1,6 @@
 """The multi-axial benchmark's structure: a frame of three storeys and three bays, less what is on the rig.
 
-Numbers are those of the public code (Quiroz, Gálmez and Fermandois 2024), which `papers/marths` holds in part.
+Numbers are those of the public code (Quiroz, Gálmez and Fermandois 2024); `papers/marths` holds its matrices.
 The numerical part is the reference less an "ideal frame", and that is not what stands on the rig: the parts
 do not add up to the reference. So a run is also compared with the *emulated* structure, numerical part and
 specimen without any actuator between them.
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
-    "DOFS", "FORCE", "FRAME", "MOMENT", "MarthsFrame", "emulated", "ideal_frame", "model", "numerical_matrices",
-    "reference", "reference_matrices",
+    "DOFS", "FORCE", "FRAME", "MOMENT", "MarthsFrame", "emulated", "ideal_frame", "model",
+    "numerical_matrices", "reference", "reference_matrices",
 ]  # fmt: skip
 
 DATA = Path(__file__).parent / "marths"

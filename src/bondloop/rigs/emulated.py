@@ -21,12 +21,12 @@ from bondloop.rigs.imperfections.base import Imperfection, checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.coupler import Coupler
 from bondloop.substructure.half import orientation
-from bondloop.transfer.base import TransferSystem
 from bondloop.transfer.coupled import check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
     from bondloop.program.system import System
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Emulated", "RigSystem"]
 
@@ -155,8 +155,8 @@ class Emulated(Described, member_of="rig"):
         if sum(widths) != count:
             ports = f" with {sum(widths)} ports" if max(widths, default=1) > 1 else ""
             raise ModelError(
-                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems{ports}; "
-                "give one for each"
+                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems"
+                f"{ports}; give one for each"
             )
         if self.coupler is not None and self.coupler.size != count:
             raise ModelError(

@@ -122,8 +122,8 @@ class LinearCoupler(Coupler):
             )
         if np.linalg.cond(T) > 1e12:
             raise InputError(
-                "LinearCoupler(matrix): it has no inverse, so some motion of the interface moves no actuator; "
-                f"found {self.matrix!r:.60}"
+                "LinearCoupler(matrix): it has no inverse, so some motion of the interface moves no "
+                f"actuator; found {self.matrix!r:.60}"
             )
         object.__setattr__(self, "matrix", tuple(tuple(row) for row in T.tolist()))
 
@@ -210,8 +210,8 @@ class Pins(Coupler):
         J = np.array([[_value(e) for e in row] for row in self.slopes([Const(0.0)] * n)])
         if not np.linalg.cond(J / np.abs(J).max(axis=0, initial=1e-300)) < 1e9:
             raise InputError(
-                "Pins: some motion of the body moves no actuator, so the actuators cannot hold it; move a pin "
-                "or turn an actuator"
+                "Pins: some motion of the body moves no actuator, so the actuators cannot hold it; move a "
+                "pin or turn an actuator"
             )
 
     @property

@@ -10,12 +10,12 @@ from bondloop.bondgraph.domain import Domain, domains_of
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.quantity import quantity_of
-from bondloop.substructure.coupler import Coupler
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
+    from bondloop.substructure.coupler import Coupler
 
 __all__ = ["NumericalHalf", "numerical_half", "orientation"]
 

@@ -46,7 +46,7 @@ class CoupledTransfer:
 
 
 def out_ports(model: Model) -> list[str]:
-    """Return the names of the ports to which a specimen is attached: ``out``, or ``out[0]``, ``out[1]``, ..."""
+    """Return the names of the ports for the specimen: ``out``, or ``out[0]``, ``out[1]``, ..."""
     names = list(model.ports)
     several: list[str] = []
     while f"{OUT}[{len(several)}]" in names:
@@ -130,8 +130,8 @@ def _from_model(model: Model, prefix: str) -> CoupledTransfer:
     missing = [name for name in loads if name not in by_name]
     if missing or system.input_rates:
         raise ModelError(
-            f"the transfer system {model._name or type(model).__name__} gives a force at one of its ports and "
-            "takes the velocity there; give it the mass that moves with it (rod, load cell, clevis)"
+            f"the transfer system {model._name or type(model).__name__} gives a force at one of its ports "
+            "and takes the velocity there; give it the mass that moves with it (rod, load cell, clevis)"
         )
     commands = tuple(u for u in system.input_vars if u.name not in loads)
     check_commands(commands, len(ports), model)

@@ -96,10 +96,11 @@ class ProcessMatrix(Described, member_of="process"):
         >>> G.actuator().inputs
         ('command[0]', 'command[1]', 'load[0]', 'load[1]')
         """
-        from bondloop.bondgraph.domain import TRANSLATION as d
+        from bondloop.bondgraph.domain import TRANSLATION
         from bondloop.program.expr import Const, Expr, Var
         from bondloop.program.system import System
 
+        d = TRANSLATION
         A, B, C = self._space(pade)
         # The displacements themselves are the first states, so that the rig has no integrals beside them.
         rest = np.linalg.svd(C)[2][len(self) :]
