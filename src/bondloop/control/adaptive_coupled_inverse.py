@@ -14,18 +14,15 @@ from bondloop.control.linear_filter import LinearFilter, rational
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Parameter
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.quantity import Quantity, Role
+from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Step
 
 __all__ = ["AdaptiveCoupledInverse"]
-
-LOUD = 5.0
-"""Nothing is learnt where the motion, times the uncertainty, is below so many times the noise: a rig at rest
-shows nothing but its sensors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +48,8 @@ class AdaptiveCoupledInverse(CoupledInverse):
         Corner in Hz of the low pass (Butterworth, third order).
     memory
         Time in s after which a sample counts 1/e; 1e9 for hardly ever.
+    threshold
+        Motion in m below which nothing is learnt: a rig at rest shows nothing but its sensors' noise.
 
     References
     ----------
@@ -64,6 +63,7 @@ class AdaptiveCoupledInverse(CoupledInverse):
     noise: Parameter = Parameter(1e-3, above=0, unit="m")
     filter_frequency: Parameter = Parameter(10.0, above=0, unit="Hz")
     memory: Parameter = Parameter(1e9, above=0, unit="s")
+    threshold: Parameter = Parameter(5e-5, least=0, unit="m")
 
     def _low_pass(self) -> LinearFilter:
         w = 2 * np.pi * self.filter_frequency
@@ -77,6 +77,12 @@ class AdaptiveCoupledInverse(CoupledInverse):
         last = [Var(f"{context.name}.regressor[{k}].last") for k in range(count)]
         sent = [Var(f"{context.name}.explained[{i}].last") for i in range(len(first))]
         states: dict[Var, float] = dict.fromkeys([*last, *sent], 0.0)
+        # How far it is from rest and how fast it moves, the latter over the bandwidth.
+        size: Expr = Const(0.0)
+        for k in range(0, count, count // len(first)):
+            size = size + last[k] * last[k] + last[k + 1] * last[k + 1]
+        moving = Var(f"{context.name}.moving")
+        steps.append(Assign(moving, Op("gt", (size, Const(float(self.threshold) ** 2)))))
         rows: list[list[Expr]] = []
         channels: list[Channel] = []
         for i, (row, value) in enumerate(zip(first.reshape(len(first), -1), sent, strict=True)):
@@ -85,9 +91,10 @@ class AdaptiveCoupledInverse(CoupledInverse):
                 *(tuple(row.tolist()), tuple(sizes.tolist())),
                 noise=self.noise,
                 memory=self.memory,
-                threshold=LOUD,
             )
-            estimate = law.apply(last, value, replace(context, name=f"{context.name}.learnt[{i}]"))
+            estimate = law.apply(
+                last, value, replace(context, name=f"{context.name}.learnt[{i}]"), when=moving
+            )
             steps += estimate.applied.steps
             states.update(estimate.applied.states)
             rows.append(list(estimate.parameters))
