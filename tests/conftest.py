@@ -31,8 +31,8 @@ LONG = {
     ),
     "examples": "examples",
     "hybrid": (
-        "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves hybrid "
-        "interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
+        "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves "
+        "hybrid interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
     ),
     "identify": "experiment fit_bond_graph fit_ranking fit_time step_response",
     "integrate/structural": "compared order spectra structure",

@@ -1,4 +1,4 @@
-"""Inverses of coupled transfer systems: against the plant they invert, and against plants they do not know."""
+"""Inverses of coupled transfer systems: on the plant that they invert, and on plants they do not know."""
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def test_on_its_own_plant_it_follows_and_an_inverse_for_each_alone_does_not():
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_adaptive_one_learns_a_plant_that_it_does_not_know(seed):
-    """Frequencies and gains up to a tenth off, drawn: the fixed inverse errs by per cents, this one does not."""
+    """Frequencies and gains up to a tenth off, drawn: the fixed inverse errs by per cents, not this one."""
     rng = np.random.default_rng(seed)
 
     def plant(spread):

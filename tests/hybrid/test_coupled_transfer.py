@@ -23,7 +23,7 @@ PERIOD = 1 / RATE
 class Plain(ControlLaw):
     """Sends the desired displacement."""
 
-    def step(self, desired, measured):
+    def step(self, desired, measured):  # noqa: ARG002 - as every law
         """Return the desired displacement."""
         return desired.displacement
 
@@ -275,7 +275,7 @@ def test_slopes_of_pins_are_those_of_their_strokes(seed, theta, anchored):
 
 
 def test_a_computed_force_takes_the_place_of_a_measured_one():
-    """NumPy: Newmark whose newest force gives the newest displacement, backward differences, a third force."""
+    """NumPy: Newmark whose newest force gives the newest motion, backward differences, a third force."""
     G, mass, damping, stiffness, *_ = drawn(11)
     K, C, M = (
         np.array(X)
@@ -354,11 +354,11 @@ def test_what_cannot_work_is_refused():
         ProcessMatrix(((first_order(1.0, 0.1),), ()))
     with pytest.raises(InputError, match="more poles than zeros"):
         ProcessMatrix(((Process((1.0, 1.0), (2.0, 1.0)),),)).actuator()
+    same = first_order(1.0, 0.1)
     with pytest.raises(InputError, match="depend on each other"):
-        same = first_order(1.0, 0.1)
         ProcessMatrix(((same, same), (same, same))).actuator()
+    physical = structure(mass, damping, stiffness, own_damping, own_stiffness)[1]
     with pytest.raises(ModelError, match="2 interfaces, 2 transfer systems with 3 ports"):
-        physical = structure(mass, damping, stiffness, own_damping, own_stiffness)[1]
         Emulated(physical, [G.actuator(), MassSpringDamper(1, 1, 1)]).system()
     with pytest.raises(InputError, match="no inverse"):
         LinearCoupler(((1, 2), (2, 4)))
@@ -368,8 +368,8 @@ def test_what_cannot_work_is_refused():
         Pins(((0.1, 0.1), (0.3, 0.2)), ("x", "x"))
     with pytest.raises(InputError, match="direction or an anchor"):
         Pins(((0.1, 0.1), (0.3, -0.2)), directions=((1, 0), (1, 0)), anchors=((1, 0), (1, 0)))
+    pair = [MassSpringDamper(1, 1, 1), MassSpringDamper(1, 1, 1)]
     with pytest.raises(InputError, match="works in the coordinates of the interfaces"):
-        pair = [MassSpringDamper(1, 1, 1), MassSpringDamper(1, 1, 1)]
         hybrid(1, VirtualJunction(pair), LinearCoupler(((1, 0.1), (1, -0.1))))
     with pytest.raises(InputError, match="sample by sample"):
         hybrid(1, Direct(), LinearCoupler(((1, 0.1), (1, -0.1))), coupling="continuous")

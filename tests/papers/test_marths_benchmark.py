@@ -1,4 +1,4 @@
-"""The multi-axial benchmark: its structure and plant, the table of the re-run, what knowing the coupling gives."""
+"""The multi-axial benchmark: its structure and plant, the re-run's table, what knowing the coupling gives."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_the_structure_is_that_of_the_files():
 
 def test_the_bond_graph_has_the_structures_own_poles():
     """Rotations without mass: the poles of [C_rr v = -K u] and of the masses, written down with matrices."""
-    M, C, K = structure.reference_matrices()
+    M, _, K = structure.reference_matrices()
     system = structure.reference().compile()
     slow = np.sort_complex(system.poles())
     lowest = slow[np.argsort(np.abs(slow))][:6]

@@ -132,9 +132,11 @@ class CoupledInverse(Compensator):
 
     def _features(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
         """Return the response of every difference and filter at frequencies in Hz, those last."""
-        back = np.exp(-2j * np.pi * np.asarray(frequency, dtype=float) * period)
+        back = np.exp(-2j * np.pi * np.asarray(frequency, dtype=complex) * period)
         unit = self._unit(period)
-        columns = [((1 - back) * unit) ** m for m in range(self.differences + 1)]
+        columns: list[NDArray[np.complex128]] = [
+            ((1 - back) * unit) ** m for m in range(self.differences + 1)
+        ]
         for p in self._poles(period):
             one, other = (1 - p) / (1 - p * back), (1 - np.conj(p)) / (1 - np.conj(p) * back)
             columns += [one] if p.imag == 0 else [(one + other) / 2, (one - other) / 2j]

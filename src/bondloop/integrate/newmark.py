@@ -14,6 +14,7 @@ from bondloop.program.tick import Product, Update, instantiate
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
+    from bondloop.program.tick import Step
 
 __all__ = ["NewmarkAverage"]
 
@@ -97,8 +98,8 @@ class NewmarkAverage(Integrator):
         at, ahead = ([Var(x.name + end, quantity=x.quantity) for x in states] for end in ("@now", "@next"))
         given: dict[Var, Expr] = {**dict(zip(states, at, strict=True)), **now}
         steps, table = instantiate(system.schedule(goals), given, "")
-        first = [Product(tuple(at), np.hstack([np.eye(n), G]), (*states, *sources)), *steps]
-        rest = [
+        first: list[Step] = [Product(tuple(at), np.hstack([np.eye(n), G]), (*states, *sources)), *steps]
+        rest: list[Step] = [
             Product(tuple(ahead), np.hstack([F, G]), (*at, *sources)),
             Update(tuple(zip(states, ahead, strict=True))),
         ]
