@@ -51,6 +51,18 @@ class AdaptiveCoupledInverse(CoupledInverse):
     threshold
         Motion in m below which nothing is learnt: a rig at rest shows nothing but its sensors' noise.
 
+    Examples
+    --------
+    >>> from bondloop.transfer import ProcessMatrix, first_order
+    >>> G = ProcessMatrix(
+    ...     (
+    ...         (first_order(1.0, 0.02), first_order(0.3, 0.02)),
+    ...         (first_order(0.2, 0.03), first_order(0.9, 0.03)),
+    ...     )
+    ... )
+    >>> AdaptiveCoupledInverse(G.actuator(), uncertainty="20 %", bandwidth="5 Hz").uncertainty
+    0.2
+
     References
     ----------
     The coefficients' law is that of Quiroz, Gálmez and Fermandois (2024), Frontiers in Built Environment 10,

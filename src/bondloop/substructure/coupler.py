@@ -36,7 +36,13 @@ COORDINATES = ("x", "y", "theta")
 
 
 class Coupler(Described, ABC, family="coupler"):
-    """Geometry between the coordinates of an interface (the pose) and the strokes of as many actuators."""
+    """Geometry between the coordinates of an interface (the pose) and the strokes of as many actuators.
+
+    Examples
+    --------
+    >>> [issubclass(kind, Coupler) for kind in (LinearCoupler, Pins)]
+    [True, True]
+    """
 
     @property
     @abstractmethod

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.expr import Expr, Var
 
-__all__ = ["CoupledTransfer", "coupled_transfer", "motion_space", "out_ports", "width"]
+__all__ = ["CoupledTransfer", "check_commands", "coupled_transfer", "motion_space", "out_ports", "width"]
 
 
 @dataclass(frozen=True)
