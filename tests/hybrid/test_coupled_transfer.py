@@ -1,5 +1,7 @@
 """Coupled transfer systems and couplers in a test, against a simulation that NumPy does by itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,12 +9,14 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bondloop.bondgraph import CField, I, Input, Model, One, Port, R, RField, Se
+from bondloop.compile import Runner
 from bondloop.control import ControlLaw, Direct, RestoringForce, VirtualJunction
 from bondloop.errors import InputError, ModelError
 from bondloop.hybrid import HybridTest
-from bondloop.integrate import Exact, NewmarkAverage
+from bondloop.integrate import RK4, Exact, NewmarkAverage
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated
+from bondloop.safety import Interlock, Limits
 from bondloop.substructure import LinearCoupler, Pins
 from bondloop.transfer import MassSpringDamper, Process, ProcessMatrix, coupled_transfer, first_order
 
@@ -346,6 +350,57 @@ def test_a_bond_graph_with_two_ports_moves_both():
     found = rig.system.poles()
     for pole in np.linalg.eigvals(A):
         assert np.abs(found - pole).min() < 1e-6 * abs(pole)
+
+
+def behind_pins(**more):
+    """Return a test whose actuators hold a turning body, with a force that is computed if asked for."""
+    return hybrid(2, Plain(), Pins(((0.3, 0.2), (0.25, -0.15))), **more)
+
+
+def nonlinear(test):
+    """Return a test with a rig that is integrated by a scheme for what is not linear."""
+    return test.replaced(rig=replace(test.rig, integrator=RK4(), substeps=4))
+
+
+def test_computer_and_rig_behind_a_coupler_are_the_test():
+    """The tick in two halves, as in real time: strokes measured, strokes commanded."""
+    test = nonlinear(behind_pins())
+    whole = test.run(59 * PERIOD)
+    computer, rig = Runner(test.computer_tick), Runner(test.rig_tick())
+    names = [v.name for v in test.rig_tick().inputs]
+    commands = []
+    for _ in range(60):
+        peek = Runner(rig.tick)
+        peek._state, peek._first = rig._state.copy(), rig._first
+        seen = [v[0] for v in peek.run(1, np.zeros((1, 2))).channels.values()]
+        out = computer.run(1, [seen]).channels
+        commands.append([out[n][0] for n in names])
+        rig.run(1, [commands[-1]])
+    np.testing.assert_array_equal(np.array(commands), np.column_stack([whole[n] for n in names]))
+
+
+def test_an_interlock_watches_the_strokes():
+    limit = 0.3 * np.abs(nonlinear(behind_pins()).run(2.0)["actual.displacement[0]"]).max()
+    interlock = Interlock(Limits(displacement=float(limit)))
+    run = nonlinear(behind_pins(interlock=interlock)).run(2.0)
+    assert np.abs(run["actual.displacement[0]"]).max() < 2 * limit
+    assert run["interlock.cause"].max() > 0
+
+
+def test_without_feedback_the_specimen_is_not_felt():
+    soft = nonlinear(behind_pins(feedback=False)).run(1.0)
+    law = RestoringForce(((1e3, 0.0), (0.0, 1e3)))
+    computed = nonlinear(behind_pins(feedback=False, restoring_force=law)).run(1.0)
+    assert np.array_equal(soft["desired.displacement[0]"], computed["desired.displacement[0]"])
+    felt = nonlinear(behind_pins(restoring_force=law)).run(1.0)
+    assert not np.array_equal(soft["desired.displacement[0]"], felt["desired.displacement[0]"])
+
+
+def test_the_pose_of_the_rig_stays_with_its_strokes():
+    run = nonlinear(behind_pins(record=["rig.pose[0]", "rig.pose[1]"])).run(4.0)
+    x, theta = run["rig.pose[0]"], run["rig.pose[1]"]
+    strokes = [run[f"actual.displacement[{i}]"] for i in range(2)]
+    assert np.abs(lever(theta, x) - strokes).max() < 1e-8 * np.abs(strokes).max()
 
 
 def test_what_cannot_work_is_refused():

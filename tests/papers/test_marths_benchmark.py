@@ -5,7 +5,10 @@ import pytest
 from scipy.linalg import eigh
 
 from bondloop.cli.tests import find_test
+from bondloop.control import RestoringForce
 from bondloop.errors import InputError
+from bondloop.hybrid.check import check
+from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import marths_benchmark as paper
 from bondloop.papers import marths_structure as structure
 from bondloop.papers.marths_criteria import NUMBERS, criteria, pose
@@ -162,11 +165,25 @@ def test_both_transducers_read_the_same_noise():
 
 def test_the_check_tells_the_damping_of_the_uncompensated_loop():
     """Its slowest mode is at 2.30 Hz with 4.4 % of critical damping, and no delay makes it unstable."""
-    check = paper.test("none", noise=False).check(seconds=8.0)
-    step = check.steps[0]
+    step = check(paper.test("none", noise=False), 8.0, suggest=False).steps[0]
     assert step.stable
     assert step.frequency == pytest.approx(2.30, abs=0.01)
     assert -step.growth / (2 * np.pi * step.frequency) == pytest.approx(0.044, abs=5e-4)
+
+
+def test_the_check_knows_how_much_larger_the_computed_force_may_be():
+    """4.58 times: with a force a little below that one step of the loop is stable, with more it is not."""
+    test = paper.test("coupled", noise=False)
+
+    def radius(factor):
+        scaled = {word: tuple(tuple(factor * x for x in row) for row in rows) for word, rows in law.items()}
+        changed = test.replaced(restoring_force=RestoringForce(**scaled, inputs=(structure.MOMENT,)))
+        return RunningLoop(changed).at().spectral_radius
+
+    law = structure.FORCE
+    factor = check(test, 7.0, suggest=False).margins.gain.value
+    assert factor == pytest.approx(4.58, abs=0.02)
+    assert radius(0.98 * factor) < 1 < radius(1.02 * factor)
 
 
 def test_options_from_the_command_line():

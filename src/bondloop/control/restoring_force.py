@@ -90,7 +90,7 @@ class RestoringForce(Described, family="restoring_force", alone=True):
         """Of how many interfaces it takes the motion."""
         return len(self.stiffness[0])
 
-    def apply(self, motion: Sequence[Expr], context: Context) -> tuple[Applied, list[Expr]]:
+    def apply(self, motion: Sequence[Expr], context: Context) -> tuple[Applied, list[Var]]:
         """Return the statements of one sample, and the forces.
 
         Parameters
@@ -127,7 +127,7 @@ class RestoringForce(Described, family="restoring_force", alone=True):
                 following.append(rate)
             steps.append(Update(tuple(changes)))
             values = following
-        forces: list[Expr] = []
+        forces: list[Var] = []
         for row in range(self.rows):
             total: Expr = Const(0.0)
             for matrix, signals in terms:

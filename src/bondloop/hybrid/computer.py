@@ -52,6 +52,8 @@ class Computer:
         What it works with, by word and interface: after the interlock's guards, where there is one.
     forces
         What the numerical half is given for the forces: measured, estimated, or zero without feedback.
+    computed
+        Forces that are computed from the motion, where they are: at the interfaces, then elsewhere.
     commands
         What goes to the rig.
     adapted
@@ -68,6 +70,7 @@ class Computer:
         self.channels: list[Channel] = []
         self.measured: dict[str, list[Expr]] = {}
         self.forces: list[Expr] = []
+        self.computed: list[Var] = []
         self.commands: list[Var] = []
         self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
@@ -141,8 +144,9 @@ class Computer:
                 self.channels.append(Channel.of(name, q, domain.displacement, Role.MEASURED, i))
         held: dict[Var, Expr] = {}
         if test.restoring_force is not None:
-            applied, force = test.restoring_force.apply(motion, self._context("restoring_force"))
+            applied, self.computed = test.restoring_force.apply(motion, self._context("restoring_force"))
             steps += self._take(applied)
+            force = list(self.computed)
             by_name = {test.input_name(u): u for u in test.half.excitations}
             count = test.restoring_force.columns
             for name, value in zip(test.restoring_force.inputs, force[count:], strict=True):

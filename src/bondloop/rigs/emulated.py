@@ -15,13 +15,13 @@ from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described, Parameter, Whole
-from bondloop.program.expr import Var
+from bondloop.program.expr import Const, Var, variables
 from bondloop.program.quantity import quantity_of
 from bondloop.rigs.imperfections.base import Imperfection, checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.coupler import Coupler
 from bondloop.substructure.half import orientation
-from bondloop.transfer.coupled import check_commands, coupled_transfer, out_ports, width
+from bondloop.transfer.coupled import CoupledTransfer, check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Emulated", "RigSystem"]
+
+RETURN = 10.0
+"""Rate, in 1/s, at which a pose returns to its strokes when rounding has led it away from them."""
 
 
 @dataclass(frozen=True)
@@ -215,15 +218,10 @@ class Emulated(Described, member_of="rig"):
         ]
         velocities = [v for t in transfers for v in t.velocities]
         flows = velocities
-        pose: dict[Var, Expr] = {}
-        stated = [end.domain for end in interfaces(self.physical)]
+        at: list[Expr] = []
+        extra: dict[Var, Expr] = {}
         if self.coupler is not None:
-            at = [
-                Var(f"{prefix}pose[{i}]", quantity=None if d is None else d.displacement)
-                for i, d in enumerate(stated)
-            ]
-            flows = self.coupler.rates(at, velocities)
-            pose = dict(zip(at, flows, strict=True))
+            at, flows, extra = self._posed(self.coupler, transfers, prefix)
         by_name = dict(zip(specimen.inputs, specimen.input_vars, strict=True))
         links: dict[Var, Expr] = {}
         efforts: list[Expr] = []
@@ -243,11 +241,35 @@ class Emulated(Described, member_of="rig"):
             efforts.append(effort)
         forces = efforts
         if self.coupler is not None:
-            forces = self.coupler.forces(list(pose), efforts)
-            pushes = self.coupler.forces(list(pose), pushes)
+            forces = self.coupler.forces(at, efforts)
+            pushes = self.coupler.forces(at, pushes)
         links.update(zip((load for t in transfers for load in t.loads), pushes, strict=True))
-        system = connect("rig", [specimen, *(t.system for t in transfers)], links, {}, states=pose)
+        system = connect("rig", [specimen, *(t.system for t in transfers)], links, {}, states=extra)
         return self._finish(system, [u for t in transfers for u in t.commands], forces, velocities, prefix)
+
+    def _posed(
+        self, coupler: Coupler, transfers: Sequence[CoupledTransfer], prefix: str
+    ) -> tuple[list[Expr], list[Expr], dict[Var, Expr]]:
+        """Return the pose that the actuators hold, its rates, and the states that this needs."""
+        velocities = [v for t in transfers for v in t.velocities]
+        stated = [end.domain for end in interfaces(self.physical)]
+        at = [
+            Var(f"{prefix}pose[{i}]", quantity=None if d is None else d.displacement)
+            for i, d in enumerate(stated)
+        ]
+        flows = coupler.rates(at, velocities)
+        if not any(v in at for flow in flows for v in variables(flow)):
+            return list(at), flows, {}  # a linear one is the same at every pose
+        systems = [t.system for t in transfers]
+        states = {x: r for s in systems for x, r in zip(s.state_vars, s.rate_exprs, strict=True)}
+        extra: dict[Var, Expr] = {}
+        off: list[Expr] = []
+        for i, (v, stroke) in enumerate(zip(velocities, coupler.strokes(at), strict=True)):
+            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement[{i}]", TRANSLATION)
+            extra.update(new)
+            off.append(v - Const(RETURN) * (stroke - x))
+        # The pose follows from the strokes; as an integral it would be free to drift away from them.
+        return list(at), flows, {**extra, **dict(zip(at, coupler.rates(at, off), strict=True))}
 
     def _finish(
         self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str
