@@ -132,10 +132,10 @@ class CoupledInverse(Compensator):
 
     def _features(self, frequency: ArrayLike, period: float) -> NDArray[np.complex128]:
         """Return the response of every difference and filter at frequencies in Hz, those last."""
-        back = np.exp(-2j * np.pi * np.asarray(frequency, dtype=complex) * period)
+        back = np.asarray(np.exp(-2j * np.pi * np.asarray(frequency, dtype=float) * period), dtype=complex)
         unit = self._unit(period)
         columns: list[NDArray[np.complex128]] = [
-            ((1 - back) * unit) ** m for m in range(self.differences + 1)
+            np.power((1 - back) * unit, m) for m in range(self.differences + 1)
         ]
         for p in self._poles(period):
             one, other = (1 - p) / (1 - p * back), (1 - np.conj(p)) / (1 - np.conj(p) * back)
