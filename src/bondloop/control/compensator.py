@@ -36,9 +36,9 @@ class Compensator(Controller, family="controller"):
         """Hand on the desired displacements; `compensate` does the rest at every sample."""
         if self.set_point:
             domains = half.domains if half.coupler is None else (TRANSLATION,) * half.coupler.size
-            ports = [actuator for actuator in actuators for _ in range(width(actuator))]
-            for actuator, domain in zip(ports, domains, strict=False):
-                expect_set_point(actuator, type(self).__name__, domain.displacement.unit)
+            ports = [(actuator, port) for actuator in actuators for port in range(width(actuator))]
+            for (actuator, port), domain in zip(ports, domains, strict=False):
+                expect_set_point(actuator, type(self).__name__, domain.displacement.unit, port)
         desired, velocities, extra = desired_motion(half)
         # A coupler's strokes need not be linear; what is integrated is, so they are no part of the system.
         outputs = {} if half.coupler else {f"command[{i}]": z for i, z in enumerate(desired)}

@@ -47,7 +47,8 @@ class PerActuator(Compensator):
                 f"InverseModel(...)); found {self.compensators!r:.60}"
             )
         object.__setattr__(self, "compensators", members)
-        object.__setattr__(self, "adapts", any(member.adapts for member in members))
+        for word in ("adapts", "set_point"):
+            object.__setattr__(self, word, any(getattr(member, word) for member in members))
 
     @property
     def opaque(self) -> str:

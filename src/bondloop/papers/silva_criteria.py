@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import Run
 
-__all__ = ["CHANNELS", "NOISY", "NUMBERS", "WITHOUT_NOISE", "criteria", "criteria_of", "lag", "peak_share", "rms_share"]
+__all__ = [
+    "CHANNELS", "NOISY", "NUMBERS", "WITHOUT_NOISE", "criteria", "criteria_of", "lag", "peak_share",
+    "rms_share",
+]  # fmt: skip
 
 NUMBERS = {
     "delay_ms": "J1",
