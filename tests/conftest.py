@@ -26,20 +26,20 @@ LONG = {
     "cli": "check identify run study",
     "compile": "c_writer groups products toolchain",
     "control": (
-        "adaptive_feedforward adaptive_virtual_junction compensators inverse_model mcs mcs_forms scheduled "
-        "virtual_junction"
+        "adaptive_feedforward adaptive_virtual_junction compensators coupled_inverse inverse_model mcs "
+        "mcs_forms scheduled virtual_junction"
     ),
     "examples": "examples",
     "hybrid": (
-        "bad_input check check_tried dry_run events_in_the_check events_in_the_tick halves hybrid "
-        "interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
+        "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves "
+        "hybrid interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
     ),
     "identify": "experiment fit_bond_graph fit_ranking fit_time step_response",
     "integrate/structural": "compared order spectra structure",
     "integrate": "modal schemes",
     "papers": (
         "bayer_substep dasilva_beam dubois_damper dubois_outlook gawthrop_three_mass "
-        "gawthrop_two_actuators wagg"
+        "gawthrop_two_actuators marths_benchmark wagg"
     ),
     "plots": "figures identification",
     "program": "one_step spectrum steady symbolic tick_json",

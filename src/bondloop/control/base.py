@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bondloop.program.traced import Value
     from bondloop.substructure.half import NumericalHalf
 
-__all__ = ["Controller", "Design", "Measured", "displacement_state"]
+__all__ = ["Controller", "Design", "Measured", "desired_motion", "displacement_state"]
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,31 @@ class Controller(Described, ABC, family="controller"):
             at_interface(self.compensate(substitute(c, table), sensor, context), i)
             for i, (c, sensor, context) in enumerate(zip(design.commands, measured, contexts, strict=True))
         ]
+
+
+def desired_motion(half: NumericalHalf) -> tuple[list[Expr], list[Expr], dict[Var, Expr]]:
+    """Return what the transfer systems should do: displacements, velocities, and states that this needs.
+
+    Where a coupler stands between the interfaces and the transfer systems, both are those of the latter.
+
+    Parameters
+    ----------
+    half
+        The numerical half.
+    """
+    states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
+    extra: dict[Var, Expr] = {}
+    desired: list[Expr] = []
+    for i, (flow, domain) in enumerate(zip(half.flows, half.domains, strict=True)):
+        index = f"[{i}]" if len(half.flows) > 1 else ""
+        z, new = displacement_state(
+            {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
+        )
+        extra.update(new)
+        desired.append(z)
+    if half.coupler is None:
+        return desired, list(half.flows), extra
+    return half.coupler.strokes(desired), half.coupler.velocities(desired, half.flows), extra
 
 
 def displacement_state(

@@ -6,13 +6,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bondloop.control.base import Controller, Design, Measured, displacement_state
+from bondloop.bondgraph.domain import TRANSLATION
+from bondloop.control.base import Controller, Design, Measured, desired_motion
 from bondloop.program.compose import connect
+from bondloop.transfer.coupled import width
 from bondloop.transfer.set_point import expect_set_point
 
 if TYPE_CHECKING:
     from bondloop.program.block import Applied, Context
-    from bondloop.program.expr import Expr, Var
+    from bondloop.program.expr import Expr
     from bondloop.substructure.half import NumericalHalf
 
 __all__ = ["Compensator", "channel"]
@@ -33,21 +35,15 @@ class Compensator(Controller, family="controller"):
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Hand on the desired displacements; `compensate` does the rest at every sample."""
         if self.set_point:
-            for actuator, domain in zip(actuators, half.domains, strict=False):
-                expect_set_point(actuator, type(self).__name__, domain.displacement.unit)
-        states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
-        extra: dict[Var, Expr] = {}
-        desired: list[Expr] = []
-        for i, (flow, domain) in enumerate(zip(half.flows, half.domains, strict=True)):
-            index = f"[{i}]" if len(half.flows) > 1 else ""
-            z, new = displacement_state(
-                {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
-            )
-            extra.update(new)
-            desired.append(z)
-        outputs = {f"command[{i}]": z for i, z in enumerate(desired)}
+            domains = half.domains if half.coupler is None else (TRANSLATION,) * half.coupler.size
+            ports = [(actuator, port) for actuator in actuators for port in range(width(actuator))]
+            for (actuator, port), domain in zip(ports, domains, strict=False):
+                expect_set_point(actuator, type(self).__name__, domain.displacement.unit, port)
+        desired, velocities, extra = desired_motion(half)
+        # A coupler's strokes need not be linear; what is integrated is, so they are no part of the system.
+        outputs = {} if half.coupler else {f"command[{i}]": z for i, z in enumerate(desired)}
         system = connect("computer", [half.system], {}, outputs, inputs=half.efforts, states=extra)
-        return Design(system, tuple(desired), half.efforts, tuple(desired), half.flows)
+        return Design(system, tuple(desired), half.efforts, tuple(desired), tuple(velocities))
 
     @abstractmethod
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.control.base import Controller, Design, displacement_state
+from bondloop.control.base import Controller, Design, desired_motion
 from bondloop.errors import ForceOutputError, InputError
 from bondloop.program.compose import connect
-from bondloop.program.expr import Expr, Var
+from bondloop.program.expr import Const, Expr, Var
 from bondloop.transfer.base import ForceOutput, force_output, transfer_system
+from bondloop.transfer.coupled import motion_space, width
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.statespace import StateSpace
     from bondloop.substructure.half import NumericalHalf
 
@@ -32,29 +35,47 @@ class Direct(Controller):
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Send each desired displacement, divided by the static gain of its transfer system."""
-        states = dict(zip(half.system.state_vars, half.system.rate_exprs, strict=True))
-        extra: dict[Var, Expr] = {}
-        desired: list[Expr] = []
+        desired, velocities, extra = desired_motion(half)
         commands: list[Expr] = []
         parameters: dict[Var, float | None] = {}
-        for i, (flow, actuator, domain) in enumerate(zip(half.flows, actuators, half.domains, strict=True)):
-            index = f"[{i}]" if len(half.flows) > 1 else ""
-            z, new = displacement_state(
-                {**states, **extra}, flow, f"controller.desired{index}.displacement", domain
-            )
-            extra.update(new)
-            desired.append(z)
-            gain = Var(f"controller.gain{index}")
+        for actuator in actuators:
+            at, n = len(commands), width(actuator)
+            if n > 1:  # the commands that bring all its ports to where they should be
+                inverse = _static_gains(actuator)
+                for i in range(n):
+                    total: Expr = Const(0.0)
+                    for j in range(n):
+                        gain = Var(f"controller.gain[{at + i}][{at + j}]")
+                        parameters[gain] = float(inverse[i, j])
+                        total = total + desired[at + j] * gain
+                    commands.append(total)
+                continue
+            gain = Var(f"controller.gain[{at}]" if len(desired) > 1 else "controller.gain")
             parameters[gain] = 1 / _static_gain(actuator)
-            commands.append(z * gain)
-        outputs = {f"command[{i}]": c for i, c in enumerate(commands)}
+            commands.append(desired[at] * gain)
+        outputs = {} if half.coupler else {f"command[{i}]": c for i, c in enumerate(commands)}
         system = connect(
             *("computer", [half.system], {}, outputs),
             inputs=half.efforts,
             states=extra,
             parameters=parameters,
         )
-        return Design(system, tuple(commands), half.efforts, tuple(desired), half.flows)
+        return Design(system, tuple(commands), half.efforts, tuple(desired), tuple(velocities))
+
+
+def _static_gains(actuator: Any) -> NDArray[np.float64]:
+    """Commands per displacement at rest and without load, of a coupled transfer system."""
+    A, B, C = motion_space(actuator)
+    omega = 1e-6 * max(1.0, float(np.abs(np.linalg.eigvals(A)).max(initial=1.0)))
+    gains = C @ np.linalg.solve(1j * omega * np.eye(len(A)) - A, B)
+    if not np.isfinite(gains).all() or not np.linalg.cond(gains) < 1e12:
+        raise InputError(
+            "the coupled transfer system has no static gain from its commands to its displacements; a direct "
+            "command needs one that comes to rest at a position"
+        )
+    for gain in np.diag(gains):
+        _real_gain(complex(gain), "the coupled transfer system")
+    return np.asarray(np.linalg.inv(gains.real))
 
 
 def _static_gain(actuator: Any) -> float:

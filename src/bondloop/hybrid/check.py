@@ -341,7 +341,7 @@ def _explained(so_far: Check, test: HybridTest) -> Check:
             whole, linear = structure(test)
             so_far = replace(so_far, own=tuple(unstable(whole.poles())), unbounded=linear)
         sampled = controller.sampled or controller.adapts or test.design.channels
-        if sampled or not test.feedback or not small:
+        if sampled or not test.feedback or not small or test.rig.coupler or test.restoring_force:
             return so_far
         poles = tuple(complex(p) for p in closed_loop(test).poles())
         moving = away_from_origin(poles)

@@ -29,7 +29,7 @@ def interface_velocities(test: HybridTest) -> list[tuple[int, str, Expr]]:
     """
     reference = test.reference_system
     velocities: list[tuple[int, str, Expr]] = []
-    if reference is None:
+    if reference is None or test.rig.coupler is not None:  # what is desired there are strokes
         return velocities
     names = indexed("reference.velocity", len(test.half.flows))
     for i, (name, flow) in enumerate(zip(names, test.half.flows, strict=True)):

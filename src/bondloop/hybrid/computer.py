@@ -9,7 +9,7 @@ from bondloop.control.base import Measured
 from bondloop.errors import InputError
 from bondloop.hybrid.switches import FORCE
 from bondloop.program.block import Applied, Context
-from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
 from bondloop.program.mode_at_point import starting_states
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
@@ -54,6 +54,8 @@ class Computer:
         What it works with, by word and interface: after the interlock's guards, where there is one.
     forces
         What the numerical half is given for the forces: measured, estimated, or zero without feedback.
+    computed
+        Forces that are computed from the motion, where they are: at the interfaces, then elsewhere.
     commands
         What goes to the rig.
     adapted
@@ -70,6 +72,7 @@ class Computer:
         self.channels: list[Channel] = []
         self.measured: dict[str, list[Expr]] = {}
         self.forces: list[Expr] = []
+        self.computed: list[Var] = []
         self.commands: list[Var] = []
         self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
@@ -97,17 +100,15 @@ class Computer:
         sensors = [
             Measured(*(self.measured[word][i] for word in MEASURED)) for i in range(len(design.efforts))
         ]
-        inputs: dict[Var, Expr] = {
-            e: m.force if test.feedback else Const(0.0) for e, m in zip(design.efforts, sensors, strict=True)
-        }
-        inputs.update(zip(design.displacements, (m.displacement for m in sensors), strict=False))
-        inputs.update(zip(design.velocities, (m.velocity for m in sensors), strict=False))
+        more, inputs = self._at_interfaces(sensors)
+        steps += more
         applied, adapted = test.controller.observe(design, sensors, self._context("controller"))
         steps += self._take(applied)
         # Estimated forces take the place of measured ones, where forces are fed back at all.
         inputs.update({v: e for v, e in adapted.items() if test.feedback or v not in design.efforts})
         steps += self._carry(inputs)
-        self.forces = [inputs[e] for e in design.efforts]
+        if test.rig.coupler is None:
+            self.forces = [inputs[e] for e in design.efforts]
         steps += self._force_switch(inputs)
         wanted = [*design.commands, *design.desired_displacements, *design.desired_velocities]
         wanted += [*design.sensed, *goals]
@@ -130,6 +131,41 @@ class Computer:
             self.commands.append(Var(name, quantity=u.quantity))
             steps.append(Assign(self.commands[-1], value))
         return [*steps, *made.rest]
+
+    def _at_interfaces(self, sensors: Sequence[Measured]) -> tuple[list[Step], dict[Var, Expr]]:
+        """Return what is measured, or computed of it, in the coordinates of the interfaces."""
+        test, design = self.test, self.test.design
+        force, motion, velocity = (
+            [as_expr(getattr(m, word)) for m in sensors] for word in ("force", "displacement", "velocity")
+        )
+        steps: list[Step] = []
+        coupler = test.rig.coupler
+        if coupler is not None:
+            applied, motion = coupler.pose(motion, self._context("coupler"))
+            steps += self._take(applied)
+            self.forces = force
+            velocity, force = coupler.rates(motion, velocity), coupler.efforts(motion, force)
+            for i, (q, domain) in enumerate(zip(motion, test.half.domains, strict=True)):
+                name = f"pose[{i}]"
+                self.channels.append(Channel.of(name, q, domain.displacement, Role.MEASURED, i))
+        held: dict[Var, Expr] = {}
+        if test.restoring_force is not None:
+            applied, self.computed = test.restoring_force.apply(motion, self._context("restoring_force"))
+            steps += self._take(applied)
+            force = list(self.computed)
+            by_name = {test.input_name(u): u for u in test.half.excitations}
+            count = test.restoring_force.columns
+            for name, value in zip(test.restoring_force.inputs, force[count:], strict=True):
+                held[by_name[name]] = value if test.feedback else Const(0.0)
+            force = force[:count]
+            if coupler is not None:
+                self.forces = coupler.forces(motion, force)
+        if not test.feedback:
+            force = self.forces = [Const(0.0)] * len(force)
+        held.update(zip(design.efforts, force, strict=True))
+        held.update(zip(design.displacements, motion, strict=False))
+        held.update(zip(design.velocities, velocity, strict=False))
+        return steps, held
 
     def _context(self, name: str) -> Context:
         return Context(name, self.count, self.test.period, self.test.rig.seed)

@@ -48,8 +48,8 @@ class RunningLoop:
     desired, actual
         Names of the outputs that are their displacements.
     forces, commands
-        Names of the probes and outputs at the measured forces and at the commands; empty where the coupling
-        is continuous, which has neither.
+        Names of the probes and outputs at the measured (or computed) forces and at the commands; empty where
+        the coupling is continuous, which has neither.
     probes, outputs
         All of them, by name.
     adapted
@@ -74,8 +74,10 @@ class RunningLoop:
         self.forces: list[str] = []
         self.commands: list[str] = []
         if wiring.measured:
-            self.forces, self.commands = indexed("measured.force", self.count), indexed("command", self.count)
-            self.probes.update(zip(self.forces, wiring.measured["force"], strict=True))
+            # Where forces are computed, what a load cell reads closes no loop.
+            forces = wiring.computer.computed or wiring.measured["force"]
+            self.forces, self.commands = [f.name for f in forces], indexed("command", self.count)
+            self.probes.update(zip(self.forces, forces, strict=True))
             self.probes.update(zip(self.commands, wiring.computer.commands, strict=True))
             self.outputs.update({n: self.probes[n] for n in (*self.forces, *self.commands)})
         self._probe_excitations(wiring.signals)

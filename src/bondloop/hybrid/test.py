@@ -8,8 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
+from bondloop.bondgraph.domain import TRANSLATION
 from bondloop.control import as_controller
 from bondloop.control.base import Controller
+from bondloop.control.compensator import Compensator
+from bondloop.control.direct import Direct
+from bondloop.control.restoring_force import RestoringForce
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
@@ -33,9 +37,11 @@ from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
+from bondloop.transfer.coupled import width
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph.domain import Domain
     from bondloop.control.base import Design
     from bondloop.hybrid.check import Check
     from bondloop.hybrid.run import Run
@@ -103,6 +109,8 @@ class HybridTest(Checkable):
         late; without one both are held.
     feedback
         False leaves the measured force out of the numerical half (an open-loop trial of the rig).
+    restoring_force
+        Computes the forces from the measured motion, in the place of load cells.
     values
         Parameter values by path: ``{"controller.transfer.damper.damping": 165}``; within the ranges that the
         parts' constructors ask for.
@@ -136,6 +144,7 @@ class HybridTest(Checkable):
         record: Iterable[str] | str = (),
         extrapolation: Extrapolation | None = None,
         feedback: bool = True,
+        restoring_force: RestoringForce | None = None,
         values: Mapping[str, float | str] | None = None,
         name: str = "hybrid_test",
     ) -> None:
@@ -167,6 +176,7 @@ class HybridTest(Checkable):
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
         self.feedback, self.extrapolation = feedback, usable(extrapolation, controller, coupling)
+        self.restoring_force = restoring_force
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():
@@ -175,9 +185,9 @@ class HybridTest(Checkable):
             except InputError as error:
                 raise error.at("values", path) from None
         self.name = name
-        expect_limits_of(self.half.domains, limits)
+        expect_limits_of(self.domains, limits)
         watched = None if interlock is None else interlock.limits
-        expect_limits_of(self.half.domains, watched, "interlock.limits")
+        expect_limits_of(self.domains, watched, "interlock.limits")
         said = command_units(limits, interlock)
         if said:  # the rig's equations are derived here only if they are asked for
             units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
@@ -198,7 +208,7 @@ class HybridTest(Checkable):
                     f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
                     f"{u.quantity.unit}, or in another unit of its kind"
                 ).at("excitation", self.input_name(u))
-        self._check_overrides()
+        self._check_coordinates()
 
     # ---------------------------------------------------------------- parts
 
@@ -209,6 +219,36 @@ class HybridTest(Checkable):
         if self.switches is not None:
             half = blended(half, self.switches)
         return replace(half, system=with_values(half.system, self.values_for(half.system)))
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:
+        """Domain of every transfer system's motion: that of its interface, or of a coupler's strokes."""
+        return self.half.domains if self.rig.coupler is None else (TRANSLATION,) * self.rig.coupler.size
+
+    def _check_coordinates(self) -> None:
+        """Refuse values that there are none of, and what cannot work with a coupler or a computed force."""
+        self._check_overrides()
+        law = self.restoring_force
+        example = "bondloop.control.RestoringForce(stiffness=((1e6,),))"
+        expect(law, (RestoringForce, type(None)), "restoring_force", example)
+        if law is not None:
+            if law.columns != len(self.half.flows):
+                raise InputError(
+                    f"restoring_force: it takes the motion of {law.columns} interfaces; the numerical half "
+                    f"has {len(self.half.flows)}"
+                )
+            known = [self.input_name(u) for u in self.half.excitations]
+            for name in law.inputs:
+                if name not in known or name in self.excitation:
+                    raise InputError(unknown_name("free input", name, known, where="the numerical half"))
+        if (law is not None or self.rig.coupler is not None) and self.coupling == "continuous":
+            raise InputError("a coupler or a computed force works sample by sample; use coupling='sampled'")
+        if self.rig.coupler is not None and not isinstance(self.controller, (Compensator, Direct)):
+            raise InputError(
+                f"{type(self.controller).__name__} works in the coordinates of the interfaces; behind a "
+                "coupler a controller works in those of the actuators: take a compensator, Direct or a "
+                "ControlLaw"
+            )
 
     @cached_property
     def rig_system(self) -> RigSystem:
@@ -231,7 +271,8 @@ class HybridTest(Checkable):
     def design(self) -> Design:
         """Numerical half and controller together."""
         fitting = self.rig_system  # whether the rig fits comes first
-        design = self.controller.design(self.half, self.rig.actuator_list()[: len(fitting.commands)])
+        half = replace(self.half, coupler=self.rig.coupler)
+        design = self.controller.design(half, self.rig.actuator_list()[: len(fitting.commands)])
         return replace(design, system=with_values(design.system, self.values_for(design.system)))
 
     @cached_property
@@ -290,8 +331,8 @@ class HybridTest(Checkable):
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
-            "extrapolation": self.extrapolation, "feedback": self.feedback, "values": self.overrides,
-            "name": self.name,
+            "extrapolation": self.extrapolation, "feedback": self.feedback,
+            "restoring_force": self.restoring_force, "values": self.overrides, "name": self.name,
         }  # fmt: skip
 
     @property
@@ -337,7 +378,8 @@ class HybridTest(Checkable):
     def _still_good(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what has been derived already and does not depend on the changes: it is derived once."""
         rig = changes.get("rig", self.rig)
-        same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in ("physical", "actuators"))
+        parts = ("physical", "actuators", "coupler")
+        same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in parts)
         depends_on = {
             "half": {"numerical", "switches", "values"},
             "rig_system": {"numerical", "values"},
@@ -439,9 +481,10 @@ class HybridTest(Checkable):
     def capacities(self) -> dict[str, float]:
         """What actuators say they can do, by channel."""
         names = {"displacement": "actual.displacement", "velocity": "actual.velocity", "force": "force"}
+        ports = [actuator for actuator in self.rig.actuator_list() for _ in range(width(actuator))]
         return {
             indexed(names[word], self.interfaces)[i]: float(most)
-            for i, actuator in enumerate(self.rig.actuator_list())
+            for i, actuator in enumerate(ports)
             for word, most in getattr(actuator, "capacity", {}).items()
         }
 

@@ -182,7 +182,7 @@ class Wiring:
     def _wanted(self) -> list[Wanted]:
         """Expressions of the parts that are recorded."""
         design, rig, test = self.design, self.rig, self.test
-        ours, theirs = test.half.domains, rig.domains
+        ours, theirs = test.domains, rig.domains
         desired, actual = Role.DESIRED, Role.ACTUAL
         commands = [u.quantity for u in rig.commands]
         motions: tuple[tuple[str, Sequence[Expr], Sequence[Quantity | None], Role, Part], ...] = (
@@ -257,7 +257,7 @@ class Wiring:
             )
         for i, suffix in enumerate(self._names("")):
             v = byname[f"actual.velocity{suffix}"] - byname[f"desired.velocity{suffix}"]
-            flow = test.half.domains[i].flow
+            flow = test.domains[i].flow
             channels.append(Channel.of(f"synchronisation.velocity{suffix}", v, flow, Role.ERROR, i))
         if sampled:
             channels += self.computer.channels

@@ -21,6 +21,7 @@ from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.rig_tick import MEASURED, RigBlock
+from bondloop.transfer.coupled import width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class Experiment:
     ahead: Parameter = Parameter(0.0, unit="s")
 
     def __post_init__(self) -> None:
-        count = len(self.rig.actuator_list())
+        count = sum(width(actuator) for actuator in self.rig.actuator_list())
         if count != 1:
             raise InputError(
                 f"an experiment drives one transfer system; the rig has {count}: build a rig with one of them"

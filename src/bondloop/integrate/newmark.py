@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import schedule
-from bondloop.program.tick import Product, Update
+from bondloop.program.tick import Product, Update, instantiate
 
 if TYPE_CHECKING:
     from bondloop.program.system import System
+    from bondloop.program.tick import Step
 
 __all__ = ["NewmarkAverage"]
 
@@ -31,14 +32,22 @@ class NewmarkAverage(Integrator):
     ----------
     iterations
         Newton steps of a nonlinear system, the same number in every step.
+    newest
+        Which step a sample's inputs belong to. False: the one that begins with the sample, so a measured
+        force moves the structure one sample later. True: the one that ends with it, as in a structural
+        program, where the newest force gives the newest displacement, at once; for linear systems. Before the
+        first sample the inputs count as zero.
     """
 
     order: ClassVar[int] = 2
     iterations: int = 6
+    newest: bool = False
 
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
         """Write one step: a matrix product, or a Newton iteration where the system is nonlinear."""
         h = check_period(period).value
+        if self.newest:
+            return self._with_newest(system, h, inputs, goals)
         first, table = self.at_start(system, period, inputs, goals)
         states = system.state_vars
         if system.is_linear and not system.input_rates:
@@ -70,3 +79,28 @@ class NewmarkAverage(Integrator):
         roots = [v for v in nexts if isinstance(v, Var)]
         steps = schedule(definitions, roots, roots, self.iterations)
         return Discretised(first, table, [*steps, Update(tuple(zip(states, nexts, strict=True)))])
+
+    @staticmethod
+    def _with_newest(system: System, h: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
+        """Write one step with the inputs of its end.
+
+        x(k) = F x(k-1) + G u(k-1) + G u(k). Kept is z(k) = x(k) - G u(k), which is known a sample before:
+        z(k+1) = F x(k) + G u(k).
+        """
+        space = linear_space(system, "Newmark (newest)")
+        A, B = space.A.toarray(), space.B.toarray()
+        n = len(A)
+        left = np.linalg.inv(np.eye(n) - h / 2 * A)
+        F, G = left @ (np.eye(n) + h / 2 * A), left @ B * (h / 2)
+        states = system.state_vars
+        now = inputs(0.0)
+        sources = [now[u] for u in system.input_vars]
+        at, ahead = ([Var(x.name + end, quantity=x.quantity) for x in states] for end in ("@now", "@next"))
+        given: dict[Var, Expr] = {**dict(zip(states, at, strict=True)), **now}
+        steps, table = instantiate(system.schedule(goals), given, "")
+        first: list[Step] = [Product(tuple(at), np.hstack([np.eye(n), G]), (*states, *sources)), *steps]
+        rest: list[Step] = [
+            Product(tuple(ahead), np.hstack([F, G]), (*at, *sources)),
+            Update(tuple(zip(states, ahead, strict=True))),
+        ]
+        return Discretised(first, table, rest)

@@ -88,6 +88,12 @@ _ENTRIES = (
         kind="test",
     ),
     Entry(
+        name="marths-benchmark",
+        summary="The multi-axial benchmark: two coupled actuators turn and move a joint (Condori Uribe 2023)",
+        module="bondloop.papers.marths_benchmark",
+        kind="test",
+    ),
+    Entry(
         name="silva-benchmark",
         summary="The field's benchmark: three floors under El Centro on a late actuator (Silva 2020)",
         module="bondloop.papers.silva_benchmark",

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from bondloop.hybrid import Run
 
-__all__ = ["CHANNELS", "NOISY", "NUMBERS", "WITHOUT_NOISE", "criteria", "criteria_of", "lag"]
+__all__ = [
+    "CHANNELS", "NOISY", "NUMBERS", "WITHOUT_NOISE", "criteria", "criteria_of", "lag", "peak_share",
+    "rms_share",
+]  # fmt: skip
 
 NUMBERS = {
     "delay_ms": "J1",
@@ -100,26 +103,29 @@ def criteria_of(channels: Mapping[str, NDArray[np.float64]], period: float) -> d
     whole = [copies[f"reference.stiffness[{i}].displacement"] for i in range(3)]
     floors = {i: copies[f"numerical.stiffness[{i}].displacement"] for i in (1, 2)}
     others = [
-        _rms(floors[1], whole[1]), _rms(floors[2], whole[2]), _peak(floors[1], whole[1]),
-        _peak(floors[2], whole[2]),
+        rms_share(floors[1], whole[1]), rms_share(floors[2], whole[2]),
+        peak_share(floors[1], whole[1]), peak_share(floors[2], whole[2]),
     ]  # fmt: skip
     values: dict[str, float] = {}
     for suffix, channel in (("", "measured.displacement"), (WITHOUT_NOISE, "actual.displacement")):
         moved = copies[channel]
         first = [
             1e3 * lag(moved, desired, period),
-            _rms(moved, desired), _peak(moved, desired), _rms(moved, whole[0]), _peak(moved, whole[0]),
+            rms_share(moved, desired), peak_share(moved, desired),
+            rms_share(moved, whole[0]), peak_share(moved, whole[0]),
         ]  # fmt: skip
         names = [f"{name}{suffix}" for name in (NUMBERS if not suffix else NOISY)]
         values |= dict(zip(names, first + ([] if suffix else others), strict=True))
     return values
 
 
-def _rms(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
+def rms_share(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
+    """Return the rms of a difference, its mean taken off, over that of the signal, in per cent."""
     return _percent(np.std(x - of), np.std(of))
 
 
-def _peak(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
+def peak_share(x: NDArray[np.float64], of: NDArray[np.float64]) -> float:
+    """Return the peak of a difference over that of the signal, in per cent."""
     return _percent(np.abs(x - of).max(), np.abs(of).max())
 
 

@@ -34,6 +34,8 @@ class Context:
         each 65536 after the one before it.
     velocity
         How fast a block's input changes, where that is known besides the input itself.
+    common
+        The stream that this part shares with its like at the other interfaces.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Context:
     seed: int | Var = 0
     stream: int = 0
     velocity: Expr | None = None
+    common: int = 0
 
 
 @dataclass(frozen=True)

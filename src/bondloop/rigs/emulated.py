@@ -9,24 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
-from bondloop.bondgraph.domain import Domain, domains_of
+from bondloop.bondgraph.domain import TRANSLATION, Domain, domains_of
 from bondloop.control.base import displacement_state
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described, Parameter, Whole
-from bondloop.program.expr import Var
+from bondloop.program.expr import Const, Var, variables
 from bondloop.program.quantity import quantity_of
 from bondloop.rigs.imperfections.base import Imperfection, checked
 from bondloop.rigs.sensor import checked_sensor
+from bondloop.substructure.coupler import Coupler
 from bondloop.substructure.half import orientation
-from bondloop.transfer.base import OUT, TransferSystem, transfer_system
+from bondloop.transfer.coupled import CoupledTransfer, check_commands, coupled_transfer, out_ports, width
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
     from bondloop.program.system import System
+    from bondloop.transfer.base import TransferSystem
 
 __all__ = ["Emulated", "RigSystem"]
+
+RETURN = 10.0
+"""Rate, in 1/s, at which a pose returns to its strokes when rounding has led it away from them."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class Emulated(Described, member_of="rig"):
     physical
         The physical half of a cut.
     actuators
-        A transfer system, or one per interface.
+        A transfer system, or one per interface; a coupled one (`bondloop.transfer.coupled_transfer`) stands
+        at as many interfaces as it has ports.
     sensors
         For ``"force"``, ``"displacement"``, ``"velocity"``: a sensor with its imperfections.
     drive
@@ -90,6 +96,10 @@ class Emulated(Described, member_of="rig"):
         Scheme of the rig's own integration.
     seed
         Seed of all its noise.
+    coupler
+        Geometry between the specimen's interfaces and the actuators: `bondloop.substructure.Pins`,
+        ``LinearCoupler``. Commands, sensors and compensators are then those of the actuators. None where each
+        interface has an actuator of its own.
 
     Notes
     -----
@@ -110,6 +120,7 @@ class Emulated(Described, member_of="rig"):
     substeps: Whole = Whole(4, least=1, most=100_000)
     integrator: Integrator = field(default_factory=RK4)
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
+    coupler: Coupler | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.sensors, Mapping):
@@ -129,6 +140,11 @@ class Emulated(Described, member_of="rig"):
         if isinstance(self.actuators, list):
             object.__setattr__(self, "actuators", tuple(self.actuators))
         object.__setattr__(self, "drive", checked(self.drive, "Emulated(drive)"))
+        if not isinstance(self.coupler, (Coupler, type(None))):
+            raise InputError(
+                "Emulated(coupler): expected a coupler, such as bondloop.substructure.Pins(points); found "
+                f"{self.coupler!r:.60}"
+            )
 
     def actuator_list(self) -> list[Any]:
         """Return the transfer systems as a list."""
@@ -138,12 +154,18 @@ class Emulated(Described, member_of="rig"):
         """Equations of transfer systems and specimen together."""
         actuators = self.actuator_list()
         count = len(interfaces(self.physical))
-        if len(actuators) != count:
+        widths = [width(a) for a in actuators]
+        if sum(widths) != count:
+            ports = f" with {sum(widths)} ports" if max(widths, default=1) > 1 else ""
             raise ModelError(
-                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems; "
-                "give one for each"
+                f"the rig does not fit the cut: {count} interfaces, {len(actuators)} transfer systems"
+                f"{ports}; give one for each"
             )
-        if all(isinstance(a, Model) for a in actuators):
+        if self.coupler is not None and self.coupler.size != count:
+            raise ModelError(
+                f"the coupler does not fit the cut: {count} interfaces, {self.coupler.size} coordinates"
+            )
+        if self.coupler is None and all(isinstance(a, Model) for a in actuators):
             return self._bonded(actuators, prefix)
         return self._composed(actuators, prefix)
 
@@ -154,21 +176,19 @@ class Emulated(Described, member_of="rig"):
         rig.specimen = self.physical.copy()
         directions = orientation(rig.specimen)
         copies = [a.copy() for a in actuators]
-        for a in copies:
-            if OUT not in a.ports:
-                raise ModelError(f"the transfer system {a._name or type(a).__name__} has no port '{OUT}'")
         rig.transfer = copies if several else copies[0]
+        outs = [a.ports[name] for a in copies for name in out_ports(a)]
         names = []
-        for i, (transfer, direction) in enumerate(zip(copies, directions, strict=True)):
-            name = f"interface[{i}]" if several else "interface"
+        for i, (out, direction) in enumerate(zip(outs, directions, strict=True)):
+            name = f"interface[{i}]" if len(outs) > 1 else "interface"
             port = Port(domain=rig.specimen.find(name).domain)
             rig.specimen.swap(name, port)
             if direction < 0:
-                bond(transfer.out, port)
+                bond(out, port)
             else:  # the specimen's bond points outwards: both lead into a 1-junction
                 join = One()
                 setattr(rig, f"join_{i}", join)
-                bond(transfer.out, join)
+                bond(out, join)
                 bond(port, join)
             names.append(f"specimen.{name}")
         outputs = [f"{n}.{word}" for n in names for word in ("effort", "flow")]
@@ -176,15 +196,16 @@ class Emulated(Described, member_of="rig"):
         forces = [system.output_exprs[f"{prefix}{n}.effort"] for n in names]
         velocities = [system.output_exprs[f"{prefix}{n}.flow"] for n in names]
         commands = []
-        for i in range(len(actuators)):
+        for i, a in enumerate(actuators):
             start = f"{prefix}transfer[{i}]." if several else f"{prefix}transfer."
             own = [u for u in system.input_vars if u.name.startswith(start)]
-            if len(own) != 1:
+            if width(a) == 1 != len(own):
                 raise ModelError(
                     f"transfer system {i + 1} must have exactly one input, the command; "
                     f"found {', '.join(u.name for u in own) or 'none'}"
                 )
-            commands.append(own[0])
+            check_commands(own, width(a), a)
+            commands += own
         return self._finish(system, commands, forces, velocities, prefix)
 
     def _composed(self, actuators: list[Any], prefix: str) -> RigSystem:
@@ -192,14 +213,21 @@ class Emulated(Described, member_of="rig"):
         several = len(actuators) > 1
         specimen = prefixed(self.physical.compile(), f"{prefix}specimen.")
         transfers = [
-            transfer_system(a, f"{prefix}transfer[{i}]." if several else f"{prefix}transfer.")
+            coupled_transfer(a, f"{prefix}transfer[{i}]." if several else f"{prefix}transfer.")
             for i, a in enumerate(actuators)
         ]
+        velocities = [v for t in transfers for v in t.velocities]
+        flows = velocities
+        at: list[Expr] = []
+        extra: dict[Var, Expr] = {}
+        if self.coupler is not None:
+            at, flows, extra = self._posed(self.coupler, transfers, prefix)
         by_name = dict(zip(specimen.inputs, specimen.input_vars, strict=True))
         links: dict[Var, Expr] = {}
-        forces = []
+        efforts: list[Expr] = []
+        pushes: list[Expr] = []
         ends = [prefix + f"specimen.{end.path}" for end in interfaces(self.physical)]
-        for i, (t, direction) in enumerate(zip(transfers, orientation(self.physical), strict=True)):
+        for i, (flow, direction) in enumerate(zip(flows, orientation(self.physical), strict=True)):
             name = ends[i]
             if f"{name}.flow" not in by_name:
                 raise ModelError(
@@ -208,13 +236,40 @@ class Emulated(Described, member_of="rig"):
                     "as equations; give the transfer system as a bond graph"
                 )
             effort = specimen.output_exprs[f"{name}.effort"]
-            links[by_name[f"{name}.flow"]] = t.velocity
-            links[t.load] = effort if direction < 0 else -effort
-            forces.append(effort)
-        system = connect("rig", [specimen, *(t.system for t in transfers)], links, {})
-        return self._finish(
-            system, [t.command for t in transfers], forces, [t.velocity for t in transfers], prefix
-        )
+            links[by_name[f"{name}.flow"]] = flow
+            pushes.append(effort if direction < 0 else -effort)
+            efforts.append(effort)
+        forces = efforts
+        if self.coupler is not None:
+            forces = self.coupler.forces(at, efforts)
+            pushes = self.coupler.forces(at, pushes)
+        links.update(zip((load for t in transfers for load in t.loads), pushes, strict=True))
+        system = connect("rig", [specimen, *(t.system for t in transfers)], links, {}, states=extra)
+        return self._finish(system, [u for t in transfers for u in t.commands], forces, velocities, prefix)
+
+    def _posed(
+        self, coupler: Coupler, transfers: Sequence[CoupledTransfer], prefix: str
+    ) -> tuple[list[Expr], list[Expr], dict[Var, Expr]]:
+        """Return the pose that the actuators hold, its rates, and the states that this needs."""
+        velocities = [v for t in transfers for v in t.velocities]
+        stated = [end.domain for end in interfaces(self.physical)]
+        at = [
+            Var(f"{prefix}pose[{i}]", quantity=None if d is None else d.displacement)
+            for i, d in enumerate(stated)
+        ]
+        flows = coupler.rates(at, velocities)
+        if not any(v in at for flow in flows for v in variables(flow)):
+            return list(at), flows, {}  # a linear one is the same at every pose
+        systems = [t.system for t in transfers]
+        states = {x: r for s in systems for x, r in zip(s.state_vars, s.rate_exprs, strict=True)}
+        extra: dict[Var, Expr] = {}
+        off: list[Expr] = []
+        for i, (v, stroke) in enumerate(zip(velocities, coupler.strokes(at), strict=True)):
+            x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement[{i}]", TRANSLATION)
+            extra.update(new)
+            off.append(v - Const(RETURN) * (stroke - x))
+        # The pose follows from the strokes; as an integral it would be free to drift away from them.
+        return list(at), flows, {**extra, **dict(zip(at, coupler.rates(at, off), strict=True))}
 
     def _finish(
         self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str
@@ -231,6 +286,8 @@ class Emulated(Described, member_of="rig"):
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
         stated = tuple(end.domain for end in interfaces(self.physical))
+        if self.coupler is not None:
+            stated = (TRANSLATION,) * len(stated)
         for i, (v, domain) in enumerate(zip(velocities, stated, strict=True)):
             index = f"[{i}]" if len(velocities) > 1 else ""
             x, new = displacement_state({**states, **extra}, v, f"{prefix}displacement{index}", domain)

@@ -98,7 +98,7 @@ class RigBlock:
             chain = sensor.imperfections if isinstance(sensor, Sensor) else ()
             self.measured[word] = []
             for i, (name, e) in enumerate(zip(indexed(f"measured.{word}", len(exprs)), exprs, strict=True)):
-                steps += self._through(chain, substitute(e, self.table), name, 16 * number + i)
+                steps += self._through(chain, substitute(e, self.table), name, 16 * number, i)
                 self.measured[word].append(Var(name, quantity=getattr(rig.domains[i], MEASURED[word])))
                 steps.append(Assign(self.measured[word][-1], self._value))
         return steps
@@ -113,7 +113,7 @@ class RigBlock:
         inputs: dict[Var, Expr] = {}
         newest: dict[Var, Expr] = {}
         for i, (u, command) in enumerate(zip(rig.commands, commands, strict=True)):
-            steps += self._through(emulated.drive, command, f"rig.drive[{i}]", 64 + i)
+            steps += self._through(emulated.drive, command, f"rig.drive[{i}]", 64, i)
             inputs[u] = newest[u] = self._value
             if whole:
                 late = Var(f"{u.name}.late")
@@ -137,9 +137,9 @@ class RigBlock:
         steps.append(Repeat(emulated.substeps, Var("substep"), tuple(body)))
         return steps
 
-    def _through(self, chain: Sequence[Any], value: Expr, name: str, stream: int) -> list[Step]:
+    def _through(self, chain: Sequence[Any], value: Expr, name: str, first: int, i: int) -> list[Step]:
         contexts = [
-            Context(f"{name}.{k}", self.count, self.period, self.seed, stream * 16 + k)
+            Context(f"{name}.{k}", self.count, self.period, self.seed, (first + i) * 16 + k, first * 16 + k)
             for k in range(len(chain))
         ]
         if any(part.streams for part in chain):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondloop.bondgraph.cut import cut, interfaces, rejoin
 from bondloop.substructure.assumptions import Assumption, Assumptions, check_assumptions
+from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
 from bondloop.substructure.reference_model import ReferenceModel, reference_model
@@ -12,7 +13,10 @@ __all__ = [
     "Assumption",
     "Assumptions",
     "CausalPath",
+    "Coupler",
+    "LinearCoupler",
     "NumericalHalf",
+    "Pins",
     "ReferenceModel",
     "check_assumptions",
     "cut",

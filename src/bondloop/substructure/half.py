@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.program.expr import Expr, Var
     from bondloop.program.system import System
+    from bondloop.substructure.coupler import Coupler
 
 __all__ = ["NumericalHalf", "numerical_half", "orientation"]
 
@@ -38,6 +39,9 @@ class NumericalHalf:
         The other inputs.
     stated
         Domain of each interface, as the cut knows it; None where it cannot be told.
+    coupler
+        Geometry between the interfaces' coordinates and the transfer systems; None where each interface has
+        a transfer system of its own.
     """
 
     system: System
@@ -46,6 +50,7 @@ class NumericalHalf:
     signs: tuple[int, ...]
     excitations: tuple[Var, ...]
     stated: tuple[Domain | None, ...] = ()
+    coupler: Coupler | None = None
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -62,6 +67,25 @@ def orientation(half: Model) -> tuple[int, ...]:
         As a cut returns it.
     """
     return tuple(1 if s._bonds[0].head is s else -1 for s in interfaces(half))
+
+
+def _given_forces(model: Model) -> System:
+    """Compile a half, with forces imposed at its interfaces where its own causality leaves that open.
+
+    Where no mass is at the interface but a damper, either can be imposed, force or velocity.
+    """
+    system = model.compile()
+    if all(f"{end.path}.effort" in system.inputs for end in interfaces(model)):
+        return system
+    again = model.copy()
+    for end in interfaces(again):
+        end.imposes = "effort"
+    try:
+        other = again.compile()
+    except ModelError:
+        return system
+    # The velocity of a spring's end is the rate of its force, which nothing measures.
+    return system if other.input_rates else other
 
 
 def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
@@ -81,7 +105,7 @@ def numerical_half(model: Model, prefix: str = "") -> NumericalHalf:
     >>> half.efforts, half.flows, half.excitations
     ((<Var interface.effort>,), (<Var m2.v.flow>,), (<Var r>,))
     """
-    system = prefixed(model.compile(), prefix)
+    system = prefixed(_given_forces(model), prefix)
     by_name = dict(zip(system.inputs, system.input_vars, strict=True))
     efforts, flows = [], []
     for sensor in interfaces(model):

@@ -21,7 +21,9 @@ from bondloop.transfer.normal_form import normal_form
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
 
-__all__ = ["OUT", "ForceOutput", "Transfer", "TransferSystem", "force_output", "transfer_system"]
+__all__ = [
+    "OUT", "ForceOutput", "Transfer", "TransferSystem", "as_system", "force_output", "transfer_system",
+]  # fmt: skip
 
 TransferSystem: TypeAlias = Any
 """A `Model`, a `System`, a `StateSpace` or a python-control system; descriptions name it by its family."""
@@ -102,16 +104,21 @@ def transfer_system(given: Any, prefix: str = "", *, to_invert: bool = False) ->
     """
     if isinstance(given, Model):
         return _from_model(given, prefix)
-    if isinstance(given, System):
-        system = given
-    else:
+    if to_invert and not isinstance(given, System):
         space = _state_space(given)
         _check_channels(space.inputs, space.outputs)
-        system = normal_form(space) if to_invert else space.to_system("transfer")
+        system = normal_form(space)
+    else:
+        system = as_system(given)
     _check_channels(system.inputs, system.outputs)
     system = prefixed(system, prefix)
     command, load = system.input_vars
     return Transfer(system, command, load, next(iter(system.output_exprs.values())))
+
+
+def as_system(given: Any) -> System:
+    """Return a transfer system that is given as equations or matrices as a system."""
+    return given if isinstance(given, System) else _state_space(given).to_system("transfer")
 
 
 def _state_space(given: Any) -> StateSpace:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from bondloop.errors import ForceOutputError, InputError
-from bondloop.transfer.base import force_output, transfer_system
+from bondloop.transfer.base import force_output
+from bondloop.transfer.coupled import coupled_transfer
 from bondloop.units import is_of_kind
 
 __all__ = ["expect_set_point"]
 
 
-def expect_set_point(actuator: Any, who: str, unit: str = "m") -> None:
+def expect_set_point(actuator: Any, who: str, unit: str = "m", port: int = 0) -> None:
     """Refuse a transfer system whose command is known to be something else than a displacement.
 
     Parameters
@@ -22,6 +23,8 @@ def expect_set_point(actuator: Any, who: str, unit: str = "m") -> None:
         What sends it displacements, for the message.
     unit
         Of the displacement.
+    port
+        Which of its ports, of a coupled one.
 
     Examples
     --------
@@ -32,7 +35,7 @@ def expect_set_point(actuator: Any, who: str, unit: str = "m") -> None:
     bondloop.errors.InputError: ATS sends displacements, in m; the command of the transfer system is in N: ...
     """
     try:
-        command = transfer_system(actuator).command
+        command = coupled_transfer(actuator).commands[port]
     except ForceOutputError:
         command = force_output(actuator).command
     known = "" if command.quantity is None else command.quantity.unit

@@ -99,7 +99,8 @@ class Chain(Imperfection):
         stream = context.stream
         for i, part in enumerate(self.parts):
             name = f"{context.name}.{type(part).__name__.lower()}{i}"
-            contexts.append(replace(context, name=name, stream=stream))
+            common = context.common + stream - context.stream
+            contexts.append(replace(context, name=name, stream=stream, common=common))
             stream += part.streams * STREAMS
         return in_turn(self.parts, value, contexts)
 

@@ -27,9 +27,12 @@ class Noise(Imperfection):
     ----------
     rms
         Standard deviation, in the unit of the value.
+    common
+        Whether the sensors of all interfaces read the same noise, as from one supply; each its own otherwise.
     """
 
     rms: Parameter = Parameter(least=0)
+    common: bool = False
 
     @property
     def streams(self) -> int:
@@ -38,7 +41,8 @@ class Noise(Imperfection):
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return value + rms * normal(seed, stream, count)."""
-        draw = function("normal", as_expr(context.seed), Const(context.stream), context.count)
+        stream = context.common if self.common else context.stream
+        draw = function("normal", as_expr(context.seed), Const(stream), context.count)
         return Applied([], value + self.rms * draw)
 
 
