@@ -127,6 +127,25 @@ def test_without_compensation_every_criterion_is_that_of_the_re_run(found):
     assert [ours[name] for name in names] == pytest.approx(EMULATED, abs=0.06)
 
 
+@pytest.mark.parametrize(
+    ("controller", "noise", "expected"),
+    [
+        ("taps", True, (22.5, 6.8, 32.3, 10.7)),
+        ("rls-fir", True, (0.0, 0.0, 3.19, 1.76)),
+        ("rls-fir", False, (0.0, 0.0, 0.92, 1.11)),
+    ],
+)
+def test_the_compensator_of_the_public_code_does_what_it_does_there(found, controller, noise, expected):
+    """J1 and J2 of the re-run; another draw of the noise moves J1 by a sample and J2 by 0.1."""
+    ours = found(controller, noise=noise)
+    delays, errors = (
+        [ours[word] for word in words]
+        for words in (("delay_1_ms", "delay_2_ms"), ("tracking_1_rms_percent", "tracking_2_rms_percent"))
+    )
+    assert delays == pytest.approx(expected[:2], abs=1.0)
+    assert errors == pytest.approx(expected[2:], abs=0.1 if noise else 0.005)
+
+
 def test_an_inverse_that_knows_the_coupling_follows_to_a_tenth_of_a_per_cent(found):
     for controller, least in (("coupled", 0.1), ("adaptive-coupled", 0.05)):
         ours = found(controller, noise=False)

@@ -102,7 +102,8 @@ def test_others_that_adapt_reach_the_noise_floor_too(found, name, case):
 
 
 @pytest.mark.parametrize(
-    ("name", "floor_1", "floor_2"), [("adaptive-prediction", 5.6, 5.0), ("sliding", 3.0, 1.6), ("smith", 3.4, 1.8)]
+    ("name", "floor_1", "floor_2"),
+    [("adaptive-prediction", 5.6, 5.0), ("sliding", 3.0, 1.6), ("smith", 3.4, 1.8)],
 )
 def test_what_the_rest_of_the_field_comes_to(found, name, floor_1, floor_2):
     """Bounds a little above what was measured in case 4; the sample controller has 72 and 68 %."""

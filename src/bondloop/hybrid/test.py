@@ -175,8 +175,8 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
-        self.feedback, self.extrapolation = feedback, usable(extrapolation, controller, coupling)
-        self.restoring_force = restoring_force
+        self.feedback, self.restoring_force = feedback, restoring_force
+        self.extrapolation = usable(extrapolation, controller, coupling)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():

@@ -175,6 +175,39 @@ def _time_series() -> Controller:
     )
 
 
+TAPS = (
+    (5.41470353, 1.96280665, -1.50482526, -4.95776380),
+    (6.05817263, 2.19981575, -1.67459763, -5.53849986),
+)
+"""First taps of the RLS-FIR of Quiroz et al. (2024), actuators 1 and 2."""
+
+COVARIANCE = (
+    ((83906.43, -45046.01, -27999.33, -10761.29), (-45046.01, 106712.78, -33590.12, -27999.86),
+     (-27999.33, -33590.12, 106712.89, -45046.65), (-10761.29, -27999.86, -45046.65, 83907.60)),
+    ((64773.01, -51448.24, -21629.93, 8337.19), (-51448.24, 104560.94, -31474.35, -21630.10),
+     (-21629.93, -31474.35, 104561.23, -51448.71), (8337.19, -21630.10, -51448.71, 64773.65)),
+)  # fmt: skip
+"""Their first covariances as the code has them: found in 1/m², used on mm, which is what makes it adapt."""
+
+
+def _taps() -> Controller:
+    from bondloop.control import PerActuator, RecursiveFir
+
+    return PerActuator(tuple(RecursiveFir(4, taps, 0.0) for taps in TAPS))
+
+
+def _rls_fir() -> Controller:
+    from bondloop.control import PerActuator, RecursiveFir
+
+    free = {"largest_delay": 10.0, "least_gain": 0.01, "largest_gain": 100.0}  # the code has no bounds
+    return PerActuator(
+        tuple(
+            RecursiveFir(4, taps, tuple(tuple(1e6 * x for x in row) for row in P), **free)
+            for taps, P in zip(TAPS, COVARIANCE, strict=True)
+        )
+    )
+
+
 def _inverse() -> Controller:
     from bondloop.control import CoupledInverse, PerActuator
 
@@ -195,10 +228,10 @@ def _adaptive() -> Controller:
 
 
 CONTROLLERS: Mapping[str, Callable[[], Controller]] = {
-    "none": _none, "ats": _time_series, "inverse": _inverse, "coupled": _coupled,
-    "adaptive-coupled": _adaptive,
+    "none": _none, "taps": _taps, "rls-fir": _rls_fir, "ats": _time_series, "inverse": _inverse,
+    "coupled": _coupled, "adaptive-coupled": _adaptive,
 }  # fmt: skip
-"""Controllers by name, each with one setting for all plants; the first three know nothing of the coupling."""
+"""Controllers by name, each with one setting for all plants; only the last two know of the coupling."""
 
 
 def test(
