@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = ["coherence_weight", "fit_frequency"]
+__all__ = ["coherence_weight", "fit_frequency", "response_derivatives"]
 
 
 def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
@@ -88,7 +88,7 @@ def fit_frequency(
     low, high = _bounds(wanted, f, longest)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
-        G, dG = _response(wanted, theta, s)
+        G, dG = response_derivatives(wanted, theta, s)
         e, J = w * (held * G - H), (w * held)[:, None] * dG
         return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T.copy()
 
@@ -109,7 +109,7 @@ def fit_frequency(
         best,
         domain="frequency",
         measured=H,
-        predicted=held * _response(wanted, best.theta, s)[0],
+        predicted=held * response_derivatives(wanted, best.theta, s)[0],
         nuisance=0,
         tests=None,
         warnings=_narrow(wanted, best.theta, f),
@@ -197,7 +197,7 @@ def _bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
     return low, high
 
 
-def _response(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Complex]:
+def response_derivatives(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Complex]:
     """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
     b, a, delay = wanted.polynomials(theta)
     powers = s[:, None] ** np.arange(wanted.poles + 1)

@@ -1,0 +1,102 @@
+"""Which structures are worth a fit: up to six poles, three zeros and a delay, tried on the spectrum's lines.
+
+Every structure begins from linear least squares and from the optima of the structures inside it (a pole
+or a zero far away, a delay of nothing), so a larger one is never worse than a smaller one. Poles are added
+as long as they help.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.identify.line_fit import LineFit, RecordLines, fit_lines
+from bondloop.identify.process_fit import information
+from bondloop.identify.structure import Structure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.identify.starting_values import Lines
+
+    Array = NDArray[np.float64]
+    Bounds = Callable[[Structure], tuple[Array, Array]]
+
+__all__ = ["POLES", "ZEROS", "criterion", "search"]
+
+POLES, ZEROS = 6, 3
+"""Most poles and zeros that are tried."""
+IDLE = 2
+"""So many poles more that do not help end the search."""
+HELPS = 2.0
+"""By so much must Akaike's criterion fall for a larger structure to help."""
+
+
+def search(data: RecordLines | Lines, bounds: Bounds, delays: Array) -> list[LineFit]:
+    """Fit structures of growing size to lines.
+
+    Parameters
+    ----------
+    data
+        A record, or lines of a measured response.
+    bounds
+        Bounds of a structure's coordinates.
+    delays
+        Delays to begin with.
+
+    Returns
+    -------
+    list of LineFit
+        Best by Akaike's criterion first.
+    """
+    fits: dict[Structure, LineFit] = {}
+    least, idle, top = math.inf, 0, _top(data)
+    for poles in range(1, POLES + 1):
+        for zeros in range(min(ZEROS, poles - 1) + 1):
+            for delay in (False, True):
+                wanted = Structure(poles, zeros, delay)
+                inside = [_grown(fits[s], wanted, top) for s in _inside(wanted) if s in fits]
+                grid = delays if delay else np.zeros(1)
+                fit = fit_lines(data, wanted, *bounds(wanted), grid, also=inside)
+                if fit is not None:
+                    fits[wanted] = fit
+        best = min((criterion(f) for f in fits.values()), default=math.inf)
+        idle = 0 if best < least - HELPS else idle + 1
+        least = min(least, best)
+        if idle >= IDLE:
+            break
+    return sorted(fits.values(), key=criterion)
+
+
+def criterion(fit: LineFit) -> float:
+    """Return Akaike's criterion of the lines."""
+    return information(fit.cost, fit.samples, fit.taken, None)[0]
+
+
+def _inside(s: Structure) -> list[Structure]:
+    """Return the structures that this one holds with one pole, one zero or the delay left out."""
+    result = []
+    if s.delay:
+        result.append(Structure(s.poles, s.zeros, False))
+    if s.zeros:
+        result.append(Structure(s.poles, s.zeros - 1, s.delay))
+    if s.poles - 1 > s.zeros:
+        result.append(Structure(s.poles - 1, s.zeros, s.delay))
+    return result
+
+
+def _grown(fit: LineFit, wanted: Structure, top: float) -> Array:
+    """Return a smaller model's optimum as coordinates of a larger structure."""
+    b, a, delay = fit.structure.polynomials(fit.theta)
+    if wanted.poles > fit.structure.poles:  # a pole beyond what the data show, near enough to be felt
+        a = np.convolve(a, [1.0, 0.1 / top])
+    return wanted.coordinates(b, a, delay)
+
+
+def _top(data: RecordLines | Lines) -> float:
+    """Return the highest frequency of the data, rad/s."""
+    lines = data.whole if isinstance(data, RecordLines) else data
+    return 2 * np.pi * float(lines.frequency[-1])
