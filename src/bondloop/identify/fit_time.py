@@ -225,11 +225,6 @@ class _Record:
         return min(1.2 * self.late + 2 * self.period, self.longest)
 
     @property
-    def delays(self) -> Array:
-        """Delays to begin with."""
-        return np.linspace(0.0, self.furthest, 13)
-
-    @property
     def lines(self) -> RecordLines:
         """The record as it is fitted in its spectrum."""
         return RecordLines(self.u, self.y, self.period, self.hold)
@@ -374,12 +369,11 @@ class _Run:
 def _best(record: _Record, wanted: Structure) -> Minimum | None:
     """Fit from the most promising starts, and keep the best."""
     low, high = record.bounds(wanted)
-    delays = record.delays if wanted.delay else np.zeros(1)
     # In the spectrum a fit takes a moment; where the lines are enough it is nearly the optimum.
-    in_lines = fit_lines(record.lines, wanted, low, high, delays)
+    in_lines = fit_lines(record.lines, wanted, low, high, record.furthest)
     ready = [] if in_lines is None else [in_lines.start]
     if record.u.size <= ENOUGH or not ready:
-        ready += _starts_in_time(record, wanted, delays)
+        ready += _starts_in_time(record, wanted)
     best: Minimum | None = None
     for theta in ready:
         found = minimise(lambda t: record.evaluate(wanted, t), theta, low, high)
@@ -388,8 +382,9 @@ def _best(record: _Record, wanted: Structure) -> Minimum | None:
     return best
 
 
-def _starts_in_time(record: _Record, wanted: Structure, delays: Array) -> list[Array]:
+def _starts_in_time(record: _Record, wanted: Structure) -> list[Array]:
     """Return the best of many starts by the error of their simulation, and the next that differs."""
+    delays = np.linspace(0.0, record.furthest, 13) if wanted.delay else np.zeros(1)
     starts: list[tuple[float, Array]] = []
     for part in (0.9, 0.99, 0.999):
         lines = lines_of_record(record.u, record.y, record.period, part, record.hold)

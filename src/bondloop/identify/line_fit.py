@@ -1,11 +1,11 @@
 """Process models fitted to the lines of a record's spectrum: nearly the fit in time, a hundred times faster.
 
 A long record of a slow plant has most of its samples in frequencies that say nothing. Of its spectrum only
-the lines take part in which the output rises above the noise. The error of the output is least there as it is in
-time (Parseval); what the record's two ends add is a polynomial over the denominator and is projected out.
-Two things the lines do not know, and a second round makes up for: a delay brings in input from before
-the record (the output is moved against the input by whole samples), and a sampled response has images of
-the higher frequencies (a factor, from the first round's model).
+the lines take part in which the output rises above the noise. The error of the output is least there as it is
+in time (Parseval). With x[n+1] = Φ x[n] + Γ u[n], y = C x, the spectrum of a stretch of N samples is
+Y = C (zI - Φ)^-1 (Γ U + z (x[0] - x[N])) exactly: what the two ends add is a combination of n rows, and is
+projected out. A delay brings in input from before the stretch; the output is moved against the input by its
+whole samples, in a second round once it is known.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.errors import SolveError
 from bondloop.identify.fit_frequency import response_derivatives
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.starting_values import Lines, rational_starts
@@ -34,10 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["LineFit", "RecordLines", "fit_lines", "sampled_response"]
 
-MOST = 1500
+MOST = 1000
 """Lines that take part; of more, those with the most input."""
 FEW = 200
 """Lines that the starting values are made of."""
+MOST_DELAYS = 40
+"""Delays that are tried."""
+SPREAD = 1e-10
+"""Least product of all poles over the fastest that a companion form bears."""
 FASTEST = 30.0
 """Poles faster than so many times the highest frequency leave hardly a trace in the data."""
 
@@ -111,12 +116,10 @@ class RecordLines:
         size = np.abs(U[:last])
         index = np.arange(last) if last <= MOST else np.sort(np.argpartition(size, -MOST)[-MOST:])
         f = (index + 1) / (n * self.period)
-        x = f * self.period
-        factor = np.sinc(x) * np.exp(-1j * np.pi * x) if self.hold == "zero" else np.sinc(x) ** 2
-        early = np.exp(2j * np.pi * x * shift)
+        early = np.exp(2j * np.pi * f * self.period * shift)
         # Scaled so that costs are those of the samples (Parseval, both sides of the spectrum).
         scale = np.sqrt(2 / n)
-        return Lines(f, scale * U[index] * factor * early, scale * Y[index], np.ones(f.size), ends=True)
+        return Lines(f, scale * U[index] * early, scale * Y[index], np.ones(f.size), ends=True)
 
 
 def _last_above_noise(power: Array) -> int:
@@ -137,33 +140,38 @@ def _last_above_noise(power: Array) -> int:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Lines, and a factor for what the sampled response has besides."""
+    """Lines; of a record, with its period and hold, or of a measured response, whose ends are none."""
 
     lines: Lines
-    factor: Complex
+    period: float = 0.0
+    hold: str = "zero"
 
     def ends(self, structure: Structure) -> int:
-        return structure.poles + 1 if self.lines.ends else 0
+        return structure.poles if self.lines.ends else 0
 
     def evaluate(self, structure: Structure, theta: Array) -> tuple[Array, Array] | None:
+        """Return residuals and their derivatives; the images of the samples are taken for constant in these."""
         lines = self.lines
         s = 2j * np.pi * lines.frequency
         G, dG = response_derivatives(structure, theta, s)
-        drive = lines.weight * lines.input * self.factor
-        e, J = drive * G - lines.weight * lines.output, drive[:, None] * dG
-        r, slopes = np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T
-        if lines.ends:
-            basis = self._basis(structure, theta, s)
-            r, slopes = project_out(basis, r), project_out(basis, slopes)
+        drive, wanted = lines.weight * lines.input, lines.weight * lines.output
+        if not lines.ends:
+            return _stacked(drive * G - wanted, drive[:, None] * dG)
+        sampled = _sampled(structure.process(theta), lines.frequency, self.period, self.hold)
+        if sampled is None:  # poles too far apart for a companion form: as if the input were smooth
+            _, a, _ = structure.polynomials(theta)
+            x = lines.frequency * self.period
+            hold = np.sinc(x) * np.exp(-1j * np.pi * x) if self.hold == "zero" else np.sinc(x) ** 2
+            H = hold * G
+            rows = (s / np.abs(s[-1]))[:, None] ** np.arange(structure.poles) / np.polyval(a[::-1], s)[:, None]
+        else:
+            H, rows = sampled
+        images = np.divide(H, G, out=np.ones_like(H), where=np.abs(G) > 0)
+        r, slopes = _stacked(drive * H - wanted, (drive * images)[:, None] * dG)
+        rows = rows * lines.weight[:, None]
+        basis = orthonormal(np.vstack([rows.real, rows.imag]).T)
+        r, slopes = project_out(basis, r), project_out(basis, slopes)
         return (r, slopes) if np.all(np.isfinite(r)) and np.all(np.isfinite(slopes)) else None
-
-    def _basis(self, structure: Structure, theta: Array, s: Complex) -> Array:
-        """Return what the record's ends can add: polynomials over the denominator."""
-        _, a, _ = structure.polynomials(theta)
-        below = np.polyval(a[::-1], s)
-        rows = (s / np.abs(s[-1]))[None, :] ** np.arange(structure.poles + 1)[:, None] / below
-        rows = rows * self.lines.weight
-        return orthonormal(np.hstack([rows.real, rows.imag]))
 
     def rescaled(self, structure: Structure, theta: Array) -> tuple[float, Array]:
         """Return the cost with the best gain, and the coordinates with it."""
@@ -184,7 +192,7 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
     structure: Structure,
     low: Array,
     high: Array,
-    delays: Array,
+    furthest: float,
     *,
     also: Iterable[Array] = (),
 ) -> LineFit | None:
@@ -196,20 +204,25 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
         A record, or lines of a measured response.
     structure, low, high
         The model, and bounds of its coordinates.
-    delays
-        Delays with which linear least squares begin.
+    furthest
+        Longest delay with which linear least squares begin.
     also
         More starts: the coordinates of a smaller model's optimum, for one.
     """
     lines = data if isinstance(data, Lines) else data.whole
-    problem = _Problem(lines, np.ones(lines.frequency.size, dtype=complex))
+    problem = _Problem(lines) if isinstance(data, Lines) else _Problem(lines, data.period, data.hold)
     needed = 2 * structure.size + problem.ends(structure)
     if lines.frequency.size < needed:
         return None
-    starts = [theta for few in _few(lines, needed) for _, theta in rational_starts(few, structure, delays, 2)]
+    starts: list[Array] = []
+    for few in _few(problem, needed):
+        # A delay is found from a start that is less than half a turn off at the highest frequency.
+        count = int(np.clip(3 * furthest * few.frequency[-1], 6, MOST_DELAYS)) + 1
+        delays = np.linspace(0.0, furthest, count) if structure.delay else np.zeros(1)
+        starts += [theta for _, theta in rational_starts(few, structure, delays, 2)]
     tried = [problem.rescaled(structure, np.clip(t, low, high)) for t in [*starts, *also]]
     tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
-    best = _least(problem, structure, [theta for _, theta in tried[:2]], low, high)
+    best = _least(problem, structure, [theta for _, theta in tried[:3]], low, high)
     if best is None:
         return None
     if isinstance(data, RecordLines):
@@ -234,8 +247,12 @@ def _slowed(structure: Structure, theta: Array, most: float) -> Array:
     return structure.coordinates(b, slower / slower[0], delay)
 
 
-def _few(lines: Lines, needed: int) -> list[Lines]:
+def _few(problem: _Problem, needed: int) -> list[Lines]:
     """Return lines for linear least squares: up to several frequencies, since noise biases them upwards."""
+    lines = problem.lines
+    x = lines.frequency * problem.period
+    hold = np.sinc(x) * np.exp(-1j * np.pi * x) if problem.hold == "zero" else np.sinc(x) ** 2
+    smooth = lines.input * hold
     energy = np.cumsum(np.abs(lines.output * lines.weight) ** 2)
     result = []
     for part in (0.9, 0.99, 1.0):
@@ -244,11 +261,8 @@ def _few(lines: Lines, needed: int) -> list[Lines]:
         spread = np.unique(np.round(np.linspace(0, last - 1, FEW)).astype(int))
         low = np.unique(np.round(np.geomspace(1, last, FEW // 2)).astype(int)) - 1
         index = np.union1d(spread, low)
-        result.append(
-            Lines(
-                lines.frequency[index], lines.input[index], lines.output[index], lines.weight[index], lines.ends
-            )
-        )
+        few = (values[index] for values in (lines.frequency, smooth, lines.output, lines.weight))
+        result.append(Lines(*few, lines.ends))
         if last == lines.frequency.size:
             break
     return result
@@ -268,22 +282,42 @@ def _least(
 def _second_round(
     data: RecordLines, problem: _Problem, structure: Structure, first: Minimum, low: Array, high: Array
 ) -> Minimum:
-    """Fit again, with the output moved by the delay, and with the images of the sampled response."""
+    """Fit again, with the output moved by the delay's whole samples."""
     model = structure.process(first.theta)
     shift = min(int(model.delay / data.period), data.u.size // 4)
-    last = round(float(problem.lines.frequency[-1]) * data.u.size * data.period)
-    lines = data.lines(shift, last) if shift else problem.lines
-    x = lines.frequency * data.period
-    hold = np.sinc(x) * np.exp(-1j * np.pi * x) if data.hold == "zero" else np.sinc(x) ** 2
-    factor = sampled_response(model, lines.frequency, data.period, data.hold) / (
-        hold * model.response(lines.frequency)
-    )
-    factor = np.where(np.isfinite(factor) & (np.abs(factor - 1) < 1), factor, 1.0)
-    if not shift and np.abs(factor - 1).max() < 1e-5:
+    if not shift:
         return first
-    again = replace(problem, lines=lines, factor=factor)
+    last = round(float(problem.lines.frequency[-1]) * data.u.size * data.period)
+    again = replace(problem, lines=data.lines(shift, last))
     optimum = minimise(lambda t: again.evaluate(structure, t), first.theta, low, high, most=30)
     return first if optimum is None else optimum
+
+
+def _stacked(e: Complex, J: Complex) -> tuple[Array, Array]:
+    """Return complex residuals and derivatives, shape (lines, p), as real ones, shape (p, 2 lines)."""
+    return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T
+
+
+def _sampled(process: Process, frequency: Array, period: float, hold: str) -> tuple[Complex, Complex] | None:
+    """Return the response from samples to samples, and the rows z C (zI - Φ)^-1, shape (lines, poles).
+
+    None where the poles are too far apart for the digits of a companion form.
+    """
+    A, B, C, _, scale = process.scaled_space()
+    if abs(A[-1, 0]) < SPREAD:
+        return None
+    held = hold_late(A, B, period * scale, process.delay * scale, hold)
+    z = np.exp(2j * np.pi * frequency * period)
+    resolvent = z[:, None, None] * np.eye(A.shape[0]) - held.transition.T
+    try:
+        rows = np.linalg.solve(resolvent, np.broadcast_to(C[:, None], (z.size, C.size, 1)).astype(complex))
+    except np.linalg.LinAlgError:
+        return None
+    rows = rows[:, :, 0]
+    H = np.zeros(z.size, dtype=complex)
+    for j, shift in enumerate(held.shifts):
+        H += z ** -float(shift) * (rows @ held.gains[:, j])
+    return H, z[:, None] * rows
 
 
 def sampled_response(process: Process, frequency: Array, period: float, hold: str = "zero") -> Complex:
@@ -308,13 +342,7 @@ def sampled_response(process: Process, frequency: Array, period: float, hold: st
     >>> round(float(-np.angle(ratio)[0] / (2 * np.pi * 0.1)), 6)
     0.0005
     """
-    A, B, C, _, scale = process.scaled_space()
-    held = hold_late(A, B, period * scale, process.delay * scale, hold)
-    z = np.exp(2j * np.pi * np.asarray(frequency, dtype=float) * period)
-    forcing = sum(
-        z[:, None] ** -float(shift) * held.gains[None, :, j].astype(complex)
-        for j, shift in enumerate(held.shifts)
-    )
-    resolvent = z[:, None, None] * np.eye(A.shape[0]) - held.transition
-    states = np.linalg.solve(resolvent, np.asarray(forcing)[:, :, None])[:, :, 0]
-    return np.asarray(states @ C)
+    pair = _sampled(process, np.asarray(frequency, dtype=float), period, hold)
+    if pair is None:
+        raise SolveError("the poles of the model are too far apart for its sampled response")
+    return pair[0]

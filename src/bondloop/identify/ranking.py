@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.identify.fit_frequency import fit_frequency
-from bondloop.identify.fit_time import fit_time
-from bondloop.identify.structure import Structure, structure
+from bondloop.identify.fit_frequency import fit_response, lines_to_fit, longest_delay, response_bounds
+from bondloop.identify.fit_time import fit_record, record_to_fit
+from bondloop.identify.process_fit import information
+from bondloop.identify.search import promising, search
+from bondloop.identify.structure import MOST_POLES, Structure, structure
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from bondloop.identify.process_fit import ProcessFit
 
-__all__ = ["USUAL", "Ranking", "rank", "rank_frequency", "rank_time"]
+    Array = NDArray[np.float64]
+
+__all__ = ["AUTO", "USUAL", "Ranking", "rank", "rank_frequency", "rank_time"]
 
 USUAL = (
     "G1", "G2", "G1D", "G2D", "2 poles, 1 zero", "2 poles, 1 zero, delay", "3 poles", "3 poles, delay",
     "3 poles, 1 zero, delay",
 )  # fmt: skip
-"""What ``auto`` tries: du Bois's four, and models of one step more."""
+"""Du Bois's four, and models of one step more; what is left where a record is too short for a search."""
+AUTO = "auto"
+"""Stands for all structures up to six poles, three zeros and a delay, of which the promising ones are fitted."""
 CLOSE = 4.0
 """Differences of Akaike's criterion up to this are no reason for more parameters."""
 MATTERS = 1.02
-"""A model whose rms error is greater by no more than this factor serves as well."""
+"""Where no model explains the data, one whose rms error is greater by no more than this factor serves as well."""
+LONG = 100_000
+"""In a record with more samples no model is fitted for contrast alone, which would take seconds."""
+CANCELS = 0.1
+"""A pole and a zero nearer to each other than this part of their frequency nearly cancel."""
+ROUNDING = 1e-9
+"""Errors below this part of the data are rounding."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +108,7 @@ def rank_time(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float,
-    models: Sequence[Structure | str] = USUAL,
+    models: Sequence[Structure | str] | str = AUTO,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a record and rank them; options are those of `fit_time`.
@@ -106,18 +118,28 @@ def rank_time(
     command, output, sample_period
         As for `fit_time`.
     models
-        Structures to try, or their names.
+        Structures to try, or their names; ``"auto"`` tries all up to six poles, three zeros and a delay
+        on the record's spectrum and fits the promising ones.
     **options
         Of `fit_time`.
+
+    Examples
+    --------
+    >>> from bondloop.transfer.process import second_order
+    >>> rng = np.random.default_rng(1)
+    >>> u = rng.normal(size=3000)
+    >>> y = second_order(1.0, 20.0, 0.4, delay=0.004).simulate(u, 1e-3) + 0.01 * rng.normal(size=3000)
+    >>> rank_time(u, y, 1e-3).recommended.name
+    'G2D'
     """
-    fits, failed = [], {}
-    for model in models:
-        try:
-            fits.append(fit_time(command, output, sample_period, model, **options))
-        except BondloopError as error:
-            failed[structure(model).name] = str(error)
-            if not fits and len(failed) == len(models):
-                raise
+    search_all = models == AUTO
+    wanted = [structure(m) for m in (USUAL if search_all else _listed(models))]
+    record = record_to_fit(command, output, sample_period, wanted, **options)
+    starts: dict[Structure, Array | None] = dict.fromkeys(wanted)
+    if search_all:
+        tried = search(record.lines, record.bounds, record.furthest)
+        starts = {f.structure: f.start for f in promising(tried, plain=record.used <= LONG)} or starts
+    fits, failed = _fitted(starts, lambda s, theta: fit_record(record, s, theta))
     f = np.fft.rfftfreq(len(fits[0].measured), sample_period)
     energy = np.cumsum(np.abs(np.fft.rfft(fits[0].measured - fits[0].measured.mean())) ** 2)
     band = float(f[min(int(np.searchsorted(energy, 0.99 * energy[-1])), f.size - 1)])
@@ -125,7 +147,12 @@ def rank_time(
 
 
 def rank_frequency(
-    frequency: ArrayLike, response: ArrayLike, models: Sequence[Structure | str] = USUAL, **options: Any
+    frequency: ArrayLike,
+    response: ArrayLike,
+    models: Sequence[Structure | str] | str = AUTO,
+    *,
+    max_delay: float | None = None,
+    **options: Any,
 ) -> Ranking:
     """Fit several models to a frequency response and rank them; options are those of `fit_frequency`.
 
@@ -134,8 +161,8 @@ def rank_frequency(
     frequency, response
         As for `fit_frequency`.
     models
-        Structures to try, or their names.
-    **options
+        Structures to try, or their names; ``"auto"`` as for `rank_time`.
+    max_delay, **options
         Of `fit_frequency`.
 
     Examples
@@ -146,15 +173,42 @@ def rank_frequency(
     >>> ranking.recommended.name, round(ranking.recommended.process.delay, 6)
     ('G1D', 0.003)
     """
-    fits, failed = [], {}
-    for model in models:
+    search_all = models == AUTO
+    lines = lines_to_fit(frequency, response, **options)
+    starts: dict[Structure, Array | None] = {}
+    if search_all:
+        longest = longest_delay(lines, max_delay)
+        tried = search(lines, lambda s: response_bounds(s, lines.frequency, longest), longest)
+        starts = {f.structure: f.theta for f in promising(tried)}
+    if not starts:
+        starts = dict.fromkeys(structure(m) for m in (USUAL if search_all else _listed(models)))
+
+    def fit(s: Structure, theta: Array | None) -> ProcessFit:
+        return fit_response(lines, s, max_delay, () if theta is None else (theta,))
+
+    fits, failed = _fitted(starts, fit)
+    return rank(fits, band=float(lines.frequency[-1]), failed=failed)
+
+
+def _listed(models: Sequence[Structure | str] | str) -> Sequence[Structure | str]:
+    """Return models as a list, a single name too."""
+    return [models] if isinstance(models, str) else models
+
+
+def _fitted(
+    starts: dict[Structure, Array | None], fit: Callable[[Structure, Array | None], ProcessFit]
+) -> tuple[list[ProcessFit], dict[str, str]]:
+    """Fit all structures; return the fits, and why others could not be fitted."""
+    fits: list[ProcessFit] = []
+    failed: dict[str, str] = {}
+    for model, theta in starts.items():
         try:
-            fits.append(fit_frequency(frequency, response, model, **options))
+            fits.append(fit(model, theta))
         except BondloopError as error:
-            failed[structure(model).name] = str(error)
-            if not fits and len(failed) == len(models):
+            failed[model.name] = str(error)
+            if not fits and len(failed) == len(starts):
                 raise
-    return rank(fits, band=float(np.max(np.asarray(frequency))), failed=failed)
+    return fits, failed
 
 
 def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | None = None) -> Ranking:
@@ -173,23 +227,32 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
         raise InputError("there is no fit to rank")
     closest = min(fits, key=lambda f: f.cost)
     effective = closest.tests.effective_samples if closest.tests else float(closest.samples)
-    ordered = sorted(fits, key=lambda f: f.aic(effective))
+
+    size = closest.cost * float(np.mean(np.abs(closest.measured) ** 2)) / max(closest.rms**2, 1e-300)
+
+    def score(f: ProcessFit) -> float:
+        # An error of nothing but rounding is no reason for another parameter.
+        least = max(f.cost, ROUNDING**2 * size)
+        return information(least, f.samples, f.size + f.nuisance, effective)[0]
+
+    ordered = sorted(fits, key=score)
     sound = [f for f in ordered if not f.warnings] or ordered
     best = sound[0]
     chosen, why = best, ""
-    for f in sorted(sound, key=lambda f: (f.size, f.aic(effective))):
+    for f in sorted(sound, key=lambda f: (f.size, score(f))):
         if f.size >= best.size:
             continue
-        behind = f.aic(effective) - best.aic(effective)
+        behind = score(f) - score(best)
         if behind <= CLOSE:
             why = (
                 f"{best.name} has the least AIC, but {f.name} with {f.size} instead of {best.size} "
                 f"parameters is only {behind:.1f} behind, which is no evidence for the larger model: take "
                 f"{f.name}."
             )
-        elif f.rms <= MATTERS * best.rms:
+        elif f.rms <= MATTERS * best.rms and best.tests is not None and not best.tests.independent:
             why = (
-                f"{best.name} has the least AIC, but its rms error is only "
+                f"{best.name} has the least AIC, but even its residuals follow the input, so the criterion "
+                f"counts what no linear model explains; its rms error is only "
                 f"{100 * (1 - best.rms / f.rms):.2g} % below that of {f.name}, which has {f.size} instead of "
                 f"{best.size} parameters: take {f.name}."
             )
@@ -198,11 +261,57 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
             break
     if not why:
         why = (
-            f"{best.name} has the least AIC, and every simpler model has a clearly larger error: "
-            f"take {best.name}."
+            f"{best.name} has the least AIC, and no simpler model comes near it: take {best.name}."
+            if len(sound) > 1
+            else f"{best.name} is the only model that was fitted without a doubt: take {best.name}."
         )
-    reasons = [why, *_delay_words(fits, chosen, band), *_other_words(ordered[0], chosen)]
+    doubts = [*_either_words(fits, chosen, score, band), *_cancelling_words(fits, chosen)]
+    reasons = [why, *_delay_words(fits, chosen, band), *doubts, *_other_words(ordered[0], chosen)]
     return Ranking(tuple(ordered), effective, chosen, tuple(reasons), dict(failed or {}))
+
+
+def _either_words(
+    fits: Sequence[ProcessFit], chosen: ProcessFit, score: Callable[[ProcessFit], float], band: float
+) -> list[str]:
+    """Say whether a pole in place of the delay, or a delay in place of a pole, would do as well."""
+    s = chosen.structure
+    other = (
+        Structure(s.poles + 1, s.zeros, False)
+        if s.delay and s.poles < MOST_POLES
+        else Structure(s.poles - 1, s.zeros, True)
+        if not s.delay and s.poles - 1 > s.zeros
+        else None
+    )
+    f = next((f for f in fits if f.structure == other), None)
+    if f is None or abs(score(f) - score(chosen)) > CLOSE:
+        return []
+    x = np.linspace(band / 200, band, 200)
+    apart = float(np.max(np.abs(f.process.response(x) / chosen.process.response(x) - 1)))
+    words = ("the delay", "one pole more") if s.delay else ("one of its poles", "a delay")
+    return [
+        f"The data do not tell {words[0]} of {chosen.name} from {words[1]} ({f.name}): up to {band:.3g} Hz the "
+        f"two differ by {100 * apart:.2g} % at most, beyond that nothing is known."
+    ]
+
+
+def _cancelling_words(fits: Sequence[ProcessFit], chosen: ProcessFit) -> list[str]:
+    """Say which poles and zeros of the model to take nearly cancel."""
+    poles, zeros = chosen.process.poles(), chosen.process.zeros()
+    s, words = chosen.structure, []
+    for z in zeros[zeros.imag >= 0]:
+        p = poles[np.argmin(np.abs(poles - z))]
+        if abs(p - z) > CANCELS * abs(p):
+            continue
+        pair = 1 if abs(z.imag) <= 1e-9 * abs(z) else 2
+        less = next(
+            (f for f in fits if f.structure == Structure(s.poles - pair, s.zeros - pair, s.delay)), None
+        )
+        without = f"; without them ({less.name}) the rms error is {less.rms / chosen.rms:.3g} times as large" if less else ""
+        words.append(
+            f"{chosen.name} has {'a zero' if pair == 1 else 'two zeros'} at {abs(z) / (2 * np.pi):.3g} Hz that "
+            f"nearly cancel{'s a pole' if pair == 1 else ' two poles'} at {abs(p) / (2 * np.pi):.3g} Hz{without}."
+        )
+    return words
 
 
 def _delay_words(fits: Sequence[ProcessFit], chosen: ProcessFit, band: float) -> list[str]:

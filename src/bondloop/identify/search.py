@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
-__all__ = ["POLES", "ZEROS", "criterion", "search"]
+__all__ = ["POLES", "ZEROS", "criterion", "promising", "search"]
 
 POLES, ZEROS = 6, 3
 """Most poles and zeros that are tried."""
@@ -33,9 +33,13 @@ IDLE = 2
 """So many poles more that do not help end the search."""
 HELPS = 2.0
 """By so much must Akaike's criterion fall for a larger structure to help."""
+SIMILAR = 1.5
+"""Structures whose cost is no more than so many times the least may be as good in time."""
+NEAR, MOST_NEAR = 12.0, 4
+"""Structures whose criterion is no further from the least are worth a fit in time, the simplest so many of them."""
 
 
-def search(data: RecordLines | Lines, bounds: Bounds, delays: Array) -> list[LineFit]:
+def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
     """Fit structures of growing size to lines.
 
     Parameters
@@ -44,8 +48,8 @@ def search(data: RecordLines | Lines, bounds: Bounds, delays: Array) -> list[Lin
         A record, or lines of a measured response.
     bounds
         Bounds of a structure's coordinates.
-    delays
-        Delays to begin with.
+    furthest
+        Longest delay to begin with, s.
 
     Returns
     -------
@@ -59,8 +63,7 @@ def search(data: RecordLines | Lines, bounds: Bounds, delays: Array) -> list[Lin
             for delay in (False, True):
                 wanted = Structure(poles, zeros, delay)
                 inside = [_grown(fits[s], wanted, top) for s in _inside(wanted) if s in fits]
-                grid = delays if delay else np.zeros(1)
-                fit = fit_lines(data, wanted, *bounds(wanted), grid, also=inside)
+                fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=inside)
                 if fit is not None:
                     fits[wanted] = fit
         best = min((criterion(f) for f in fits.values()), default=math.inf)
@@ -74,6 +77,41 @@ def search(data: RecordLines | Lines, bounds: Bounds, delays: Array) -> list[Lin
 def criterion(fit: LineFit) -> float:
     """Return Akaike's criterion of the lines."""
     return information(fit.cost, fit.samples, fit.taken, None)[0]
+
+
+def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
+    """Return which structures to fit and compare: those near the best, and simpler ones for contrast.
+
+    Near the best are the simplest few; for contrast come du Bois's four, the best of each smaller number
+    of poles, and the simplest with the delay taken away or added, and in exchange for a pole.
+
+    Parameters
+    ----------
+    fits
+        Of `search`.
+    plain
+        Whether du Bois's four are to be among them.
+    """
+    if not fits:
+        return []
+    seen = [f for f in fits if not f.idle_pole] or fits
+    least = criterion(seen[0])
+    near = [f for f in seen if criterion(f) - least <= NEAR]
+    # Lines are not the record: a simpler structure that leaves hardly more over may do as well there.
+    similar = [f for f in seen if f.cost <= SIMILAR * seen[0].cost and f.structure.size < seen[0].structure.size]
+    first = {size: f for f in reversed(similar) for size in [f.structure.size]}
+    near.sort(key=lambda f: (f.structure.size, criterion(f)))
+    chosen = [*near[:MOST_NEAR], *sorted(first.values(), key=criterion)[:MOST_NEAR], seen[0]]
+    s = near[0].structure
+    wanted = [Structure(poles, 0, delay) for poles in (1, 2) for delay in (False, True) if plain]
+    wanted.append(Structure(s.poles, s.zeros, not s.delay))
+    if s.delay and s.poles < POLES:
+        wanted.append(Structure(s.poles + 1, s.zeros, False))
+    elif not s.delay and s.poles - 1 > s.zeros:
+        wanted.append(Structure(s.poles - 1, s.zeros, True))
+    chosen += [f for f in fits if f.structure in wanted]
+    chosen += [f for f in seen if f.structure.poles == s.poles - 1][:1]
+    return list({f.structure: f for f in chosen}.values())
 
 
 def _inside(s: Structure) -> list[Structure]:
