@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.line_fit import RecordLines, fit_lines
 from bondloop.identify.process_fit import ProcessFit, process_fit
 from bondloop.identify.residuals import check_residuals
+from bondloop.identify.search import grown
 from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
 from bondloop.identify.structure import Structure, structure
 from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
@@ -224,7 +226,7 @@ class _Record:
         """The longest delay to begin with."""
         return min(1.2 * self.late + 2 * self.period, self.longest)
 
-    @property
+    @cached_property
     def lines(self) -> RecordLines:
         """The record as it is fitted in its spectrum."""
         return RecordLines(self.u, self.y, self.period, self.hold)
@@ -370,7 +372,12 @@ def _best(record: _Record, wanted: Structure) -> Minimum | None:
     """Fit from the most promising starts, and keep the best."""
     low, high = record.bounds(wanted)
     # In the spectrum a fit takes a moment; where the lines are enough it is nearly the optimum.
-    in_lines = fit_lines(record.lines, wanted, low, high, record.furthest)
+    also: list[Array] = []
+    if wanted.zeros:  # a pair of pole and zero is best found beside the model without it
+        less = Structure(wanted.poles - 1, wanted.zeros - 1, wanted.delay)
+        simpler = fit_lines(record.lines, less, *record.bounds(less), record.furthest)
+        also = [] if simpler is None else grown(simpler, wanted)
+    in_lines = fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
     ready = [] if in_lines is None else [in_lines.start]
     if record.u.size <= ENOUGH or not ready:
         ready += _starts_in_time(record, wanted)

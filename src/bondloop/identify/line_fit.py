@@ -220,9 +220,13 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
         count = int(np.clip(3 * furthest * few.frequency[-1], 6, MOST_DELAYS)) + 1
         delays = np.linspace(0.0, furthest, count) if structure.delay else np.zeros(1)
         starts += [theta for _, theta in rational_starts(few, structure, delays, 2)]
-    tried = [problem.rescaled(structure, np.clip(t, low, high)) for t in [*starts, *also]]
-    tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
-    best = _least(problem, structure, [theta for _, theta in tried[:3]], low, high)
+    # The best of both kinds: those of linear least squares often share one valley.
+    ready: list[Array] = []
+    for kind in (starts, list(also)):
+        tried = [problem.rescaled(structure, np.clip(theta, low, high)) for theta in kind]
+        tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
+        ready += [theta for _, theta in tried[:2]]
+    best = _least(problem, structure, ready, low, high)
     if best is None:
         return None
     if isinstance(data, RecordLines):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Bounds = Callable[[Structure], tuple[Array, Array]]
 
-__all__ = ["POLES", "ZEROS", "criterion", "promising", "search"]
+__all__ = ["POLES", "ZEROS", "criterion", "grown", "inside", "promising", "search"]
 
 POLES, ZEROS = 6, 3
 """Most poles and zeros that are tried."""
@@ -57,13 +57,13 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
         Best by Akaike's criterion first.
     """
     fits: dict[Structure, LineFit] = {}
-    least, idle, top = math.inf, 0, _top(data)
+    least, idle = math.inf, 0
     for poles in range(1, POLES + 1):
         for zeros in range(min(ZEROS, poles - 1) + 1):
             for delay in (False, True):
                 wanted = Structure(poles, zeros, delay)
-                inside = [_grown(fits[s], wanted, top) for s in _inside(wanted) if s in fits]
-                fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=inside)
+                also = [theta for s in inside(wanted) if s in fits for theta in grown(fits[s], wanted)]
+                fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=also)
                 if fit is not None:
                     fits[wanted] = fit
         best = min((criterion(f) for f in fits.values()), default=math.inf)
@@ -114,27 +114,31 @@ def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
     return list({f.structure: f for f in chosen}.values())
 
 
-def _inside(s: Structure) -> list[Structure]:
-    """Return the structures that this one holds with one pole, one zero or the delay left out."""
+def inside(s: Structure) -> list[Structure]:
+    """Return the structures that this one holds with a pole, a zero, both, or the delay left out."""
     result = []
     if s.delay:
         result.append(Structure(s.poles, s.zeros, False))
     if s.zeros:
         result.append(Structure(s.poles, s.zeros - 1, s.delay))
+        result.append(Structure(s.poles - 1, s.zeros - 1, s.delay))
     if s.poles - 1 > s.zeros:
         result.append(Structure(s.poles - 1, s.zeros, s.delay))
     return result
 
 
-def _grown(fit: LineFit, wanted: Structure, top: float) -> Array:
-    """Return a smaller model's optimum as coordinates of a larger structure."""
+def grown(fit: LineFit, wanted: Structure) -> list[Array]:
+    """Return a smaller model's optimum as coordinates of a larger structure, to begin with."""
     b, a, delay = fit.structure.polynomials(fit.theta)
-    if wanted.poles > fit.structure.poles:  # a pole beyond what the data show, near enough to be felt
-        a = np.convolve(a, [1.0, 0.1 / top])
-    return wanted.coordinates(b, a, delay)
-
-
-def _top(data: RecordLines | Lines) -> float:
-    """Return the highest frequency of the data, rad/s."""
-    lines = data.whole if isinstance(data, RecordLines) else data
-    return 2 * np.pi * float(lines.frequency[-1])
+    more = wanted.poles - fit.structure.poles
+    if more and wanted.zeros > fit.structure.zeros:
+        # A pole and a zero that nearly cancel; at the very same place neither would move.
+        speeds = fit.top * np.array([0.01, 0.03, 0.1, 0.3, 1.0])
+        return [
+            wanted.coordinates(np.convolve(b, [1.0, 1 / (apart * w)]), np.convolve(a, [1.0, 1 / w]), delay)
+            for w in speeds
+            for apart in (0.8, 1.25)
+        ]
+    if more:  # a pole beyond what the data show, near enough to be felt
+        a = np.convolve(a, [1.0, 0.1 / fit.top])
+    return [wanted.coordinates(b, a, delay)]
