@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = ["LineFit", "RecordLines", "fit_lines", "sampled_response"]
+__all__ = [
+    "FASTEST", "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response", "slowed",
+]  # fmt: skip
 
 MOST = 1000
-"""Lines that take part; of more, those with the most input."""
+"""Lines that take part in a fit."""
 FEW = 200
 """Lines that the starting values are made of."""
 MOST_DELAYS = 40
@@ -80,7 +82,7 @@ class LineFit:
     @property
     def start(self) -> Array:
         """The coordinates with poles that a simulation in samples can bear."""
-        return _slowed(self.structure, self.theta, FASTEST * self.top)
+        return slowed(self.structure, self.theta, FASTEST * self.top)
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,15 @@ class RecordLines:
         Input and output.
     period, hold
         Seconds between samples; what the input does between them.
+    most
+        Lines that take part; of more, those with the most input.
     """
 
     u: Array
     y: Array
     period: float
     hold: str
+    most: int = MOST
 
     @cached_property
     def whole(self) -> Lines:
@@ -111,10 +116,11 @@ class RecordLines:
         u, y = self.u[:n], self.y[shift:]
         U, Y = np.fft.rfft(u - u.mean())[1:], np.fft.rfft(y - y.mean())[1:]
         if last is None:
-            last = _last_above_noise(np.abs(Y) ** 2)
+            last = last_above_noise(np.abs(Y) ** 2)
         last = min(last, U.size)
         size = np.abs(U[:last])
-        index = np.arange(last) if last <= MOST else np.sort(np.argpartition(size, -MOST)[-MOST:])
+        few = np.argpartition(size, -self.most)[-self.most :] if last > self.most else np.arange(last)
+        index = np.sort(few)
         f = (index + 1) / (n * self.period)
         early = np.exp(2j * np.pi * f * self.period * shift)
         # Scaled so that costs are those of the samples (Parseval, both sides of the spectrum).
@@ -122,7 +128,7 @@ class RecordLines:
         return Lines(f, scale * U[index] * early, scale * Y[index], np.ones(f.size), ends=True)
 
 
-def _last_above_noise(power: Array) -> int:
+def last_above_noise(power: Array) -> int:
     """Return how many lines of a spectrum, from the lowest up, hold what stands out of its noise.
 
     The noise is what the upper third of the spectrum has; the images of the samples forbid the last fifth.
@@ -157,15 +163,15 @@ class _Problem:
         drive, wanted = lines.weight * lines.input, lines.weight * lines.output
         if not lines.ends:
             return _stacked(drive * G - wanted, drive[:, None] * dG)
-        sampled = _sampled(structure.process(theta), lines.frequency, self.period, self.hold)
-        if sampled is None:  # poles too far apart for a companion form: as if the input were smooth
+        exact = sampled(structure.process(theta), lines.frequency, self.period, self.hold)
+        if exact is None:  # poles too far apart for a companion form: as if the input were smooth
             _, a, _ = structure.polynomials(theta)
             x = lines.frequency * self.period
             hold = np.sinc(x) * np.exp(-1j * np.pi * x) if self.hold == "zero" else np.sinc(x) ** 2
             H = hold * G
             rows = (s / np.abs(s[-1]))[:, None] ** np.arange(structure.poles) / np.polyval(a[::-1], s)[:, None]
         else:
-            H, rows = sampled
+            H, rows = exact
         images = np.divide(H, G, out=np.ones_like(H), where=np.abs(G) > 0)
         r, slopes = _stacked(drive * H - wanted, (drive * images)[:, None] * dG)
         rows = rows * lines.weight[:, None]
@@ -195,6 +201,7 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
     furthest: float,
     *,
     also: Iterable[Array] = (),
+    starts_each: int = 2,
 ) -> LineFit | None:
     """Fit a structure to lines, from several starts.
 
@@ -208,6 +215,8 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
         Longest delay with which linear least squares begin.
     also
         More starts: the coordinates of a smaller model's optimum, for one.
+    starts_each
+        How many starts of either kind are followed.
     """
     lines = data if isinstance(data, Lines) else data.whole
     problem = _Problem(lines) if isinstance(data, Lines) else _Problem(lines, data.period, data.hold)
@@ -225,7 +234,7 @@ def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
     for kind in (starts, list(also)):
         tried = [problem.rescaled(structure, np.clip(theta, low, high)) for theta in kind]
         tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
-        ready += [theta for _, theta in tried[:2]]
+        ready += [theta for _, theta in tried[:starts_each]]
     best = _least(problem, structure, ready, low, high)
     if best is None:
         return None
@@ -240,7 +249,7 @@ def _fastest(structure: Structure, theta: Array) -> float:
     return float(np.max(np.abs(np.roots(structure.polynomials(theta)[1][::-1]))))
 
 
-def _slowed(structure: Structure, theta: Array, most: float) -> Array:
+def slowed(structure: Structure, theta: Array, most: float) -> Array:
     """Return coordinates whose poles are no faster than so many rad/s."""
     if _fastest(structure, theta) <= most:
         return theta
@@ -302,7 +311,7 @@ def _stacked(e: Complex, J: Complex) -> tuple[Array, Array]:
     return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T
 
 
-def _sampled(process: Process, frequency: Array, period: float, hold: str) -> tuple[Complex, Complex] | None:
+def sampled(process: Process, frequency: Array, period: float, hold: str) -> tuple[Complex, Complex] | None:
     """Return the response from samples to samples, and the rows z C (zI - Φ)^-1, shape (lines, poles).
 
     None where the poles are too far apart for the digits of a companion form.
@@ -346,7 +355,7 @@ def sampled_response(process: Process, frequency: Array, period: float, hold: st
     >>> round(float(-np.angle(ratio)[0] / (2 * np.pi * 0.1)), 6)
     0.0005
     """
-    pair = _sampled(process, np.asarray(frequency, dtype=float), period, hold)
+    pair = sampled(process, np.asarray(frequency, dtype=float), period, hold)
     if pair is None:
         raise SolveError("the poles of the model are too far apart for its sampled response")
     return pair[0]

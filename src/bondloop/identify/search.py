@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,8 @@ __all__ = ["POLES", "ZEROS", "criterion", "grown", "inside", "promising", "searc
 
 POLES, ZEROS = 6, 3
 """Most poles and zeros that are tried."""
+LINES = 500
+"""Lines of a record that take part in the search."""
 IDLE = 2
 """So many poles more that do not help end the search."""
 HELPS = 2.0
@@ -56,6 +59,8 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
     list of LineFit
         Best by Akaike's criterion first.
     """
+    if isinstance(data, RecordLines):
+        data = replace(data, most=LINES)
     fits: dict[Structure, LineFit] = {}
     least, idle = math.inf, 0
     for poles in range(1, POLES + 1):
@@ -63,7 +68,7 @@ def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[L
             for delay in (False, True):
                 wanted = Structure(poles, zeros, delay)
                 also = [theta for s in inside(wanted) if s in fits for theta in grown(fits[s], wanted)]
-                fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=also)
+                fit = fit_lines(data, wanted, *bounds(wanted), furthest, also=also, starts_each=1)
                 if fit is not None:
                     fits[wanted] = fit
         best = min((criterion(f) for f in fits.values()), default=math.inf)
