@@ -1,8 +1,8 @@
 """Whether an identified model still holds: the measured motion against what the model makes of the commands.
 
-In windows that do not overlap, the difference between measurement and prediction is split by least squares into
-a change of gain (it goes with the predicted motion), a change of delay (with its velocity), an offset, and
-noise. With white noise both changes are normal about the truth with known deviations, so the false alarms
+In windows that do not overlap, the difference between measurement and prediction is split by least squares
+into a change of gain (it goes with the predicted motion), a change of delay (with its velocity), an offset,
+and noise. With white noise both changes are normal about the truth with known deviations, so the false alarms
 are known beforehand.
 """
 
@@ -69,7 +69,8 @@ class Drift:
         rows = {
             name: getattr(self, name).tolist()
             for name in (
-                "time", "delay_change", "delay_deviation", "gain_change", "gain_deviation", "innovation", "warning"
+                "time", "delay_change", "delay_deviation", "gain_change", "gain_deviation", "innovation",
+                "warning",
             )
         }  # fmt: skip
         return {**rows, "threshold": self.threshold, "first_warning": self.first_warning}
@@ -78,15 +79,15 @@ class Drift:
         if self.first_warning is None:
             worst = int(np.argmin(self.delay_deviation))
             return (
-                f"The model holds: no warning in {self.time.size} windows. A window with enough motion tells the "
-                f"delay to {1e3 * self.delay_deviation[worst]:.2g} ms and the gain to "
+                f"The model holds: no warning in {self.time.size} windows. A window with enough motion tells "
+                f"the delay to {1e3 * self.delay_deviation[worst]:.2g} ms and the gain to "
                 f"{100 * self.gain_deviation.min():.2g} %."
             )
         i = int(np.argmax(self.warning))
         return (
             f"The model no longer holds: from {self.time[i]:.4g} s on the system is "
-            f"{1e3 * self.delay_change[i]:+.3g} ms later (± {1e3 * 2 * self.delay_deviation[i]:.2g}), and its gain "
-            f"{100 * self.gain_change[i]:+.3g} % greater (± {100 * 2 * self.gain_deviation[i]:.2g}). "
+            f"{1e3 * self.delay_change[i]:+.3g} ms later (± {2e3 * self.delay_deviation[i]:.2g}), and "
+            f"its gain {100 * self.gain_change[i]:+.3g} % greater (± {200 * self.gain_deviation[i]:.2g}). "
             f"{int(self.warning.sum())} of {self.time.size} windows warn."
         )
 
@@ -154,8 +155,8 @@ def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     firsts = np.arange(settling, u.size - length + 1, length)
     if not firsts.size:
         raise InputError(
-            f"the record is too short: the model settles for {settling * sample_period:.3g} s, a window lasts "
-            f"{length * sample_period:.3g} s, and the record only {u.size * sample_period:.3g} s"
+            f"the record is too short: the model settles for {settling * sample_period:.3g} s, a window "
+            f"lasts {length * sample_period:.3g} s, and the record only {u.size * sample_period:.3g} s"
         )
     rows = [_changes(slice(k, k + length), y, predicted, velocity) for k in firsts]
     delay, delay_deviation, greater, gain_deviation = np.array(rows).T
@@ -164,9 +165,7 @@ def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
         np.maximum(np.abs(greater) - gain, 0) / gain_deviation,
     )
     time = (firsts + length) * sample_period
-    return Drift(
-        time, delay, delay_deviation, greater, gain_deviation, beyond, float(norm.isf(chance))
-    )
+    return Drift(time, delay, delay_deviation, greater, gain_deviation, beyond, float(norm.isf(chance)))
 
 
 def _changes(part: slice, y: Array, predicted: Array, velocity: Array) -> tuple[float, float, float, float]:

@@ -95,7 +95,7 @@ def fit_time(
     return fit_record(record, wanted)
 
 
-def record_to_fit(  # noqa: PLR0913 - the options of a fit
+def record_to_fit(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float,

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     Complex = NDArray[np.complex128]
 
 __all__ = [
-    "FASTEST", "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response", "slowed",
+    "FASTEST", "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response",
+    "slowed",
 ]  # fmt: skip
 
 MOST = 1000
@@ -76,7 +77,7 @@ class LineFit:
 
     @property
     def idle_pole(self) -> bool:
-        """Whether a pole is too fast to leave a trace in the data: a structure with one less says the same."""
+        """Whether a pole is too fast to leave a trace: a structure with one less says the same."""
         return _fastest(self.structure, self.theta) > FASTEST * self.top
 
     @property
@@ -156,7 +157,7 @@ class _Problem:
         return structure.poles if self.lines.ends else 0
 
     def evaluate(self, structure: Structure, theta: Array) -> tuple[Array, Array] | None:
-        """Return residuals and their derivatives; the images of the samples are taken for constant in these."""
+        """Return residuals and their derivatives, which take the images of the samples for constant."""
         lines = self.lines
         s = 2j * np.pi * lines.frequency
         G, dG = response_derivatives(structure, theta, s)
@@ -169,7 +170,9 @@ class _Problem:
             x = lines.frequency * self.period
             hold = np.sinc(x) * np.exp(-1j * np.pi * x) if self.hold == "zero" else np.sinc(x) ** 2
             H = hold * G
-            rows = (s / np.abs(s[-1]))[:, None] ** np.arange(structure.poles) / np.polyval(a[::-1], s)[:, None]
+            rows = (s / np.abs(s[-1]))[:, None] ** np.arange(structure.poles) / np.polyval(a[::-1], s)[
+                :, None
+            ]
         else:
             H, rows = exact
         images = np.divide(H, G, out=np.ones_like(H), where=np.abs(G) > 0)
@@ -193,7 +196,7 @@ class _Problem:
         return dot(r + change * forced, r + change * forced), theta
 
 
-def fit_lines(  # noqa: PLR0913 - a fit has data, a model, and bounds
+def fit_lines(
     data: RecordLines | Lines,
     structure: Structure,
     low: Array,

@@ -1,14 +1,14 @@
 """Process models of a system with several inputs and outputs, all fitted together.
 
-The spectrum of every output is the sum of what each input does to it, so all entries of a row are fitted to it
-at once, on the same exact lines as a single process (`bondloop.identify.line_fit`); with common poles,
+The spectrum of every output is the sum of what each input does to it, so all entries of a row are fitted
+to it at once, on the same exact lines as a single process (`bondloop.identify.line_fit`); with common poles,
 all entries of a column share a denominator, and everything is fitted at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class MatrixFit:
         For each output 100 (1 - rms residual / rms of the output about its mean), after the first tenth.
     common_poles
         Whether the entries of a column share their poles.
+    held_period
+        Sample period in s of inputs that a converter held, or 0: its hold is in the measured responses.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class MatrixFit:
     residual: Array
     fit: tuple[float, ...]
     common_poles: bool
+    held_period: float = 0.0
 
     def process(self, output: int, input: int) -> Process:  # noqa: A002 - as in `Data`
         """Return the model from an input to an output, both counted from 0."""
@@ -108,9 +111,14 @@ class MatrixFit:
         """Draw gain and phase of every entry, measured and modelled."""
         from bondloop.plots.process_matrix import process_matrix
 
-        entries = [
-            [self.measured.entry(i, j)[:2] for j in range(len(row))] for i, row in enumerate(self.matrix)
-        ]
+        entries = []
+        for i, row in enumerate(self.matrix):
+            entries.append([])
+            for j in range(len(row)):
+                f, H, deviation = self.measured.entry(i, j)
+                sure = np.abs(H) > 5 * deviation
+                x = f[sure] * self.held_period  # the converter's hold is no part of the models
+                entries[i].append((f[sure], H[sure] / (np.sinc(x) * np.exp(-1j * np.pi * x))))
         return process_matrix(entries, self.matrix, path=path)
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +137,7 @@ class MatrixFit:
         return "\n".join(lines)
 
 
-def fit_matrix(  # noqa: PLR0913 - a fit has data, models and options
+def fit_matrix(
     inputs: ArrayLike,
     outputs: ArrayLike,
     sample_period: float,
@@ -142,8 +150,8 @@ def fit_matrix(  # noqa: PLR0913 - a fit has data, models and options
 ) -> MatrixFit:
     """Fit a process model to every pair of an input and an output.
 
-    The inputs may act all at once (different noises, or multisines that are not alike) or one after another in
-    one record.
+    The inputs may act all at once (different noises, or multisines that are not alike) or one after another
+    in one record.
 
     Parameters
     ----------
@@ -179,11 +187,13 @@ def fit_matrix(  # noqa: PLR0913 - a fit has data, models and options
     matrix = tuple(
         tuple(wanted[i][j].process(thetas[i][j]) for j in range(shape[1])) for i in range(shape[0])
     )
-    empty = MatrixFit(matrix, measured, np.zeros(0), (), common_poles)
+    held = sample_period if hold == "zero" else 0.0
+    empty = MatrixFit(matrix, measured, np.zeros(0), (), common_poles, held)
     residual = y - y.mean(axis=0) - empty.simulate(u - u.mean(axis=0), sample_period, hold=hold)
     late = slice(u.shape[0] // 10, None)
     left, size = residual[late].std(axis=0), y[late].std(axis=0)
-    return MatrixFit(matrix, measured, residual, tuple((100 * (1 - left / size)).tolist()), common_poles)
+    fit = tuple((100 * (1 - left / size)).tolist())
+    return replace(empty, residual=residual, fit=fit)
 
 
 def _first(
@@ -204,8 +214,8 @@ def _first(
             good = np.abs(H) > 5 * deviation
             if good.sum() < 12:
                 raise InputError(
-                    f"the effect of input {j} on output {i} hardly shows: {int(good.sum())} frequencies stand out of "
-                    "the noise, 12 or more are needed; excite more, longer, or leave the pair out"
+                    f"the effect of input {j} on output {i} hardly shows: {int(good.sum())} "
+                    "frequencies stand out of the noise, 12 or more are needed; excite more, longer, or leave the pair out"
                 )
             floor = 1e-3 * np.abs(H[good]).max()
             lines = lines_to_fit(
@@ -214,7 +224,9 @@ def _first(
             s = GENERAL if model == "auto" else structure(model)
             p = fit_response(lines, s, max_delay).process
             wanted[i].append(s)
-            thetas[i].append(s.coordinates(np.array(p.numerator[::-1]), np.array(p.denominator[::-1]), p.delay))
+            thetas[i].append(
+                s.coordinates(np.array(p.numerator[::-1]), np.array(p.denominator[::-1]), p.delay)
+            )
     return wanted, thetas
 
 
@@ -270,7 +282,12 @@ def _refined(
     """Fit all entries together, beginning where they are; without common poles row by row."""
     rows = [list(range(len(wanted)))] if common else [[i] for i in range(len(wanted))]
     longest = max(
-        (2 * thetas[i][j][-1] + 20 * problem.period for i, row in enumerate(wanted) for j, s in enumerate(row) if s.delay),
+        (
+            2 * thetas[i][j][-1] + 20 * problem.period
+            for i, row in enumerate(wanted)
+            for j, s in enumerate(row)
+            if s.delay
+        ),
         default=0.0,
     )
     bounds = problem.bounds(longest)

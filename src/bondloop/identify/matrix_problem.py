@@ -10,11 +10,12 @@ import numpy as np
 
 from bondloop.identify.fit_frequency import response_derivatives
 from bondloop.identify.line_fit import FASTEST, last_above_noise, sampled, slowed
-from bondloop.identify.structure import Structure
 from bondloop.transfer.thin_products import orthonormal, project_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.identify.structure import Structure
 
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
@@ -91,14 +92,20 @@ class MatrixProblem:
         return of
 
     def without_others(
-        self, output: int, input: int, wanted: list[list[Structure]], thetas: list[list[Array]]  # noqa: A002
+        self,
+        output: int,
+        input: int,  # noqa: A002 - as in `Data`
+        wanted: list[list[Structure]],
+        thetas: list[list[Array]],
     ) -> Array:
         """Return an output less what all inputs but one do to it, by the models so far."""
         clean = self.y[:, output] - self.y[:, output].mean()
         for k in range(self.u.shape[1]):
             if k != input:
                 model = wanted[output][k].process(thetas[output][k])
-                clean = clean - model.simulate(self.u[:, k] - self.u[:, k].mean(), self.period, hold=self.hold)
+                clean = clean - model.simulate(
+                    self.u[:, k] - self.u[:, k].mean(), self.period, hold=self.hold
+                )
         return np.asarray(clean)
 
     def joint(
@@ -143,9 +150,7 @@ class MatrixProblem:
                 high += most[own].tolist()
                 places[i, j] = place
                 shared = place[s.positive] if shared is None else shared
-        shifts = {
-            (i, j): int(thetas[i][j][-1] / self.period) if wanted[i][j].delay else 0 for i, j in places
-        }
+        shifts = {(i, j): int(thetas[i][j][-1] / self.period) if wanted[i][j].delay else 0 for i, j in places}
         first = max(shifts.values())
         scale = np.sqrt(2 / (len(self.y) - first))
         f = np.unique(np.round(self.index * (len(self.y) - first) * self.period)).astype(int)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["MatrixResponse", "matrix_response"]
 
 APART = 1e-4
-"""Least part of an input's power at a frequency that the other inputs may not explain, or its effect is not told."""
+"""Least part of an input's power at a frequency that the other inputs may not explain, or its effect
+is not told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,8 @@ def matrix_response(
     length = int(2 * u.shape[0] / (segments + 1))
     if length < 16:
         raise InputError(
-            f"{u.shape[0]} samples make {segments} segments of {length}; a spectrum needs 16 or more in each: "
-            "record longer"
+            f"{u.shape[0]} samples make {segments} segments of {length}; a spectrum needs 16 or more in "
+            "each: record longer"
         )
     window = 0.5 - 0.5 * np.cos(2 * np.pi * (np.arange(length) + 0.5) / length)
     firsts = range(0, u.shape[0] - length + 1, max(1, length // 2))

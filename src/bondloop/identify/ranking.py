@@ -12,8 +12,9 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.identify.fit_frequency import fit_response, lines_to_fit, longest_delay, response_bounds
 from bondloop.identify.fit_time import fit_record, record_to_fit
 from bondloop.identify.process_fit import information
+from bondloop.identify.ranking_words import cancelling_words, delay_words, either_words, other_words
 from bondloop.identify.search import promising, search
-from bondloop.identify.structure import MOST_POLES, Structure, structure
+from bondloop.identify.structure import Structure, structure
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,15 +31,13 @@ USUAL = (
 )  # fmt: skip
 """Du Bois's four, and models of one step more; what is left where a record is too short for a search."""
 AUTO = "auto"
-"""Stands for all structures up to six poles, three zeros and a delay, of which the promising ones are fitted."""
+"""All structures up to six poles, three zeros and a delay, of which the promising ones are fitted."""
 CLOSE = 4.0
 """Differences of Akaike's criterion up to this are no reason for more parameters."""
 MATTERS = 1.02
-"""Where no model explains the data, one whose rms error is greater by no more than this factor serves as well."""
+"""Where no model explains the data, one whose rms error is greater by at most this factor serves as well."""
 LONG = 100_000
 """In a record with more samples no model is fitted for contrast alone, which would take seconds."""
-CANCELS = 0.1
-"""A pole and a zero nearer to each other than this part of their frequency nearly cancel."""
 ROUNDING = 1e-9
 """Errors below this part of the data are rounding."""
 
@@ -265,102 +264,6 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
             if len(sound) > 1
             else f"{best.name} is the only model that was fitted without a doubt: take {best.name}."
         )
-    doubts = [*_either_words(fits, chosen, score, band), *_cancelling_words(fits, chosen)]
-    reasons = [why, *_delay_words(fits, chosen, band), *doubts, *_other_words(ordered[0], chosen)]
+    doubts = [*either_words(fits, chosen, score, CLOSE, band), *cancelling_words(fits, chosen)]
+    reasons = [why, *delay_words(fits, chosen, band), *doubts, *other_words(ordered[0], chosen)]
     return Ranking(tuple(ordered), effective, chosen, tuple(reasons), dict(failed or {}))
-
-
-def _either_words(
-    fits: Sequence[ProcessFit], chosen: ProcessFit, score: Callable[[ProcessFit], float], band: float
-) -> list[str]:
-    """Say whether a pole in place of the delay, or a delay in place of a pole, would do as well."""
-    s = chosen.structure
-    other = (
-        Structure(s.poles + 1, s.zeros, False)
-        if s.delay and s.poles < MOST_POLES
-        else Structure(s.poles - 1, s.zeros, True)
-        if not s.delay and s.poles - 1 > s.zeros
-        else None
-    )
-    f = next((f for f in fits if f.structure == other), None)
-    if f is None or abs(score(f) - score(chosen)) > CLOSE:
-        return []
-    x = np.linspace(band / 200, band, 200)
-    apart = float(np.max(np.abs(f.process.response(x) / chosen.process.response(x) - 1)))
-    words = ("the delay", "one pole more") if s.delay else ("one of its poles", "a delay")
-    return [
-        f"The data do not tell {words[0]} of {chosen.name} from {words[1]} ({f.name}): up to {band:.3g} Hz the "
-        f"two differ by {100 * apart:.2g} % at most, beyond that nothing is known."
-    ]
-
-
-def _cancelling_words(fits: Sequence[ProcessFit], chosen: ProcessFit) -> list[str]:
-    """Say which poles and zeros of the model to take nearly cancel."""
-    poles, zeros = chosen.process.poles(), chosen.process.zeros()
-    s, words = chosen.structure, []
-    for z in zeros[zeros.imag >= 0]:
-        p = poles[np.argmin(np.abs(poles - z))]
-        if abs(p - z) > CANCELS * abs(p):
-            continue
-        pair = 1 if abs(z.imag) <= 1e-9 * abs(z) else 2
-        less = next(
-            (f for f in fits if f.structure == Structure(s.poles - pair, s.zeros - pair, s.delay)), None
-        )
-        without = f"; without them ({less.name}) the rms error is {less.rms / chosen.rms:.3g} times as large" if less else ""
-        words.append(
-            f"{chosen.name} has {'a zero' if pair == 1 else 'two zeros'} at {abs(z) / (2 * np.pi):.3g} Hz that "
-            f"nearly cancel{'s a pole' if pair == 1 else ' two poles'} at {abs(p) / (2 * np.pi):.3g} Hz{without}."
-        )
-    return words
-
-
-def _delay_words(fits: Sequence[ProcessFit], chosen: ProcessFit, band: float) -> list[str]:
-    """Say what the phase and the fits say about a delay."""
-    s = chosen.structure
-    by_structure = {f.structure: f for f in fits}
-    twin = by_structure.get(Structure(s.poles, s.zeros, not s.delay))
-    words = []
-    poles = 90 * (s.poles - s.zeros)
-    f = np.linspace(band / 400, band, 400)
-    phase = np.degrees(np.unwrap(np.angle(chosen.process.response(f) * np.sign(chosen.process.gain))))[-1]
-    if s.delay:
-        own = chosen.parameters["delay"]
-        beyond = (
-            f"beyond the {-poles} degrees that its poles and zeros reach"
-            if phase < -poles
-            else f"of which the delay gives {-360 * band * own.value:.0f}"
-        )
-        words.append(
-            f"At {band:.3g} Hz the phase is {phase:.0f} degrees, {beyond}: the delay of "
-            f"{1e3 * own.value:.3g} ms stands for it."
-        )
-        if twin is not None:
-            words.append(
-                f"Without the delay ({twin.name}) the rms error is {twin.rms / chosen.rms:.3g} times as "
-                "large."
-            )
-    elif twin is not None:
-        words.append(
-            f"A delay is not called for: with one ({twin.name}) the rms error is {twin.rms / chosen.rms:.3g} "
-            f"times that of {chosen.name}; at {band:.3g} Hz the phase is {phase:.0f} degrees."
-        )
-    return words
-
-
-def _other_words(best: ProcessFit, chosen: ProcessFit) -> list[str]:
-    """Say what is doubtful about the model to take."""
-    words = []
-    if chosen.tests is not None and not chosen.tests.independent:
-        words.append(
-            f"The residuals of {chosen.name} still follow the input: dynamics or a nonlinearity are left out "
-            f"({100 - chosen.fit:.2g} % of the output in all); compare amplitudes before adding parameters."
-        )
-    if not chosen.process.invertible:
-        zero = max(z.real for z in chosen.process.zeros())
-        words.append(
-            f"{chosen.name} has a zero at {zero:.3g} rad/s, right of the axis: it cannot be inverted for a "
-            "compensator; take a model without zeros and with a delay for that."
-        )
-    if best.warnings:
-        words.append(f"{best.name} has the least AIC of all but is left aside: {best.warnings[0]}.")
-    return words

@@ -39,7 +39,7 @@ HELPS = 2.0
 SIMILAR = 1.5
 """Structures whose cost is no more than so many times the least may be as good in time."""
 NEAR, MOST_NEAR = 12.0, 4
-"""Structures whose criterion is no further from the least are worth a fit in time, the simplest so many of them."""
+"""Structures no further from the least criterion are worth a fit in time, the simplest so many of them."""
 
 
 def search(data: RecordLines | Lines, bounds: Bounds, furthest: float) -> list[LineFit]:
@@ -103,7 +103,9 @@ def promising(fits: list[LineFit], *, plain: bool = True) -> list[LineFit]:
     least = criterion(seen[0])
     near = [f for f in seen if criterion(f) - least <= NEAR]
     # Lines are not the record: a simpler structure that leaves hardly more over may do as well there.
-    similar = [f for f in seen if f.cost <= SIMILAR * seen[0].cost and f.structure.size < seen[0].structure.size]
+    similar = [
+        f for f in seen if f.cost <= SIMILAR * seen[0].cost and f.structure.size < seen[0].structure.size
+    ]
     first = {size: f for f in reversed(similar) for size in [f.structure.size]}
     near.sort(key=lambda f: (f.structure.size, criterion(f)))
     chosen = [*near[:MOST_NEAR], *sorted(first.values(), key=criterion)[:MOST_NEAR], seen[0]]

@@ -45,8 +45,6 @@ def process_matrix(
         for j in range(inputs):
             gain, phase = axes[2 * i][j], axes[2 * i + 1][j]
             f, H = measured[i][j]
-            shown = f <= _highest(measured)
-            f, H = f[shown], H[shown]
             G = models[i][j].response(f)
             near = np.unwrap(np.angle(G))
             turned = near + np.angle(H / G)
@@ -63,13 +61,3 @@ def process_matrix(
             heading(gain, f"output {i}, input {j}")
     legend(axes[0][0], 2)
     return finish(figure, path)
-
-
-def _highest(measured: Sequence[Sequence[Entry]]) -> float:
-    """Return up to which frequency the responses stand out: above a thousandth of the greatest."""
-    tops = []
-    for row in measured:
-        for f, H in row:
-            strong = np.abs(H) > 1e-2 * np.abs(H).max()
-            tops.append(float(f[strong][-1]))
-    return float(np.median(tops))
