@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def fit_response(
         best,
         domain="frequency",
         measured=H,
-        predicted=held * response_derivatives(wanted, best.theta, s)[0],
+        predicted=np.asarray(held * response_derivatives(wanted, best.theta, s)[0]),
         nuisance=0,
         tests=None,
         warnings=_narrow(wanted, best.theta, f),
@@ -236,7 +236,7 @@ def response_bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array,
     return low, high
 
 
-def response_derivatives(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Complex]:
+def response_derivatives(wanted: Structure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:
     """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
     b, a, delay = wanted.polynomials(theta)
     powers = s[:, None] ** np.arange(wanted.poles + 1)

@@ -111,7 +111,7 @@ class MatrixFit:
         """Draw gain and phase of every entry, measured and modelled."""
         from bondloop.plots.process_matrix import process_matrix
 
-        entries = []
+        entries: list[list[tuple[Array, NDArray[np.complex128]]]] = []
         for i, row in enumerate(self.matrix):
             entries.append([])
             for j in range(len(row)):
@@ -215,7 +215,8 @@ def _first(
             if good.sum() < 12:
                 raise InputError(
                     f"the effect of input {j} on output {i} hardly shows: {int(good.sum())} "
-                    "frequencies stand out of the noise, 12 or more are needed; excite more, longer, or leave the pair out"
+                    "frequencies stand out of the noise, 12 or more are needed; excite more, longer, or "
+                    "leave the pair out"
                 )
             floor = 1e-3 * np.abs(H[good]).max()
             lines = lines_to_fit(

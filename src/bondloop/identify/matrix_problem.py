@@ -188,8 +188,8 @@ class MatrixProblem:
                 r = project_out(basis, np.concatenate([e.real, e.imag]) / size[i])
                 residuals.append(r)
                 slopes.append(project_out(basis, np.vstack([J.real, J.imag]).T / size[i]))
-            r, table = np.concatenate(residuals), np.hstack(slopes)
-            return (r, table) if np.all(np.isfinite(r)) and np.all(np.isfinite(table)) else None
+            whole, slope = np.concatenate(residuals), np.hstack(slopes)
+            return (whole, slope) if np.all(np.isfinite(whole)) and np.all(np.isfinite(slope)) else None
 
         return Joint(places, np.array(start), np.array(low), np.array(high), evaluate)
 
