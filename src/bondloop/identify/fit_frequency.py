@@ -246,4 +246,4 @@ def response_derivatives(wanted: Structure, theta: Array, s: NDArray[Any]) -> tu
     dG = (late / below)[:, None] * (powers[:, : b.size] @ db) - (G / below)[:, None] * (powers @ da)
     if wanted.delay:
         dG[:, -1] = -s * G
-    return G, dG
+    return np.asarray(G, dtype=complex), np.asarray(dG, dtype=complex)
