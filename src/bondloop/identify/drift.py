@@ -15,6 +15,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.identify.fit_time import checked
+from bondloop.identify.residuals import autocovariance
 from bondloop.program.described import number
 
 if TYPE_CHECKING:
@@ -180,6 +181,21 @@ def _changes(part: slice, y: Array, predicted: Array, velocity: Array) -> tuple[
     inverse = np.linalg.pinv(table.T @ table)
     b = inverse @ (table.T @ e)
     left = e - table @ b
-    spread = np.sqrt(np.maximum(np.diag(inverse) * (left @ left) / (e.size - 3), 1e-300)) / sizes
+    variance = np.maximum(np.diag(inverse) * (left @ left) / (e.size - 3), 1e-300)
+    spread = np.sqrt(variance * [_colour(left, column) for column in table.T]) / sizes
     b = b / sizes
     return float(b[1]), float(spread[1]), float(b[0]), float(spread[0])
+
+
+def _colour(e: Array, x: Array) -> float:
+    """Return by what factor the colour of residuals raises the variance of a coefficient.
+
+    It is 1 + 2 times the sum of the products of both autocorrelations; those of the residuals that white
+    noise could have, too, count as none, so that white noise keeps its false alarms.
+    """
+    lags = e.size // 4
+    both = [autocovariance(values - values.mean(), lags) for values in (e, x)]
+    if not (both[0][0] > 0 and both[1][0] > 0):
+        return 1.0
+    own, of_x = (c[1:] / c[0] for c in both)
+    return max(1.0, 1 + 2 * float(np.sum(np.where(own**2 > 9 / e.size, own * of_x, 0.0))))

@@ -58,8 +58,8 @@ class MatrixFit:
         For each output 100 (1 - rms residual / rms of the output about its mean), after the first tenth.
     common_poles
         Whether the entries of a column share their poles.
-    held_period
-        Sample period in s of inputs that a converter held, or 0: its hold is in the measured responses.
+    sample_period
+        In s, of inputs that a converter held: its hold is in the measured responses; 0 for smooth inputs.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class MatrixFit:
     residual: Array
     fit: tuple[float, ...]
     common_poles: bool
-    held_period: float = 0.0
+    sample_period: float = 0.0
 
     def process(self, output: int, input: int) -> Process:  # noqa: A002 - as in `Data`
         """Return the model from an input to an output, both counted from 0."""
@@ -117,7 +117,7 @@ class MatrixFit:
             for j in range(len(row)):
                 f, H, deviation = self.measured.entry(i, j)
                 sure = np.abs(H) > 5 * deviation
-                x = f[sure] * self.held_period  # the converter's hold is no part of the models
+                x = f[sure] * self.sample_period  # the converter's hold is no part of the models
                 entries[i].append((f[sure], H[sure] / (np.sinc(x) * np.exp(-1j * np.pi * x))))
         return process_matrix(entries, self.matrix, path=path)
 
