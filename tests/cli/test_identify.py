@@ -55,7 +55,7 @@ def test_auto_ranks_and_recommends(bondloop, recorded, tmp_path, monkeypatch):
     found = json.loads(result.stdout)
     assert found["wrote"] == ["out/rig/model.json", "out/rig/identification.png"]
     assert found["recommended"] == "G2D"
-    assert len(found["models"]) == 9
+    assert {"G1", "G2", "G1D", "G2D"} <= {model["model"] for model in found["models"]}
     assert found["sample_period"] == pytest.approx(1e-3)
     best = next(m for m in found["models"] if m["model"] == "G2D")
     delay = best["parameters"]["delay"]
@@ -90,3 +90,36 @@ def test_a_missing_file(bondloop, tmp_path):
     result = bondloop("identify", tmp_path / "none.csv", "-u", "a", "-y", "b")
     assert result.exit_code == 1
     assert "there is no file" in result.stderr
+
+
+def test_a_model_is_watched_for_drift(bondloop, recorded, tmp_path):
+    model = tmp_path / "model.json"
+    second_order(0.97, 24.0, 0.55, delay=0.0092).save(model)
+    result = bondloop("identify", recorded, "-u", "command", "-y", "position", "--drift", model)
+    assert result.exit_code == 0, result.stderr
+    assert "The model no longer holds" in result.stdout
+
+
+def test_several_outputs_give_a_matrix(bondloop, recorded, tmp_path):
+    lines = recorded.read_text(encoding="utf-8").splitlines()
+    both = tmp_path / "both.csv"
+    rows = [f"{lines[0]},again", *(f"{line},{line.split(',')[-1]}" for line in lines[1:])]
+    both.write_text("\n".join(rows), encoding="utf-8")
+    options = [
+        "-u",
+        "command",
+        "-y",
+        "position",
+        "-y",
+        "again",
+        "--model",
+        "G2D",
+        "--out",
+        tmp_path,
+        "--json",
+    ]
+    result = bondloop("identify", both, *options, "--no-figures")
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert [len(row) for row in content["matrix"]] == [1, 1]
+    assert (tmp_path / "model_1_0.json").exists()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bondloop.errors import InputError
-from bondloop.identify.fit_frequency import _response, coherence_weight, fit_frequency
+from bondloop.identify.fit_frequency import coherence_weight, fit_frequency, response_derivatives
 from bondloop.identify.structure import structure
 from bondloop.transfer.process import first_order, second_order
 
@@ -75,10 +75,11 @@ def test_derivatives_are_those_of_the_response():
     s = structure("3 poles, 1 zero, delay")
     theta = np.array([1.0, 0.002, 0.01, 0.01, 1e-4, 0.0043])
     jw = 2j * np.pi * F
-    _, dG = _response(s, theta, jw)
+    _, dG = response_derivatives(s, theta, jw)
     for i in range(s.size):
         h = 1e-6 * theta[i] * np.eye(s.size)[i]
-        slope = (_response(s, theta + h, jw)[0] - _response(s, theta - h, jw)[0]) / (2 * h[i])
+        above, below = (response_derivatives(s, theta + sign * h, jw)[0] for sign in (1, -1))
+        slope = (above - below) / (2 * h[i])
         assert dG[:, i] == pytest.approx(slope, rel=1e-5, abs=1e-7 * np.abs(slope).max())
 
 

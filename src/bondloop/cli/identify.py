@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.identify_matrix import matrix_of, tell_matrix, watch
 from bondloop.cli.progress import at_work
 
 if TYPE_CHECKING:
@@ -21,8 +22,14 @@ __all__ = ["identify"]
 
 def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     file: Annotated[Path, typer.Argument(help="Measured data: .csv, .mat, .h5 or .npz.", metavar="FILE")],
-    command: Annotated[str, typer.Option("--input", "-u", help="The channel of the command.")],
-    output: Annotated[str, typer.Option("--output", "-y", help="The channel of the measured motion.")],
+    command: Annotated[
+        list[str],
+        typer.Option("--input", "-u", help="The channel of the command; repeat it for a matrix of models."),
+    ],
+    output: Annotated[
+        list[str],
+        typer.Option("--output", "-y", help="The channel of the measured motion; repeat it for a matrix."),
+    ],
     model: Annotated[
         str, typer.Option("--model", "-m", help='G1, G2, G1D, G2D, "3 poles, 1 zero, delay", or auto.')
     ] = "auto",
@@ -45,21 +52,42 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     figures: Annotated[
         bool, typer.Option("--figures/--no-figures", help="Draw Bode plot, time overlay and residuals.")
     ] = True,
+    common_poles: Annotated[
+        bool, typer.Option("--common-poles", help="Of a matrix: the entries of a column share their poles.")
+    ] = False,
+    drift: Annotated[
+        Path | None,
+        typer.Option(
+            "--drift", help="Fit nothing; say whether this model file still holds.", metavar="MODEL"
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit process models of a transfer system to measured data, with confidence, and say which to take."""
     from bondloop.identify import read_data
-    from bondloop.identify.ranking import USUAL, rank_time
+    from bondloop.identify.ranking import AUTO, rank_time
 
-    pair = read_data(file, rate=rate).select(command, output)
-    models: list[Any] = list(USUAL) if model.strip().lower() == "auto" else [model]
-    with at_work(f"fitting {f'{len(models)} models' if len(models) > 1 else models[0]}", as_json):
+    data = read_data(file, rate=rate)
+    folder = out or Path("out") / file.stem
+    if drift is not None:
+        watch(data.select(_single(command, "input"), _single(output, "output")), drift, hold, as_json)
+        return
+    automatic = model.strip().lower() == AUTO
+    if len(command) > 1 or len(output) > 1:
+        with at_work(f"fitting {len(command) * len(output)} models", as_json):
+            fit = matrix_of(
+                data, command, output, AUTO if automatic else model, common_poles, hold, max_delay
+            )
+        tell_matrix(fit, command, output, folder, figures, as_json)
+        return
+    pair = data.select(command[0], output[0])
+    models: Any = AUTO if automatic else [model]
+    with at_work("trying structures" if automatic else f"fitting {model}", as_json):
         ranking = rank_time(
             pair.input, pair.output, pair.sample_period, models, start=start, hold=hold, max_delay=max_delay
         )
     chosen = ranking.recommended
     warnings = [*pair.warnings, *chosen.warnings]
-    folder = out or Path("out") / file.stem
     folder.mkdir(parents=True, exist_ok=True)
     wrote = [_save(ranking, pair, file, folder / "model.json")]
     if figures:
@@ -67,7 +95,7 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     if as_json:
         print_json(
             {
-                "file": str(file), "input": command, "output": output, "samples": len(pair.input),
+                "file": str(file), "input": command[0], "output": output[0], "samples": len(pair.input),
                 "sample_period": pair.sample_period, **ranking.to_dict(), "warnings": warnings,
                 "wrote": [str(path) for path in wrote],
             }
@@ -82,6 +110,14 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         print(f"wrote {path}")
     for sentence in warnings:
         print(f"bondloop: warning: {sentence}", file=sys.stderr)
+
+
+def _single(names: list[str], role: str) -> str:
+    from bondloop.errors import InputError
+
+    if len(names) != 1:
+        raise InputError(f"--drift watches one {role}; found {len(names)}: {', '.join(names)}")
+    return names[0]
 
 
 def _without_warnings(fit: ProcessFit) -> str:

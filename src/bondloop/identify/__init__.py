@@ -13,12 +13,15 @@ from bondloop.identify.bond_graph_fit import BondGraphFit, fit_bond_graph
 from bondloop.identify.confidence import Estimate
 from bondloop.identify.data import Data
 from bondloop.identify.distortion import Nonlinearity, harmonic_distortion, nonlinearity
+from bondloop.identify.drift import Drift, model_drift
 from bondloop.identify.excitation import PlannedPoint, SteppedSinePlan, multisine, stepped_sine_plan
 from bondloop.identify.experiment import Experiment
 from bondloop.identify.fit_frequency import fit_frequency
 from bondloop.identify.fit_time import fit_time
 from bondloop.identify.fourier import FourierPoint, fourier_point
 from bondloop.identify.input_output import InputOutput
+from bondloop.identify.matrix_fit import MatrixFit, fit_matrix
+from bondloop.identify.matrix_response import MatrixResponse, matrix_response
 from bondloop.identify.process_fit import ProcessFit
 from bondloop.identify.ranking import Ranking, rank, rank_frequency, rank_time
 from bondloop.identify.reading import read_data
@@ -36,11 +39,11 @@ from bondloop.identify.stepped_sine import FrequencyResponse, SteppedSine, stepp
 from bondloop.identify.structure import Structure
 
 __all__ = [
-    "BondGraphFit", "Data", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse", "InputOutput",
-    "Nonlinearity", "PlannedPoint", "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests",
-    "Spectral", "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure",
-    "check_residuals", "fit_bond_graph", "fit_frequency", "fit_time", "fourier_point",
-    "harmonic_distortion", "multisine", "nonlinearity", "power_spectrum", "rank", "rank_frequency",
-    "rank_time", "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
-    "stepped_sine_plan",
+    "BondGraphFit", "Data", "Drift", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse",
+    "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint", "PowerSpectrum",
+    "ProcessFit", "Ranking", "ResidualTests", "Spectral", "SpectralSurface", "StepResponse",
+    "SteppedSine", "SteppedSinePlan", "Structure", "check_residuals", "fit_bond_graph", "fit_frequency",
+    "fit_matrix", "fit_time", "fourier_point", "harmonic_distortion", "matrix_response", "model_drift",
+    "multisine", "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_time", "read_data",
+    "spectral_response", "spectral_surface", "step_response", "stepped_sine", "stepped_sine_plan",
 ]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Complex = NDArray[np.complex128]
 
-__all__ = ["coherence_weight", "fit_frequency"]
+__all__ = [
+    "coherence_weight", "fit_frequency", "fit_response", "lines_to_fit", "longest_delay", "response_bounds",
+    "response_derivatives",
+]  # fmt: skip
 
 
 def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
@@ -72,32 +75,66 @@ def fit_frequency(
     >>> {name: round(e.value, 6) for name, e in fit.parameters.items()}
     {'gain': 0.9, 'time_constant': 0.01, 'delay': 0.004}
     """
-    wanted = structure(model)
+    lines = lines_to_fit(frequency, response, coherence=coherence, weight=weight, held_period=held_period)
+    return fit_response(lines, structure(model), max_delay)
+
+
+def lines_to_fit(
+    frequency: ArrayLike,
+    response: ArrayLike,
+    *,
+    coherence: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    held_period: float = 0.0,
+) -> Lines:
+    """Return a measured response as checked lines, sorted by frequency; parameters as for `fit_frequency`."""
     f, H = np.asarray(frequency, dtype=float), np.asarray(response, dtype=complex)
     w = _checked(f, H, coherence, weight)
     order = np.argsort(f)
     f, H, w = f[order], H[order], w[order]
+    held = np.asarray(np.sinc(f * held_period) * np.exp(-1j * np.pi * f * held_period), dtype=complex)
+    return Lines(f, held, H, w, ends=False)
+
+
+def fit_response(
+    lines: Lines, wanted: Structure, max_delay: float | None = None, also: Sequence[Array] = ()
+) -> ProcessFit:
+    """Fit a structure to the lines of a measured response.
+
+    Parameters
+    ----------
+    lines
+        Of `lines_to_fit`.
+    wanted
+        The structure.
+    max_delay
+        As for `fit_frequency`.
+    also
+        Coordinates to begin with, besides those that are looked for.
+    """
+    f, held, H, w = lines.frequency, lines.input, lines.output, lines.weight
     if 2 * f.size < 2 * wanted.size:
         raise InputError(
             f"too few frequencies: {f.size}, but {wanted.name} has {wanted.size} parameters; measure at "
             "least as many frequencies, better three times as many"
         )
     s = 2j * np.pi * f
-    held = np.asarray(np.sinc(f * held_period) * np.exp(-0.5 * s * held_period), dtype=complex)
-    longest = _longest(f, H / held, max_delay) if wanted.delay else 0.0
-    low, high = _bounds(wanted, f, longest)
+    longest = longest_delay(lines, max_delay) if wanted.delay else 0.0
+    low, high = response_bounds(wanted, f, longest)
 
     def evaluate(theta: Array) -> tuple[Array, Array]:
-        G, dG = _response(wanted, theta, s)
+        G, dG = response_derivatives(wanted, theta, s)
         e, J = w * (held * G - H), (w * held)[:, None] * dG
         return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T.copy()
 
-    lines = Lines(f, held, H, w, ends=False)
-    delays = np.linspace(0.0, longest, 25) if wanted.delay else np.zeros(1)
     best: Minimum | None = None
-    starts = [theta for _, theta in rational_starts(lines, wanted, delays, 4)]
+    starts = list(also)
+    if not starts:
+        delays = np.linspace(0.0, longest, 25) if wanted.delay else np.zeros(1)
+        starts = [theta for _, theta in rational_starts(lines, wanted, delays, 4)]
+        starts += _plain_starts(wanted, f, longest)
     weighed = np.asarray(H * w, dtype=complex)
-    tried = [_rescaled(evaluate, t, weighed) for t in [*starts, *_plain_starts(wanted, f, longest)]]
+    tried = [_rescaled(evaluate, theta, weighed) for theta in starts]
     for _, theta in sorted(tried, key=lambda pair: pair[0])[:3]:
         found = minimise(evaluate, theta, low, high, most=200)
         if found is not None and (best is None or found.cost < best.cost):
@@ -109,7 +146,7 @@ def fit_frequency(
         best,
         domain="frequency",
         measured=H,
-        predicted=held * _response(wanted, best.theta, s)[0],
+        predicted=np.asarray(held * response_derivatives(wanted, best.theta, s)[0]),
         nuisance=0,
         tests=None,
         warnings=_narrow(wanted, best.theta, f),
@@ -135,8 +172,9 @@ def _checked(f: Array, H: Complex, coherence: ArrayLike | None, weight: ArrayLik
     return w
 
 
-def _longest(f: Array, H: Complex, given: float | None) -> float:
+def longest_delay(lines: Lines, given: float | None) -> float:
     """Return the upper bound of the delay: all of the phase at the highest frequency."""
+    f, H = lines.frequency, lines.output / lines.input
     if given is not None:
         if not 0 <= given < np.inf:
             raise InputError(f"max_delay must not be negative; found {given} s")
@@ -186,7 +224,8 @@ def _narrow(wanted: Structure, theta: Array, f: Array) -> list[str]:
     return words
 
 
-def _bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
+def response_bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
+    """Return bounds of a structure's coordinates: poles within what the lines can show."""
     low, high = np.full(wanted.size, -np.inf), np.full(wanted.size, np.inf)
     fast, slow = 1e-4 / f[-1], 1e3 / f[0]
     low[wanted.positive], high[wanted.positive] = fast, slow
@@ -197,7 +236,7 @@ def _bounds(wanted: Structure, f: Array, longest: float) -> tuple[Array, Array]:
     return low, high
 
 
-def _response(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Complex]:
+def response_derivatives(wanted: Structure, theta: Array, s: NDArray[Any]) -> tuple[Complex, Complex]:
     """Return the response and its derivatives with respect to the coordinates, shape (n, size)."""
     b, a, delay = wanted.polynomials(theta)
     powers = s[:, None] ** np.arange(wanted.poles + 1)
@@ -207,4 +246,4 @@ def _response(wanted: Structure, theta: Array, s: Complex) -> tuple[Complex, Com
     dG = (late / below)[:, None] * (powers[:, : b.size] @ db) - (G / below)[:, None] * (powers @ da)
     if wanted.delay:
         dG[:, -1] = -s * G
-    return G, dG
+    return np.asarray(G, dtype=complex), np.asarray(dG, dtype=complex)

@@ -9,18 +9,22 @@ Kaufman's form).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
+from bondloop.identify.line_fit import RecordLines, fit_lines
 from bondloop.identify.process_fit import ProcessFit, process_fit
 from bondloop.identify.residuals import check_residuals
+from bondloop.identify.search import grown
 from bondloop.identify.starting_values import lag, lines_of_record, rational_starts
 from bondloop.identify.structure import Structure, structure
-from bondloop.transfer.held_input import Held, hold_late, linear_recursion
+from bondloop.transfer.held_input import HOLDS, Held, hold_late, linear_recursion
 from bondloop.transfer.thin_products import dot, gram, mix, orthonormal, project_out, times
 
 if TYPE_CHECKING:
@@ -28,11 +32,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["fit_time"]
+__all__ = ["fit_record", "fit_time", "record_to_fit"]
 
 STARTS = ("free", "rest")
 ENOUGH = 10_000
-"""Samples with which starts are compared, in a longer record."""
+"""Samples up to which starts are compared in time as well as in the spectrum."""
 
 
 def fit_time(
@@ -78,38 +82,93 @@ def fit_time(
     {'gain': 0.98, 'frequency': 20.0, 'damping': 0.6, 'delay': 0.0043}
     """
     wanted = structure(model)
+    record = record_to_fit(
+        command,
+        output,
+        sample_period,
+        [wanted],
+        hold=hold,
+        start=start,
+        offset=offset,
+        max_delay=max_delay,
+    )
+    return fit_record(record, wanted)
+
+
+def record_to_fit(
+    command: ArrayLike,
+    output: ArrayLike,
+    sample_period: float,
+    models: Sequence[Structure],
+    *,
+    hold: str = "zero",
+    start: str = "free",
+    offset: bool = True,
+    max_delay: float | None = None,
+) -> _Record:
+    """Return checked data, ready for all of these models: the same samples take part in each of their fits.
+
+    Parameters
+    ----------
+    command, output, sample_period, hold, start, offset, max_delay
+        As for `fit_time`.
+    models
+        What will be fitted.
+    """
     u, y = checked(command, output, sample_period)
     if start not in STARTS:
         raise InputError(f"start must be 'free' or 'rest'; found {start!r}")
+    if hold not in HOLDS:
+        raise InputError(f"hold must be 'zero' or 'first'; found {hold!r}")
     if start == "free" and np.ptp(u) == 0:
         raise InputError(
             f"the input is constant ({u[0]:g}), so nothing can be learnt from its effect; record a changing "
             "input, or, for a step in the first sample of a rig at rest, say start='rest'"
         )
-    late = lag(u, y, sample_period) if wanted.delay else 0.0
-    longest = _longest(wanted, max_delay, late, sample_period, u.size)
-    record = _Record(u, y, sample_period, hold, start, offset, longest)
+    delayed = any(model.delay for model in models)
+    late = lag(u, y, sample_period) if delayed else 0.0
+    longest = _longest(delayed, max_delay, late, sample_period, u.size)
+    return _Record(u, y, sample_period, hold, start, offset, longest, late)
+
+
+def fit_record(record: _Record, wanted: Structure, theta: Array | None = None) -> ProcessFit:
+    """Fit a structure to a record, from coordinates that are nearly right if there are any.
+
+    Parameters
+    ----------
+    record
+        Of `record_to_fit`.
+    wanted
+        The structure.
+    theta
+        Coordinates to begin with; unless given, they are looked for.
+    """
     needed = 4 * (wanted.size + record.nuisance(wanted.poles))
     if record.used < needed:
         raise InputError(
             f"too few samples: {record.used} take part, but {wanted.name} needs at least {needed}; record "
             "longer"
         )
-    found = _best(record, wanted, min(1.2 * late + 2 * sample_period, longest))
+    if theta is None:
+        found = _best(record, wanted)
+    else:
+        found = minimise(lambda t: record.evaluate(wanted, t), theta, *record.bounds(wanted))
     if found is None:
         raise SolveError(f"{wanted.name} could not be fitted: no model of this kind follows the data")
     predicted = record.predict(wanted, found.theta)
     warnings = []
-    if wanted.delay and longest > 0 and found.theta[-1] >= longest:
-        warnings.append(f"the delay ran into its greatest value, {longest:g} s; give a larger max_delay")
+    if wanted.delay and record.longest > 0 and found.theta[-1] >= record.longest:
+        warnings.append(
+            f"the delay ran into its greatest value, {record.longest:g} s; give a larger max_delay"
+        )
     return process_fit(
         wanted,
         found,
         domain="time",
-        measured=y[record.first :],
+        measured=record.y[record.first :],
         predicted=predicted,
         nuisance=record.nuisance(wanted.poles),
-        tests=check_residuals(found.residual, u[record.first :]),
+        tests=check_residuals(found.residual, record.u[record.first :]),
         warnings=warnings,
     )
 
@@ -134,10 +193,10 @@ def checked(command: ArrayLike, output: ArrayLike, sample_period: float) -> tupl
     return u, y
 
 
-def _longest(wanted: Structure, given: float | None, late: float, period: float, samples: int) -> float:
+def _longest(delayed: bool, given: float | None, late: float, period: float, samples: int) -> float:
     """Return the upper bound of the delay."""
     duration = samples * period
-    if not wanted.delay:
+    if not delayed:
         return 0.0
     if given is None:
         return min(max(2 * late, late + 20 * period), duration / 4)
@@ -160,6 +219,17 @@ class _Record:
     start: str
     offset: bool
     longest: float
+    late: float = 0.0
+
+    @property
+    def furthest(self) -> float:
+        """The longest delay to begin with."""
+        return min(1.2 * self.late + 2 * self.period, self.longest)
+
+    @cached_property
+    def lines(self) -> RecordLines:
+        """The record as it is fitted in its spectrum."""
+        return RecordLines(self.u, self.y, self.period, self.hold)
 
     @property
     def first(self) -> int:
@@ -170,20 +240,6 @@ class _Record:
     def used(self) -> int:
         """How many samples take part."""
         return self.y.size - self.first
-
-    def coarse(self) -> _Record:
-        """Return a long record with fewer samples, for a quick look; a short or a fast one as it is.
-
-        The input is averaged over the samples that are left out, which keeps what it does to slow dynamics.
-        """
-        power = np.cumsum(np.abs(np.fft.rfft(self.y - self.y.mean())) ** 2)
-        fastest = float(np.searchsorted(power, 0.99 * power[-1]) + 1) / self.y.size
-        every = min(self.y.size // ENOUGH, int(0.3 / fastest))
-        if every < 2:
-            return self
-        count = self.y.size // every
-        u = self.u[: count * every].reshape(count, every).mean(axis=1)
-        return replace(self, u=u, y=self.y[: count * every : every], period=every * self.period)
 
     def nuisance(self, poles: int) -> int:
         """How many parameters are projected out."""
@@ -207,16 +263,25 @@ class _Record:
 
     def evaluate(self, wanted: Structure, theta: Array) -> tuple[Array, Array] | None:
         """Return residuals and their derivatives."""
-        run = _Run(self, wanted, theta, sensitivities=True)
-        r = project_out(run.basis, run.forced - self.y[self.first :])
-        J = project_out(run.basis, run.jacobian)
+        # Poles a million times apart are beyond the digits of a companion form: such a model has no value.
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                run = _Run(self, wanted, theta, sensitivities=True)
+            except np.linalg.LinAlgError:
+                return None
+            r = project_out(run.basis, run.forced - self.y[self.first :])
+            J = project_out(run.basis, run.jacobian)
         return (r, J) if np.all(np.isfinite(r)) and np.all(np.isfinite(J)) else None
 
     def rescaled(self, wanted: Structure, theta: Array) -> tuple[float, Array]:
         """Return the cost with the best gain, and the coordinates with it."""
-        run = _Run(self, wanted, theta, sensitivities=False)
-        e, x = (project_out(run.basis, v) for v in (self.y[self.first :], run.forced))
-        power = dot(x, x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                run = _Run(self, wanted, theta, sensitivities=False)
+            except np.linalg.LinAlgError:
+                return np.inf, theta
+            e, x = (project_out(run.basis, v) for v in (self.y[self.first :], run.forced))
+            power = dot(x, x)
         factor = dot(x, e) / power if power > 0 and np.isfinite(power) else 0.0
         theta = theta.copy()
         theta[0] *= factor or 1.0
@@ -303,34 +368,41 @@ class _Run:
         return J
 
 
-def _best(record: _Record, wanted: Structure, furthest: float) -> Minimum | None:
+def _best(record: _Record, wanted: Structure) -> Minimum | None:
     """Fit from the most promising starts, and keep the best."""
-    delays = np.linspace(0.0, furthest, 13) if wanted.delay else np.zeros(1)
-    starts: list[tuple[float, Array]] = []
-    for part in (0.9, 0.99, 0.999):
-        lines = lines_of_record(record.u, record.y, record.period, part, record.hold)
-        if lines.frequency.size > 2 * wanted.size:
-            starts += rational_starts(lines, wanted, delays, 3)
-    starts += [(np.inf, theta) for theta in _plain_starts(record, wanted, furthest)]
     low, high = record.bounds(wanted)
-    short = record.coarse()
-    tried = sorted(
-        (short.rescaled(wanted, np.clip(t, low, high)) for _, t in starts), key=lambda pair: pair[0]
-    )
+    # In the spectrum a fit takes a moment; where the lines are enough it is nearly the optimum.
+    also: list[Array] = []
+    if wanted.zeros:  # a pair of pole and zero is best found beside the model without it
+        less = Structure(wanted.poles - 1, wanted.zeros - 1, wanted.delay)
+        simpler = fit_lines(record.lines, less, *record.bounds(less), record.furthest)
+        also = [] if simpler is None else grown(simpler, wanted)
+    in_lines = fit_lines(record.lines, wanted, low, high, record.furthest, also=also)
+    ready = [] if in_lines is None else [in_lines.start]
+    if record.u.size <= ENOUGH or not ready:
+        ready += _starts_in_time(record, wanted)
     best: Minimum | None = None
-    if short is record:
-        ready = [theta for _, theta in _distinct(tried)]
-    else:  # fewer samples tell which start is good, and bring it near; the whole record has the last word
-        fitted = [
-            minimise(lambda t: short.evaluate(wanted, t), t, low, high, most=25) for _, t in _distinct(tried)
-        ]
-        near = [tried[0][1], *(found.theta for found in fitted if found is not None)]
-        ready = [min((record.rescaled(wanted, theta) for theta in near), key=lambda pair: pair[0])[1]]
     for theta in ready:
         found = minimise(lambda t: record.evaluate(wanted, t), theta, low, high)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
     return best
+
+
+def _starts_in_time(record: _Record, wanted: Structure) -> list[Array]:
+    """Return the best of many starts by the error of their simulation, and the next that differs."""
+    delays = np.linspace(0.0, record.furthest, 13) if wanted.delay else np.zeros(1)
+    starts: list[tuple[float, Array]] = []
+    for part in (0.9, 0.99, 0.999):
+        lines = lines_of_record(record.u, record.y, record.period, part, record.hold)
+        if lines.frequency.size > 2 * wanted.size:
+            starts += rational_starts(lines, wanted, delays, 3)
+    starts += [(np.inf, theta) for theta in _plain_starts(record, wanted, record.furthest)]
+    low, high = record.bounds(wanted)
+    tried = sorted(
+        (record.rescaled(wanted, np.clip(t, low, high)) for _, t in starts), key=lambda pair: pair[0]
+    )
+    return [theta for _, theta in _distinct(tried)]
 
 
 def _plain_starts(record: _Record, wanted: Structure, furthest: float) -> list[Array]:

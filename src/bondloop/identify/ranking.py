@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import BondloopError, InputError
-from bondloop.identify.fit_frequency import fit_frequency
-from bondloop.identify.fit_time import fit_time
+from bondloop.identify.fit_frequency import fit_response, lines_to_fit, longest_delay, response_bounds
+from bondloop.identify.fit_time import fit_record, record_to_fit
+from bondloop.identify.process_fit import information
+from bondloop.identify.ranking_words import cancelling_words, delay_words, either_words, other_words
+from bondloop.identify.search import promising, search
 from bondloop.identify.structure import Structure, structure
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from bondloop.identify.process_fit import ProcessFit
 
-__all__ = ["USUAL", "Ranking", "rank", "rank_frequency", "rank_time"]
+    Array = NDArray[np.float64]
+
+__all__ = ["AUTO", "USUAL", "Ranking", "rank", "rank_frequency", "rank_time"]
 
 USUAL = (
     "G1", "G2", "G1D", "G2D", "2 poles, 1 zero", "2 poles, 1 zero, delay", "3 poles", "3 poles, delay",
     "3 poles, 1 zero, delay",
 )  # fmt: skip
-"""What ``auto`` tries: du Bois's four, and models of one step more."""
-CLOSE = 4.0
+"""Du Bois's four, and models of one step more; what is left where a record is too short for a search."""
+AUTO = "auto"
+"""All structures up to six poles, three zeros and a delay, of which the promising ones are fitted."""
+CLOSE = 6.0
 """Differences of Akaike's criterion up to this are no reason for more parameters."""
 MATTERS = 1.02
-"""A model whose rms error is greater by no more than this factor serves as well."""
+"""Where no model explains the data, one whose rms error is greater by at most this factor serves as well."""
+LONG = 100_000
+"""In a record with more samples no model is fitted for contrast alone, which would take seconds."""
+ROUNDING = 1e-9
+"""Errors below this part of the data are rounding."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +107,7 @@ def rank_time(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float,
-    models: Sequence[Structure | str] = USUAL,
+    models: Sequence[Structure | str] | str = AUTO,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a record and rank them; options are those of `fit_time`.
@@ -106,18 +117,28 @@ def rank_time(
     command, output, sample_period
         As for `fit_time`.
     models
-        Structures to try, or their names.
+        Structures to try, or their names; ``"auto"`` tries all up to six poles, three zeros and a delay
+        on the record's spectrum and fits the promising ones.
     **options
         Of `fit_time`.
+
+    Examples
+    --------
+    >>> from bondloop.transfer.process import second_order
+    >>> rng = np.random.default_rng(2)
+    >>> u = rng.normal(size=2000)
+    >>> y = second_order(1.0, 20.0, 0.4, delay=0.004).simulate(u, 1e-3) + 0.01 * rng.normal(size=2000)
+    >>> rank_time(u, y, 1e-3).recommended.name
+    'G2D'
     """
-    fits, failed = [], {}
-    for model in models:
-        try:
-            fits.append(fit_time(command, output, sample_period, model, **options))
-        except BondloopError as error:
-            failed[structure(model).name] = str(error)
-            if not fits and len(failed) == len(models):
-                raise
+    search_all = models == AUTO
+    wanted = [structure(m) for m in (USUAL if search_all else _listed(models))]
+    record = record_to_fit(command, output, sample_period, wanted, **options)
+    starts: dict[Structure, Array | None] = dict.fromkeys(wanted)
+    if search_all:
+        tried = search(record.lines, record.bounds, record.furthest)
+        starts = {f.structure: f.start for f in promising(tried, plain=record.used <= LONG)} or starts
+    fits, failed = _fitted(starts, lambda s, theta: fit_record(record, s, theta))
     f = np.fft.rfftfreq(len(fits[0].measured), sample_period)
     energy = np.cumsum(np.abs(np.fft.rfft(fits[0].measured - fits[0].measured.mean())) ** 2)
     band = float(f[min(int(np.searchsorted(energy, 0.99 * energy[-1])), f.size - 1)])
@@ -125,7 +146,12 @@ def rank_time(
 
 
 def rank_frequency(
-    frequency: ArrayLike, response: ArrayLike, models: Sequence[Structure | str] = USUAL, **options: Any
+    frequency: ArrayLike,
+    response: ArrayLike,
+    models: Sequence[Structure | str] | str = AUTO,
+    *,
+    max_delay: float | None = None,
+    **options: Any,
 ) -> Ranking:
     """Fit several models to a frequency response and rank them; options are those of `fit_frequency`.
 
@@ -134,8 +160,8 @@ def rank_frequency(
     frequency, response
         As for `fit_frequency`.
     models
-        Structures to try, or their names.
-    **options
+        Structures to try, or their names; ``"auto"`` as for `rank_time`.
+    max_delay, **options
         Of `fit_frequency`.
 
     Examples
@@ -146,15 +172,42 @@ def rank_frequency(
     >>> ranking.recommended.name, round(ranking.recommended.process.delay, 6)
     ('G1D', 0.003)
     """
-    fits, failed = [], {}
-    for model in models:
+    search_all = models == AUTO
+    lines = lines_to_fit(frequency, response, **options)
+    starts: dict[Structure, Array | None] = {}
+    if search_all:
+        longest = longest_delay(lines, max_delay)
+        tried = search(lines, lambda s: response_bounds(s, lines.frequency, longest), longest)
+        starts = {f.structure: f.theta for f in promising(tried)}
+    if not starts:
+        starts = dict.fromkeys(structure(m) for m in (USUAL if search_all else _listed(models)))
+
+    def fit(s: Structure, theta: Array | None) -> ProcessFit:
+        return fit_response(lines, s, max_delay, () if theta is None else (theta,))
+
+    fits, failed = _fitted(starts, fit)
+    return rank(fits, band=float(lines.frequency[-1]), failed=failed)
+
+
+def _listed(models: Sequence[Structure | str] | str) -> Sequence[Structure | str]:
+    """Return models as a list, a single name too."""
+    return [models] if isinstance(models, str) else models
+
+
+def _fitted(
+    starts: dict[Structure, Array | None], fit: Callable[[Structure, Array | None], ProcessFit]
+) -> tuple[list[ProcessFit], dict[str, str]]:
+    """Fit all structures; return the fits, and why others could not be fitted."""
+    fits: list[ProcessFit] = []
+    failed: dict[str, str] = {}
+    for model, theta in starts.items():
         try:
-            fits.append(fit_frequency(frequency, response, model, **options))
+            fits.append(fit(model, theta))
         except BondloopError as error:
-            failed[structure(model).name] = str(error)
-            if not fits and len(failed) == len(models):
+            failed[model.name] = str(error)
+            if not fits and len(failed) == len(starts):
                 raise
-    return rank(fits, band=float(np.max(np.asarray(frequency))), failed=failed)
+    return fits, failed
 
 
 def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | None = None) -> Ranking:
@@ -173,23 +226,32 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
         raise InputError("there is no fit to rank")
     closest = min(fits, key=lambda f: f.cost)
     effective = closest.tests.effective_samples if closest.tests else float(closest.samples)
-    ordered = sorted(fits, key=lambda f: f.aic(effective))
+
+    size = closest.cost * float(np.mean(np.abs(closest.measured) ** 2)) / max(closest.rms**2, 1e-300)
+
+    def score(f: ProcessFit) -> float:
+        # An error of nothing but rounding is no reason for another parameter.
+        least = max(f.cost, ROUNDING**2 * size)
+        return information(least, f.samples, f.size + f.nuisance, effective)[0]
+
+    ordered = sorted(fits, key=score)
     sound = [f for f in ordered if not f.warnings] or ordered
     best = sound[0]
     chosen, why = best, ""
-    for f in sorted(sound, key=lambda f: (f.size, f.aic(effective))):
+    for f in sorted(sound, key=lambda f: (f.size, score(f))):
         if f.size >= best.size:
             continue
-        behind = f.aic(effective) - best.aic(effective)
+        behind = score(f) - score(best)
         if behind <= CLOSE:
             why = (
                 f"{best.name} has the least AIC, but {f.name} with {f.size} instead of {best.size} "
                 f"parameters is only {behind:.1f} behind, which is no evidence for the larger model: take "
                 f"{f.name}."
             )
-        elif f.rms <= MATTERS * best.rms:
+        elif f.rms <= MATTERS * best.rms and best.tests is not None and not best.tests.independent:
             why = (
-                f"{best.name} has the least AIC, but its rms error is only "
+                f"{best.name} has the least AIC, but even its residuals follow the input, so the criterion "
+                f"counts what no linear model explains; its rms error is only "
                 f"{100 * (1 - best.rms / f.rms):.2g} % below that of {f.name}, which has {f.size} instead of "
                 f"{best.size} parameters: take {f.name}."
             )
@@ -198,60 +260,10 @@ def rank(fits: Sequence[ProcessFit], *, band: float, failed: dict[str, str] | No
             break
     if not why:
         why = (
-            f"{best.name} has the least AIC, and every simpler model has a clearly larger error: "
-            f"take {best.name}."
+            f"{best.name} has the least AIC, and no simpler model comes near it: take {best.name}."
+            if len(sound) > 1
+            else f"{best.name} is the only model that was fitted without a doubt: take {best.name}."
         )
-    reasons = [why, *_delay_words(fits, chosen, band), *_other_words(ordered[0], chosen)]
+    doubts = [*either_words(fits, chosen, score, CLOSE, band), *cancelling_words(fits, chosen)]
+    reasons = [why, *delay_words(fits, chosen, band), *doubts, *other_words(ordered[0], chosen)]
     return Ranking(tuple(ordered), effective, chosen, tuple(reasons), dict(failed or {}))
-
-
-def _delay_words(fits: Sequence[ProcessFit], chosen: ProcessFit, band: float) -> list[str]:
-    """Say what the phase and the fits say about a delay."""
-    s = chosen.structure
-    by_structure = {f.structure: f for f in fits}
-    twin = by_structure.get(Structure(s.poles, s.zeros, not s.delay))
-    words = []
-    poles = 90 * (s.poles - s.zeros)
-    f = np.linspace(band / 400, band, 400)
-    phase = np.degrees(np.unwrap(np.angle(chosen.process.response(f) * np.sign(chosen.process.gain))))[-1]
-    if s.delay:
-        own = chosen.parameters["delay"]
-        beyond = (
-            f"beyond the {-poles} degrees that its poles and zeros reach"
-            if phase < -poles
-            else f"of which the delay gives {-360 * band * own.value:.0f}"
-        )
-        words.append(
-            f"At {band:.3g} Hz the phase is {phase:.0f} degrees, {beyond}: the delay of "
-            f"{1e3 * own.value:.3g} ms stands for it."
-        )
-        if twin is not None:
-            words.append(
-                f"Without the delay ({twin.name}) the rms error is {twin.rms / chosen.rms:.3g} times as "
-                "large."
-            )
-    elif twin is not None:
-        words.append(
-            f"A delay is not called for: with one ({twin.name}) the rms error is {twin.rms / chosen.rms:.3g} "
-            f"times that of {chosen.name}; at {band:.3g} Hz the phase is {phase:.0f} degrees."
-        )
-    return words
-
-
-def _other_words(best: ProcessFit, chosen: ProcessFit) -> list[str]:
-    """Say what is doubtful about the model to take."""
-    words = []
-    if chosen.tests is not None and not chosen.tests.independent:
-        words.append(
-            f"The residuals of {chosen.name} still follow the input: dynamics or a nonlinearity are left out "
-            f"({100 - chosen.fit:.2g} % of the output in all); compare amplitudes before adding parameters."
-        )
-    if not chosen.process.invertible:
-        zero = max(z.real for z in chosen.process.zeros())
-        words.append(
-            f"{chosen.name} has a zero at {zero:.3g} rad/s, right of the axis: it cannot be inverted for a "
-            "compensator; take a model without zeros and with a delay for that."
-        )
-    if best.warnings:
-        words.append(f"{best.name} has the least AIC of all but is left aside: {best.warnings[0]}.")
-    return words

@@ -1,0 +1,364 @@
+"""Process models fitted to the lines of a record's spectrum: nearly the fit in time, a hundred times faster.
+
+A long record of a slow plant has most of its samples in frequencies that say nothing. Of its spectrum only
+the lines take part in which the output rises above the noise. The error of the output is least there as it is
+in time (Parseval). With x[n+1] = Φ x[n] + Γ u[n], y = C x, the spectrum of a stretch of N samples is
+Y = C (zI - Φ)^-1 (Γ U + z (x[0] - x[N])) exactly: what the two ends add is a combination of n rows, and is
+projected out. A delay brings in input from before the stretch; the output is moved against the input by its
+whole samples, in a second round once it is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.identify.fit_frequency import response_derivatives
+from bondloop.identify.least_squares import Minimum, minimise
+from bondloop.identify.starting_values import Lines, rational_starts
+from bondloop.transfer.held_input import hold_late
+from bondloop.transfer.thin_products import dot, orthonormal, project_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.identify.structure import Structure
+    from bondloop.transfer.process import Process
+
+    Array = NDArray[np.float64]
+    Complex = NDArray[np.complex128]
+
+__all__ = [
+    "FASTEST", "LineFit", "RecordLines", "fit_lines", "last_above_noise", "sampled", "sampled_response",
+    "slowed",
+]  # fmt: skip
+
+MOST = 1000
+"""Lines that take part in a fit."""
+FEW = 200
+"""Lines that the starting values are made of."""
+MOST_DELAYS = 40
+"""Delays that are tried."""
+SPREAD = 1e-10
+"""Least product of all poles over the fastest that a companion form bears."""
+FASTEST = 30.0
+"""Poles faster than so many times the highest frequency leave hardly a trace in the data."""
+
+
+@dataclass(frozen=True)
+class LineFit:
+    """Coordinates of a structure, and the error of the lines they leave.
+
+    Attributes
+    ----------
+    structure, theta
+        The model and its coordinates.
+    cost
+        Sum of squared errors.
+    samples
+        Real numbers that took part: two a line.
+    taken
+        Parameters, those of the record's ends with them.
+    top
+        Highest frequency of the lines, rad/s.
+    """
+
+    structure: Structure
+    theta: Array
+    cost: float
+    samples: int
+    taken: int
+    top: float
+
+    @property
+    def idle_pole(self) -> bool:
+        """Whether a pole is too fast to leave a trace: a structure with one less says the same."""
+        return _fastest(self.structure, self.theta) > FASTEST * self.top
+
+    @property
+    def start(self) -> Array:
+        """The coordinates with poles that a simulation in samples can bear."""
+        return slowed(self.structure, self.theta, FASTEST * self.top)
+
+
+@dataclass(frozen=True)
+class RecordLines:
+    """A record whose spectrum is to be fitted.
+
+    Attributes
+    ----------
+    u, y
+        Input and output.
+    period, hold
+        Seconds between samples; what the input does between them.
+    most
+        Lines that take part; of more, those with the most input.
+    """
+
+    u: Array
+    y: Array
+    period: float
+    hold: str
+    most: int = MOST
+
+    @cached_property
+    def whole(self) -> Lines:
+        """The lines of the whole record."""
+        return self.lines()
+
+    def lines(self, shift: int = 0, last: int | None = None) -> Lines:
+        """Return the lines of the output's stretch from a sample on, and of as long a stretch of input."""
+        n = self.u.size - shift
+        u, y = self.u[:n], self.y[shift:]
+        U, Y = np.fft.rfft(u - u.mean())[1:], np.fft.rfft(y - y.mean())[1:]
+        if last is None:
+            last = last_above_noise(np.abs(Y) ** 2)
+        last = min(last, U.size)
+        size = np.abs(U[:last])
+        few = np.argpartition(size, -self.most)[-self.most :] if last > self.most else np.arange(last)
+        index = np.sort(few)
+        f = (index + 1) / (n * self.period)
+        early = np.exp(2j * np.pi * f * self.period * shift)
+        # Scaled so that costs are those of the samples (Parseval, both sides of the spectrum).
+        scale = np.sqrt(2 / n)
+        return Lines(f, scale * U[index] * early, scale * Y[index], np.ones(f.size), ends=True)
+
+
+def last_above_noise(power: Array) -> int:
+    """Return how many lines of a spectrum, from the lowest up, hold what stands out of its noise.
+
+    The noise is what the upper third of the spectrum has; the images of the samples forbid the last fifth.
+    """
+    most = max(1, int(0.8 * power.size))
+    block = max(4, power.size // 300)
+    count = power.size // block
+    if count < 8:
+        return most
+    mean = power[: count * block].reshape(count, block).mean(axis=1)
+    floor = float(np.median(mean[2 * count // 3 :]))
+    above = np.flatnonzero(mean > 3 * floor)
+    return most if not above.size else int(np.clip((above[-1] + 2) * block, min(16, most), most))
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Lines; of a record, with its period and hold, or of a measured response, whose ends are none."""
+
+    lines: Lines
+    period: float = 0.0
+    hold: str = "zero"
+
+    def ends(self, structure: Structure) -> int:
+        return structure.poles if self.lines.ends else 0
+
+    def evaluate(self, structure: Structure, theta: Array) -> tuple[Array, Array] | None:
+        """Return residuals and their derivatives, which take the images of the samples for constant."""
+        lines = self.lines
+        s = 2j * np.pi * lines.frequency
+        G, dG = response_derivatives(structure, theta, s)
+        drive, wanted = lines.weight * lines.input, lines.weight * lines.output
+        if not lines.ends:
+            return _stacked(drive * G - wanted, drive[:, None] * dG)
+        exact = sampled(structure.process(theta), lines.frequency, self.period, self.hold)
+        if exact is None:  # poles too far apart for a companion form: as if the input were smooth
+            _, a, _ = structure.polynomials(theta)
+            x = lines.frequency * self.period
+            hold = np.sinc(x) * np.exp(-1j * np.pi * x) if self.hold == "zero" else np.sinc(x) ** 2
+            H = hold * G
+            rows = (s / np.abs(s[-1]))[:, None] ** np.arange(structure.poles) / np.polyval(a[::-1], s)[
+                :, None
+            ]
+        else:
+            H, rows = exact
+        images = np.divide(H, G, out=np.ones_like(H), where=np.abs(G) > 0)
+        r, slopes = _stacked(drive * H - wanted, (drive * images)[:, None] * dG)
+        rows = rows * lines.weight[:, None]
+        basis = orthonormal(np.vstack([rows.real, rows.imag]).T)
+        r, slopes = project_out(basis, r), project_out(basis, slopes)
+        return (r, slopes) if np.all(np.isfinite(r)) and np.all(np.isfinite(slopes)) else None
+
+    def rescaled(self, structure: Structure, theta: Array) -> tuple[float, Array]:
+        """Return the cost with the best gain, and the coordinates with it."""
+        pair = self.evaluate(structure, theta)
+        if pair is None or not theta[0]:
+            return np.inf, theta
+        r, J = pair
+        forced = theta[0] * J[0]
+        power = dot(forced, forced)
+        change = -dot(r, forced) / power if power > 0 else 0.0
+        theta = theta.copy()
+        theta[0] *= (1 + change) or 1.0
+        return dot(r + change * forced, r + change * forced), theta
+
+
+def fit_lines(
+    data: RecordLines | Lines,
+    structure: Structure,
+    low: Array,
+    high: Array,
+    furthest: float,
+    *,
+    also: Iterable[Array] = (),
+    starts_each: int = 2,
+) -> LineFit | None:
+    """Fit a structure to lines, from several starts.
+
+    Parameters
+    ----------
+    data
+        A record, or lines of a measured response.
+    structure, low, high
+        The model, and bounds of its coordinates.
+    furthest
+        Longest delay with which linear least squares begin.
+    also
+        More starts: the coordinates of a smaller model's optimum, for one.
+    starts_each
+        How many starts of either kind are followed.
+    """
+    lines = data if isinstance(data, Lines) else data.whole
+    problem = _Problem(lines) if isinstance(data, Lines) else _Problem(lines, data.period, data.hold)
+    needed = 2 * structure.size + problem.ends(structure)
+    if lines.frequency.size < needed:
+        return None
+    starts: list[Array] = []
+    for few in _few(problem, needed):
+        # A delay is found from a start that is less than half a turn off at the highest frequency.
+        count = int(np.clip(3 * furthest * few.frequency[-1], 6, MOST_DELAYS)) + 1
+        delays = np.linspace(0.0, furthest, count) if structure.delay else np.zeros(1)
+        starts += [theta for _, theta in rational_starts(few, structure, delays, 2)]
+    # The best of both kinds: those of linear least squares often share one valley.
+    ready: list[Array] = []
+    for kind in (starts, list(also)):
+        tried = [problem.rescaled(structure, np.clip(theta, low, high)) for theta in kind]
+        tried = sorted((pair for pair in tried if np.isfinite(pair[0])), key=lambda pair: pair[0])
+        ready += [theta for _, theta in tried[:starts_each]]
+    best = _least(problem, structure, ready, low, high)
+    if best is None:
+        return None
+    if isinstance(data, RecordLines):
+        best = _second_round(data, problem, structure, best, low, high)
+    taken, top = structure.size + problem.ends(structure), 2 * np.pi * float(lines.frequency[-1])
+    return LineFit(structure, best.theta, best.cost, best.residual.size, taken, top)
+
+
+def _fastest(structure: Structure, theta: Array) -> float:
+    """Return the magnitude of the fastest pole, rad/s."""
+    return float(np.max(np.abs(np.roots(structure.polynomials(theta)[1][::-1]))))
+
+
+def slowed(structure: Structure, theta: Array, most: float) -> Array:
+    """Return coordinates whose poles are no faster than so many rad/s."""
+    if _fastest(structure, theta) <= most:
+        return theta
+    b, a, delay = structure.polynomials(theta)
+    poles = np.roots(a[::-1])
+    poles = poles * np.minimum(1.0, most / np.abs(poles))
+    slower = np.real(np.poly(poles))[::-1]
+    return structure.coordinates(b, slower / slower[0], delay)
+
+
+def _few(problem: _Problem, needed: int) -> list[Lines]:
+    """Return lines for linear least squares: up to several frequencies, since noise biases them upwards."""
+    lines = problem.lines
+    x = lines.frequency * problem.period
+    hold = np.sinc(x) * np.exp(-1j * np.pi * x) if problem.hold == "zero" else np.sinc(x) ** 2
+    smooth = lines.input * hold
+    energy = np.cumsum(np.abs(lines.output * lines.weight) ** 2)
+    result = []
+    for part in (0.9, 0.99, 1.0):
+        last = max(int(np.searchsorted(energy, part * energy[-1])) + 1, 2 * needed)
+        last = min(last, lines.frequency.size)
+        spread = np.unique(np.round(np.linspace(0, last - 1, FEW)).astype(int))
+        low = np.unique(np.round(np.geomspace(1, last, FEW // 2)).astype(int)) - 1
+        index = np.union1d(spread, low)
+        f, u, y = lines.frequency[index], np.asarray(smooth[index]), lines.output[index]
+        result.append(Lines(f, u, y, lines.weight[index], lines.ends))
+        if last == lines.frequency.size:
+            break
+    return result
+
+
+def _least(
+    problem: _Problem, structure: Structure, starts: list[Array], low: Array, high: Array
+) -> Minimum | None:
+    best: Minimum | None = None
+    for theta in starts:
+        optimum = minimise(lambda t: problem.evaluate(structure, t), theta, low, high, most=60)
+        if optimum is not None and (best is None or optimum.cost < best.cost):
+            best = optimum
+    return best
+
+
+def _second_round(
+    data: RecordLines, problem: _Problem, structure: Structure, first: Minimum, low: Array, high: Array
+) -> Minimum:
+    """Fit again, with the output moved by the delay's whole samples."""
+    model = structure.process(first.theta)
+    shift = min(int(model.delay / data.period), data.u.size // 4)
+    if not shift:
+        return first
+    last = round(float(problem.lines.frequency[-1]) * data.u.size * data.period)
+    again = replace(problem, lines=data.lines(shift, last))
+    optimum = minimise(lambda t: again.evaluate(structure, t), first.theta, low, high, most=30)
+    return first if optimum is None else optimum
+
+
+def _stacked(e: Complex, J: Complex) -> tuple[Array, Array]:
+    """Return complex residuals and derivatives, shape (lines, p), as real ones, shape (p, 2 lines)."""
+    return np.concatenate([e.real, e.imag]), np.vstack([J.real, J.imag]).T
+
+
+def sampled(process: Process, frequency: Array, period: float, hold: str) -> tuple[Complex, Complex] | None:
+    """Return the response from samples to samples, and the rows z C (zI - Φ)^-1, shape (lines, poles).
+
+    None where the poles are too far apart for the digits of a companion form.
+    """
+    A, B, C, _, scale = process.scaled_space()
+    if abs(A[-1, 0]) < SPREAD:
+        return None
+    held = hold_late(A, B, period * scale, process.delay * scale, hold)
+    z = np.exp(2j * np.pi * frequency * period)
+    resolvent = z[:, None, None] * np.eye(A.shape[0]) - held.transition.T
+    try:
+        rows = np.linalg.solve(resolvent, np.broadcast_to(C[:, None], (z.size, C.size, 1)).astype(complex))
+    except np.linalg.LinAlgError:
+        return None
+    rows = rows[:, :, 0]
+    H = np.zeros(z.size, dtype=complex)
+    for j, shift in enumerate(held.shifts):
+        H += z ** -float(shift) * (rows @ held.gains[:, j])
+    return H, z[:, None] * rows
+
+
+def sampled_response(process: Process, frequency: Array, period: float, hold: str = "zero") -> Complex:
+    """Return the response from samples of the input to samples of the output, exact for the hold.
+
+    Parameters
+    ----------
+    process
+        The model; more poles than zeros.
+    frequency
+        In Hz.
+    period, hold
+        As for `Process.simulate`.
+
+    Examples
+    --------
+    At low frequencies the hold is half a period of delay, and no more:
+
+    >>> from bondloop.transfer.process import first_order
+    >>> G, f = first_order(1.0, 0.1), np.array([0.1])
+    >>> ratio = sampled_response(G, f, 1e-3) / G.response(f)
+    >>> round(float(-np.angle(ratio)[0] / (2 * np.pi * 0.1)), 5)
+    0.0005
+    """
+    pair = sampled(process, np.asarray(frequency, dtype=float), period, hold)
+    if pair is None:
+        raise SolveError("the poles of the model are too far apart for its sampled response")
+    return pair[0]
