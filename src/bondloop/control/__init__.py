@@ -23,6 +23,7 @@ from bondloop.control.observed_virtual_junction import ObservedVirtualJunction
 from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.control.python_control import PythonControl, as_controller
+from bondloop.control.recommendation import recommend
 from bondloop.control.recursive_fir import RecursiveFir
 from bondloop.control.recursive_least_squares import RecursiveLeastSquares
 from bondloop.control.scheduled import Scheduled
@@ -68,4 +69,5 @@ __all__ = [
     "TwoStageAdaptive",
     "VirtualJunction",
     "as_controller",
+    "recommend",
 ]
