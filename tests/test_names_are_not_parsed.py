@@ -45,6 +45,7 @@ EXCEPTIONS = {
     "program/expression_text.py": SHOWN, "program/json_values.py": OTHER, "program/time_derivative.py": SHOWN,
     "hybrid/arguments.py": PATH, "hybrid/comparison.py": PATH, "hybrid/regimes.py": PATH,
     "hybrid/simulation.py": PATH, "hybrid/test.py": PATH, "hybrid/wiring.py": PATH,
+    "hybrid/tuning/truth.py": PATH,
     "hybrid/running_loop.py": "the rate of a signal, named after it where the tick asks for both",
     "hybrid/check_figure.py": OTHER,
     "assess/metrics.py": SHOWN,

@@ -38,6 +38,7 @@ from bondloop.control import (
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.check import check
+from bondloop.hybrid.prediction_notes import prediction_notes
 from bondloop.program.one_step import one_step
 from bondloop.program.signals import Sine
 from bondloop.safety import Limits
@@ -136,6 +137,18 @@ def test_a_prediction_far_too_long_is_refused():
     run = test.run(SHORT)
     assert not run.completed
     assert found.dry_run.seconds == pytest.approx(run.record.time[-1] + test.period)
+
+
+@pytest.mark.parametrize(("delay", "order", "loud"), [(0.009, 6, True), (0.009, 2, False), (0.001, 6, False)])
+def test_a_prediction_that_makes_much_of_little_is_noted(delay, order, loud):
+    prediction = PolynomialPrediction(delay, order=order)
+    for controller in (prediction, InverseModel(PROCESS, prediction)):
+        notes = prediction_notes(pair(controller))
+        assert bool(notes) is loud
+        # What it says is the sum of all weights, to two digits.
+        size = float(f"{np.abs(prediction.weights(pair(controller).period)).sum():.2g}")
+        assert not loud or f"can make {size:,.0f} of an error of 1" in notes[0]
+    assert not prediction_notes(pair(Direct()))
 
 
 def test_a_right_inverse_passes_and_is_not_taken_for_a_direct_command():

@@ -20,6 +20,7 @@ from bondloop.cli import (
     run,
     schema,
     study,
+    tune,
 )
 from bondloop.cli.failing import FailingInOneSentence
 
@@ -41,6 +42,7 @@ app.command("run")(run.run)
 app.command("check")(check.check)
 app.command("study")(study.study)
 app.command("benchmark")(benchmark.benchmark)
+app.command("tune")(tune.tune)
 app.command("schema")(schema.schema)
 app.command("identify")(identify.identify)
 app.command("realtime")(realtime.realtime)

@@ -162,8 +162,22 @@ class Runner:
         """The number of the next tick."""
         return self._first
 
-    def reset(self, states: Mapping[str, float] | None = None) -> None:
-        """Go back to the beginning, with other initial states if given; delay lines are emptied."""
+    def reset(
+        self, states: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None
+    ) -> None:
+        """Go back to the beginning; delay lines are emptied.
+
+        Parameters
+        ----------
+        states
+            Initial states by name instead of the tick's own.
+        parameters
+            Values by name that count from here on wherever a call of `run` gives no others.
+        """
+        if parameters:
+            own = dict(zip(self.tick.parameters, self._defaults.tolist(), strict=False))
+            changed = checked_values(self.tick.parameters, parameters, self.tick.name)
+            self._defaults = _array({**own, **changed})
         self._state = self._plan.initial()
         self._first = 0
         for name, value in (states or {}).items():
@@ -327,7 +341,8 @@ class Runner:
         if not given:
             return self._defaults
         changed = checked_values(self.tick.parameters, given, self.tick.name)
-        return _array({**self.tick.parameters, **changed})
+        own = dict(zip(self.tick.parameters, self._defaults.tolist(), strict=False))
+        return _array({**own, **changed})
 
 
 def _array(parameters: Mapping[Var, float]) -> NDArray[np.float64]:

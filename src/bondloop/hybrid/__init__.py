@@ -9,12 +9,14 @@ from bondloop.hybrid.run import Run, rerun
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
+from bondloop.hybrid.tuning import Recommendation
 
 __all__ = [
     "Check",
     "Extrapolation",
     "HybridTest",
     "PseudoDynamicTest",
+    "Recommendation",
     "Run",
     "Simulation",
     "Switches",

@@ -17,6 +17,7 @@ from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure,
 from bondloop.hybrid.linear_run import HEAVY, linear_run
 from bondloop.hybrid.margins import Margins, Place, margins
 from bondloop.hybrid.passivity import passivity_notes
+from bondloop.hybrid.prediction_notes import prediction_notes
 from bondloop.hybrid.regimes import Regime, other_modes, regimes
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.remedy import Change, smallest_change
@@ -216,7 +217,7 @@ def _unbuilt(test: Checkable, why: str) -> Check:
 
 def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     """Analyse a hybrid test that can be built."""
-    notes = [*_still_sensors(test), *passivity_notes(test)]
+    notes = [*_still_sensors(test), *passivity_notes(test), *prediction_notes(test)]
     if test.controller.opaque:
         return _dry_only(test, seconds, notes)
     closed = coupled(test)

@@ -96,6 +96,8 @@ class Rehearsal:
         The test.
     steps
         Ticks of the whole test.
+    runner
+        Its tick, ready to run; it is made where none is given.
 
     Attributes
     ----------
@@ -105,9 +107,9 @@ class Rehearsal:
         Its tabulated signals, a row a tick; None where it has none.
     """
 
-    def __init__(self, test: Checkable, steps: int) -> None:
+    def __init__(self, test: Checkable, steps: int, runner: Runner | None = None) -> None:
         self.tick, self.steps = test.tick, steps
-        self.runner = Runner(test.tick)
+        self.runner = runner or Runner(test.tick)
         self._kept: list[Snapshot] = [self.runner.snapshot()]
         tables = test.tables
         refuse_beyond_memory(steps, len(tables), 0)

@@ -1,0 +1,114 @@
+"""`bondloop tune`: which compensator, with which settings; table, sentence, figure, test file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.progress import progress_bar
+from bondloop.cli.source import short_name
+from bondloop.cli.tests import Setting, TestSource, find_test, own_length
+from bondloop.errors import BondloopError
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import Recommendation
+
+__all__ = ["tune"]
+
+REST = 1.5
+"""A whole search, with refinement and checks, takes so many times as long as its coarse grid."""
+
+
+def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
+    source: TestSource,
+    settings: Setting = None,
+    process: Annotated[
+        Path | None,
+        typer.Option(
+            "--process",
+            help="Model of the transfer system that `bondloop identify` wrote; left out, the test's own "
+            "emulated actuator is identified.",
+        ),
+    ] = None,
+    families: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="Try only this family of compensators; repeatable."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Length of a rehearsal; the test's own if left out.")
+    ] = None,
+    budget: Annotated[
+        float, typer.Option("--budget", help="Seconds after which no further setting is tried.")
+    ] = 120.0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for test file and figure; out/NAME if left out."),
+    ] = None,
+    figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw what was tried.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Find the compensator that suits a test, with its settings; exits with 1 where none passes the check."""
+    from bondloop.control import recommend
+    from bondloop.transfer import Process
+
+    test, module = find_test(source, settings or [])
+    model = None if process is None else Process.load(process)
+    bar = progress_bar(as_json)
+    answer = recommend(
+        model, test, families=families or None, seconds=own_length(test, module, seconds), budget=budget,
+        progress=None if bar is None else _with_estimate(bar, budget),
+    )  # fmt: skip
+    folder = out or Path("out") / short_name(source)
+    folder.mkdir(parents=True, exist_ok=True)
+    wrote: list[Path] = []
+    if figures:
+        answer.plot(folder / "tuning.png")
+        wrote.append(folder / "tuning.png")
+    unwritten = _write_test(answer, folder / "tuned.toml", wrote)
+    if as_json:
+        print_json(
+            {"test": short_name(source), **answer.to_dict(), "files": [str(f) for f in wrote],
+             **({"unwritten": unwritten} if unwritten else {})}
+        )  # fmt: skip
+    else:
+        print(answer)
+        if unwritten:
+            print(f"no test file: {unwritten}")
+        for path in wrote:
+            print(f"wrote {path}")
+    if answer.best is None:
+        raise typer.Exit(1)
+
+
+def _with_estimate(bar: Callable[[int, int], None], budget: float) -> Callable[[int, int], None]:
+    """Return the bar, which says how long all will take once a twentieth is done."""
+    began = time.monotonic()
+    said = False
+
+    def show(done: int, whole: int) -> None:
+        nonlocal said
+        if not said and 20 * done >= whole > done > 0:
+            said = True
+            about = min(REST * (time.monotonic() - began) * whole / done, budget)
+            print(f"\r\x1b[K{whole} settings and their refinement, about {about:.0f} s", file=sys.stderr)
+        bar(done, whole)
+
+    return show
+
+
+def _write_test(answer: Recommendation, path: Path, wrote: list[Path]) -> str:
+    """Write the test with its new controller; return why it cannot be written, where it cannot."""
+    if answer.best is None:
+        return "no compensator passes the check"
+    try:
+        answer.test.to_toml(path)
+    except BondloopError as error:  # a part that is a Python object without a description
+        return str(error)
+    wrote.append(path)
+    return ""

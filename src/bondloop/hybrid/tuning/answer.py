@@ -1,0 +1,174 @@
+"""What a search for a compensator answers: the controller, why, and all that was tried."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bondloop.errors import InputError
+from bondloop.hybrid.finding import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from bondloop.control.base import Controller
+    from bondloop.control.family import Task
+    from bondloop.hybrid.check import Check
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.hybrid.tuning.trial import Trial
+
+__all__ = ["Recommendation"]
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The compensator to take, and why.
+
+    Attributes
+    ----------
+    best
+        The trial of the compensator to take; None where none passes the check.
+    trials
+        All that was tried, the least error first.
+    task
+        Process, rate, highest frequency and stroke that settings were derived from.
+    asked
+        The test that was asked for, with its own controller.
+    planned
+        Settings that were to be tried before refinement.
+    seconds
+        How long it took.
+    unsuited
+        Families that do not suit the process, with the reason.
+    """
+
+    best: Trial | None
+    trials: tuple[Trial, ...] = field(repr=False)
+    task: Task
+    asked: HybridTest = field(repr=False)
+    planned: int
+    seconds: float
+    unsuited: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def controller(self) -> Controller:
+        """The compensator to take; an error says so where there is none."""
+        if self.best is None or self.best.controller is None:
+            raise InputError(f"there is no controller to recommend: {self.sentence}")
+        return self.best.controller
+
+    @property
+    def test(self) -> HybridTest:
+        """The test with the compensator to take."""
+        return self.asked.replaced(controller=self.controller)
+
+    @property
+    def check(self) -> Check:
+        """Its check."""
+        _ = self.controller
+        assert self.best is not None
+        assert self.best.check is not None
+        return self.best.check
+
+    @property
+    def sentence(self) -> str:
+        """Which, and why, in a sentence."""
+        tried, ran = len(self.trials), sum(t.ran for t in self.trials)
+        if self.best is None:
+            front = next((t for t in self.trials if t.check is not None), None)
+            if front is None:
+                return f"none of {tried} settings gives a stable loop that runs to its end."
+            words = "" if front.check is None else f" ({front.check.verdict.rstrip('.')})"
+            return f"none of the best of {tried} settings passes the check{words}."
+        best = self.best
+        rivals = [t for t in self.trials if t.passed and t is not best]
+        least = min([best.error, *(t.error for t in rivals)])
+        name = best.candidate.family.name + (f" with {best.words}" if best.words else "")
+        lead = f"Take {name}: error {percent(best.error)} against the complete structure"
+        if best.error <= least:
+            reason = f", the least of {ran} settings that run to their end ({tried} were tried)"
+        else:
+            reason = (
+                f", within a tenth of the least ({percent(least)}) of {ran} settings, and of those near it "
+                "the one with most in reserve"
+            )
+        margin = "stands any error of the actuator's model up to tenfold"
+        if math.isfinite(best.margin):
+            margin = f"stands an actuator that answers {percent(best.margin)} differently"
+        noise = (
+            f", and white noise at its inputs leaves it {best.noise:.3g} times as large"
+            if math.isfinite(best.noise)
+            else ""
+        )
+        return f"{lead}{reason}; it {margin}{noise}."
+
+    def rows(self) -> list[Trial]:
+        """Return the best of each family: the chosen one of its own, otherwise the least error."""
+        rows: dict[str, Trial] = {}
+        for trial in self.trials:
+            rows.setdefault(trial.candidate.family.name, trial)
+        if self.best is not None:
+            rows[self.best.candidate.family.name] = self.best
+        return sorted(rows.values(), key=lambda t: (not t.ran, t.error))
+
+    def table(self) -> str:
+        """Return the best of each family as a table."""
+        lines = [
+            f"  {'compensator':<25}{'tried':>6}{'error':>9}{'tracking':>10}{'margin':>9}{'noise':>9}  check"
+        ]
+        for t in self.rows():
+            name = t.candidate.family.name
+            count = sum(other.candidate.family.name == name for other in self.trials)
+            mark = "*" if t is self.best else " "
+            state = {True: "passed", False: "refused", None: ""}[t.passed]
+            if not t.ran:
+                state = t.note if len(t.note) < 44 else f"{t.note[:43]}…"
+            margin = _share(t.margin) if t.ran else "-"
+            shares = f"{_share(t.error):>9}{_share(t.tracking):>10}{margin:>9}"
+            noise = f"{t.noise:.3g}" if math.isfinite(t.noise) else "-"
+            lines.append(f"{mark} {name:<25}{count:>6}{shares}{noise:>9}  {state}".rstrip())
+            if t.words and t.ran:
+                lines.append(f"    {t.words}")
+        lines += [f"  {name:<25}     0  {why}" for name, why in self.unsuited.items()]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        t = self.task
+        about = (
+            f"process {t.process}\nlate by {1e3 * t.lag:.3g} ms at {t.frequency:.3g} Hz, the highest "
+            f"frequency of interest; {1 / t.period:g} samples a second"
+        )
+        return f"{about}\n\n{self.table()}\n\n{self.sentence}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain numbers and texts, for JSON."""
+        best = None if self.best is None else self.best.to_dict()
+        if best is not None:
+            best["controller"] = self.controller.describe()
+            best["verdict"] = self.check.verdict
+        return {
+            "sentence": self.sentence, "recommended": best, "process": self.task.process.describe(),
+            "lag": self.task.lag, "frequency": self.task.frequency, "seconds": self.seconds,
+            "planned": self.planned, "trials": [t.to_dict() for t in self.trials],
+            "unsuited": dict(self.unsuited),
+        }  # fmt: skip
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw error over margin of all that was tried, and over noise.
+
+        Parameters
+        ----------
+        path
+            Where to save the figure, if anywhere.
+        """
+        from bondloop.hybrid.tuning.figure import draw_recommendation
+
+        return draw_recommendation(self, path)
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.3g} %" if math.isfinite(value) else "-"

@@ -1,0 +1,157 @@
+"""What a test asks of its compensator: the motion of the complete structure, and a model of the actuator."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.control import LeadCompensation
+from bondloop.control.family import Task
+from bondloop.errors import InputError
+from bondloop.hybrid.running_loop import RunningLoop, coupled
+from bondloop.identify.ranking import rank_frequency
+from bondloop.program.signals import Noise
+from bondloop.rigs.rig_tick import indexed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.transfer.process import Process
+
+__all__ = ["PLAIN", "identified_process", "open_loop_velocity", "task_of", "with_something_to_do"]
+
+POWER = 0.99
+"""Share of the power of the interface's velocity up to the highest frequency of interest."""
+
+NYQUIST = 0.1
+"""Share of the sample rate above which no frequency is of interest: a compensator can do nothing there."""
+
+BAND = 8.0
+"""How far a model of the actuator is fitted, in highest frequencies of interest: an inverse acts beyond."""
+
+FREQUENCIES = 60
+"""Points of that fit."""
+
+GOOD = 0.01
+"""Error of a fitted response, against the response of slow motions, up to which a model is good enough."""
+
+SHARE, SMALL = 0.2, 1e-3
+"""Where a test has no excitation: the share of the displacement's limit that noise is to use, and the
+displacement in m where there is no limit."""
+
+SECONDS = 10.0
+"""Length of such noise."""
+
+PLAIN = LeadCompensation(0.0)
+"""Sends the demand as it is, whatever the transfer system."""
+
+
+def with_something_to_do(test: HybridTest) -> HybridTest:
+    """Return the test with an excitation: noise in the numerical half's inputs where it has none of its own.
+
+    The noise goes up to a tenth of the sample rate or 20 Hz, and is small against the limits.
+    """
+    inputs = [test.input_name(u) for u in test.half.excitations]
+    if test.excitation or not inputs:
+        return test
+    high = min(NYQUIST * test.rate, 20.0)
+    noise = {n: Noise(1.0, 0.02 * high, high, SECONDS, seed=i) for i, n in enumerate(inputs)}
+    limit = getattr(test.limits, "displacement", None)
+    loud = open_loop_velocity(test.replaced(excitation=noise), SECONDS)
+    stroke = float(np.abs(_displacement(loud, test.period)).max(initial=0.0))
+    if not stroke > 0:
+        return test
+    rms = (SHARE * limit if limit is not None else SMALL) / stroke
+    return test.replaced(excitation={n: rms * s for n, s in noise.items()})
+
+
+def task_of(test: HybridTest, process: Process | None, velocity: NDArray[np.float64]) -> Task:
+    """Return what the compensator of a test is to do.
+
+    Parameters
+    ----------
+    test
+        With something to do.
+    process
+        Model of the transfer system; where there is none, the test's own actuator is identified.
+    velocity
+        Of the interface, as it should move, at the test's samples.
+    """
+    period = test.period
+    x = _displacement(velocity, period)
+    power = np.cumsum(np.abs(np.fft.rfft(velocity - velocity.mean())) ** 2)
+    frequencies = np.fft.rfftfreq(len(velocity), period)
+    stroke = float(np.abs(x).max(initial=0.0))
+    if not (stroke > 0 and power[-1] > 0):
+        raise InputError(
+            f"'{test.name}' does not move: there is nothing by which to tell one compensator from another; "
+            "give the test an excitation"
+        )
+    highest = float(frequencies[min(int(np.searchsorted(power, POWER * power[-1])), len(power) - 1)])
+    highest = min(max(highest, 1 / (len(velocity) * period)), NYQUIST / test.period)
+    if process is None:
+        process = identified_process(test, highest)
+    return Task(process, test.period, highest, stroke)
+
+
+def open_loop_velocity(test: HybridTest, seconds: float) -> NDArray[np.float64]:
+    """Return the velocity of the interface that moves most: in the test's own reference, if it has one.
+
+    The measured force is not fed back, so that nothing is unstable that will not be so with a compensator.
+    """
+    open_loop = test.replaced(controller=PLAIN, feedback=False, limits=None, interlock=None)
+    record = open_loop.run(seconds).record
+    names = [n for n in indexed("reference.velocity", test.interfaces) if n in record]
+    names = names or indexed("desired.velocity", test.interfaces)
+    columns = [np.asarray(record[n]) for n in names]
+    return max(columns, key=lambda v: float(np.abs(v).max(initial=0.0)))
+
+
+def _displacement(velocity: NDArray[np.float64], period: float) -> NDArray[np.float64]:
+    x = np.cumsum(velocity) * period
+    return np.asarray(x - x.mean())
+
+
+def identified_process(test: HybridTest, frequency: float) -> Process:
+    """Return a process model of a test's emulated actuator with the specimen on it.
+
+    It is fitted to the response of the tick itself, from command to actual displacement, where the test
+    starts; the hold of the command is taken out.
+
+    Parameters
+    ----------
+    test
+        The test.
+    frequency
+        Highest frequency of interest in Hz; the model is fitted to several times that.
+    """
+    loop = RunningLoop(coupled(test).replaced(controller=PLAIN, feedback=False))
+    step = loop.at()
+    high = min(BAND * frequency, 0.2 / test.period)
+    f = np.geomspace(min(frequency / 20, high / 100), high, FREQUENCIES)
+    response = step.response(f)
+    best: tuple[float, Process] | None = None
+    for actual, command in zip(loop.actual, loop.commands, strict=True):
+        column = response[:, step.outputs.index(actual), step.probes.index(command)]
+        x = f * test.period
+        column = column / (np.sinc(x) * np.exp(-1j * np.pi * x))
+        if not np.all(np.isfinite(column)) or not abs(column[0]) > 1e-9:
+            raise InputError(
+                "the emulated actuator does not answer a small command where the test starts, so it "
+                "cannot be identified; give a process, from `bondloop identify` or by hand"
+            )
+        ranking = rank_frequency(f, column)
+        # An inverse needs as many derivatives as the model has poles: the simplest that is good enough.
+        simple = sorted(ranking.fits, key=lambda fit: fit.size)
+        good = [fit for fit in simple if fit.rms <= GOOD * abs(column[0])]
+        fits = [*good, ranking.recommended, *ranking.fits]
+        process = next((fit.process for fit in fits if fit.process.invertible), fits[0].process)
+        late = -float(np.unwrap(np.angle(column))[-1])
+        if best is None or late > best[0]:  # of several, the slowest
+            best = late, process
+    assert best is not None
+    assert math.isfinite(best[0])
+    return best[1]
