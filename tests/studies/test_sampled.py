@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
+from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.on_the_way import Measure, measuring, named_measure
@@ -62,6 +62,8 @@ def test_a_distribution_reads_back_and_stays_inside(kind, first, width, low, mor
         ("lognormal(-1, 0.1)", "median above 0"),
         ("truncated(normal(0, 1), 50, 60)", "nothing of it"),
         ("normal(1e999, 1)", "finite"),
+        ("whole(1, 2.5)", "expected whole numbers"),
+        ("truncated(whole(1, 9), 2, 3)", "not cut off"),
     ],
 )
 def test_what_is_no_distribution_is_told(text, words):
@@ -171,6 +173,21 @@ def test_a_measuring_tick_moves_as_before():
         c.name for c in test.tick.channels if c.name in test.tick.bounds
     ]
     assert set(test.tick.states.items()) < set(whole.tick.states.items())
+
+
+def test_whole_numbers_are_each_as_likely():
+    values = distribution("whole(3, 6)").at((np.arange(4000) + 0.5) / 4000)
+    assert np.unique(values, return_counts=True)[1].tolist() == [1000] * 4
+
+
+def test_seeds_of_noise_are_drawn():
+    """Each seed is another noise, and the test that was made with it has the same."""
+    test = silva_benchmark.test(4, "ats")
+    found = sample(test, {"rig.seed": "whole(1, 1000)"}, 4, ("rms:measured.displacement",), seconds=1.0)
+    assert len(np.unique(found["rms:measured.displacement"])) == len(np.unique(found.values))
+    run = silva_benchmark.test(4, "ats", seed=int(found.values[0, 0])).run(1.0)
+    expected = np.sqrt(np.mean(run["measured.displacement"] ** 2))
+    assert found["rms:measured.displacement"][0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_stops_tests_is_told():

@@ -175,7 +175,7 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
-        self.feedback, self.restoring_force = feedback, restoring_force
+        self.feedback, self.restoring_force, self.name = feedback, restoring_force, name
         self.extrapolation = usable(extrapolation, controller, coupling)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
@@ -184,7 +184,6 @@ class HybridTest(Checkable):
                 self.overrides[path] = number(value, path)
             except InputError as error:
                 raise error.at("values", path) from None
-        self.name = name
         expect_limits_of(self.domains, limits)
         watched = None if interlock is None else interlock.limits
         expect_limits_of(self.domains, watched, "interlock.limits")

@@ -199,10 +199,16 @@ def _taps() -> Controller:
 def _rls_fir() -> Controller:
     from bondloop.control import PerActuator, RecursiveFir
 
-    free = {"largest_delay": 10.0, "least_gain": 0.01, "largest_gain": 100.0}  # the code has no bounds
     return PerActuator(
         tuple(
-            RecursiveFir(4, taps, tuple(tuple(1e6 * x for x in row) for row in P), **free)
+            RecursiveFir(  # the code has no bounds
+                4,
+                taps,
+                tuple(tuple(1e6 * x for x in row) for row in P),
+                largest_delay=10.0,
+                least_gain=0.01,
+                largest_gain=100.0,
+            )  # fmt: skip
             for taps, P in zip(TAPS, COVARIANCE, strict=True)
         )
     )

@@ -139,7 +139,14 @@ class RigBlock:
 
     def _through(self, chain: Sequence[Any], value: Expr, name: str, first: int, i: int) -> list[Step]:
         contexts = [
-            Context(f"{name}.{k}", self.count, self.period, self.seed, (first + i) * 16 + k, first * 16 + k)
+            Context(
+                f"{name}.{k}",
+                self.count,
+                self.period,
+                self.seed,
+                (first + i) * 16 + k,
+                common=first * 16 + k,
+            )
             for k in range(len(chain))
         ]
         if any(part.streams for part in chain):

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Distribution", "distribution"]
 
-Kind = Literal["normal", "uniform", "lognormal"]
-KINDS = ("normal", "uniform", "lognormal", "truncated")
+Kind = Literal["normal", "uniform", "lognormal", "whole"]
+KINDS = ("normal", "uniform", "lognormal", "whole", "truncated")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Distribution:
     ----------
     kind
         ``"normal"``: mean and standard deviation; ``"uniform"``: lower and upper end; ``"lognormal"``:
-        median, and standard deviation of the logarithm (for small ones, the relative standard deviation).
+        median, and standard deviation of the logarithm (for small ones, the relative standard deviation);
+        ``"whole"``: whole numbers from the first to the last, each as likely, for the seed of a noise.
     first, second
         Its two numbers, in SI.
     low, high
@@ -48,12 +49,14 @@ class Distribution:
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS[:3]:
+        if self.kind not in KINDS[:-1]:
             raise InputError(unknown_name("distribution", self.kind, KINDS))
         for value in (self.first, self.second):
             if not math.isfinite(value):
                 raise InputError(f"{self}: expected finite numbers")
-        if self.kind == "uniform":
+        if self.kind == "whole" and (self.first % 1 or self.second % 1):
+            raise InputError(f"{self}: expected whole numbers")
+        if self.kind in ("uniform", "whole"):
             if self.second <= self.first:
                 raise InputError(f"{self}: expected the smaller end first")
         elif self.second <= 0:
@@ -84,6 +87,8 @@ class Distribution:
         inside = below + (above - below) * np.asarray(shares, dtype=float)
         if self.kind == "uniform":
             values = self.first + (self.second - self.first) * inside
+        elif self.kind == "whole":
+            values = np.minimum(self.first + np.floor((self.second - self.first + 1) * inside), self.second)
         elif self.kind == "normal":
             values = self.first + self.second * ndtri(inside)
         else:
@@ -97,6 +102,10 @@ class Distribution:
             return float(value > 0)
         if self.kind == "uniform":
             return min(1.0, max(0.0, (value - self.first) / (self.second - self.first)))
+        if self.kind == "whole":
+            raise InputError(
+                f"whole numbers are not cut off; found {value:g} beside {self.first:g} to {self.second:g}"
+            )
         if self.kind == "lognormal":
             return float(ndtr(math.log(value / self.first) / self.second)) if value > 0 else 0.0
         return float(ndtr((value - self.first) / self.second))
@@ -108,8 +117,8 @@ def distribution(text: str) -> Distribution:
     Parameters
     ----------
     text
-        ``normal(MEAN, DEVIATION)``, ``uniform(LOW, HIGH)``, ``lognormal(MEDIAN, DEVIATION)`` or
-        ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation may be a share, in %,
+        ``normal(MEAN, DEVIATION)``, ``uniform(LOW, HIGH)``, ``lognormal(MEDIAN, DEVIATION)``,
+        ``whole(FIRST, LAST)`` or ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation may be a share, in %,
         of the mean.
 
     Examples
@@ -138,8 +147,8 @@ def distribution(text: str) -> Distribution:
     share = re.fullmatch(r"(.*?)\s*%", inside[1])
     if share is None:
         second = number(inside[1], text)
-    elif kind == "uniform":
-        raise InputError(f"{text!r}: the ends of a uniform distribution are numbers, not shares")
+    elif kind in ("uniform", "whole"):
+        raise InputError(f"{text!r}: the ends of a {kind} distribution are numbers, not shares")
     else:
         second = number(share[1], text) / 100 * (1.0 if kind == "lognormal" else abs(first))
     return Distribution(kind, first, second)  # type: ignore[arg-type]
