@@ -208,7 +208,7 @@ def _rls_fir() -> Controller:
                 largest_delay=10.0,
                 least_gain=0.01,
                 largest_gain=100.0,
-            )  # fmt: skip
+            )
             for taps, P in zip(TAPS, COVARIANCE, strict=True)
         )
     )
