@@ -118,8 +118,8 @@ def distribution(text: str) -> Distribution:
     ----------
     text
         ``normal(MEAN, DEVIATION)``, ``uniform(LOW, HIGH)``, ``lognormal(MEDIAN, DEVIATION)``,
-        ``whole(FIRST, LAST)`` or ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation may
-        be a share, in %, of the mean.
+        ``whole(FIRST, LAST)`` or ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation
+        may be a share, in %, of the mean.
 
     Examples
     --------
