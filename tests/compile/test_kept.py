@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from bondloop.compile.kept import intact, keep, private
+from bondloop.compile.kept import NOTE, intact, keep, private, trimmed
 from bondloop.compile.toolchain import build, build_program, compiler, load
 from bondloop.errors import CompileError
 
@@ -124,3 +124,26 @@ def test_programs_and_their_objects_too():
     again = build_program(files, "seven", compiler())
     assert again == program
     assert os.waitstatus_to_exitcode(os.system(str(again))) == 7
+
+
+def test_the_folder_does_not_grow_for_ever(tmp_path):
+    """What was used longest ago goes first, with its note; what is in use stays."""
+    for i in range(10):
+        file = tmp_path / f"tick-{i}.so"
+        file.write_bytes(bytes(1000))
+        file.with_name(file.name + NOTE).write_text("x")
+        os.utime(file, (i, i))
+    (tmp_path / "build-abc").mkdir()
+    assert trimmed(tmp_path, most=10_000) == 0
+    assert trimmed(tmp_path, most=9_000) == 6
+    left = sorted(p.name for p in tmp_path.iterdir())
+    expected = [f"tick-{i}.so{end}" for i in (6, 7, 8, 9) for end in ("", NOTE)]
+    assert left == sorted([*expected, "build-abc"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_taken_is_used_now():
+    library = build(ANSWER % 5, "demo", compiler())
+    os.utime(library, (1, 1))
+    assert answer(5) == 5
+    assert library.stat().st_mtime > 1e9

@@ -3,6 +3,8 @@
 A library that is loaded can do all that its user can. So the folder belongs to the user alone (mode 0700), a
 file in it is the user's own and nobody else's to write, and its content is what was built: its SHA-256 is
 noted beside it when it is kept, and compared each time it is taken.
+
+The folder does not grow for ever: beyond `MOST_BYTES` what was used longest ago is removed.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from pathlib import Path
 
 from bondloop.errors import CompileError
 
-__all__ = ["intact", "keep", "private"]
+__all__ = ["MOST_BYTES", "intact", "keep", "private", "trimmed"]
+
+MOST_BYTES = 512 * 2**20
+"""Of all that is kept; some ten thousand libraries."""
+
+OFTEN = 100
+"""Files that are kept between two looks at how much there is."""
+
+_since_look = OFTEN
 
 NOTE = ".sha256"
 """Ending of the file beside a library that says what is in it."""
@@ -69,9 +79,12 @@ def intact(file: Path) -> bool:
             return False
         if os.name == "posix" and about.st_mode & WRITE:
             return False
-        return _note(file).read_text(encoding="ascii") == _hash(file)
+        if _note(file).read_text(encoding="ascii") != _hash(file):
+            return False
+        os.utime(file)  # used now: among the last to be removed
     except (OSError, ValueError):
         return False
+    return True
 
 
 def keep(built: Path, file: Path) -> None:
@@ -93,6 +106,45 @@ def keep(built: Path, file: Path) -> None:
     with contextlib.suppress(PermissionError):  # on Windows a library in use stays, and is the same
         note.replace(_note(file))
         built.replace(file)
+    global _since_look  # noqa: PLW0603 - one count for the process
+    _since_look += 1
+    if _since_look >= OFTEN:
+        _since_look = 0
+        trimmed(file.parent)
+
+
+def trimmed(folder: Path, most: int = MOST_BYTES) -> int:
+    """Remove what was used longest ago, down to half of the bound, where there is more; return how many.
+
+    A library that a process has loaded stays loaded. Scratch folders of builds are left to their builders.
+
+    Parameters
+    ----------
+    folder
+        The folder of what is kept.
+    most
+        Bytes from which on something is removed.
+    """
+    found: list[tuple[float, int, str]] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # another process may remove it as well
+                about = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(about.st_mode) and not entry.name.endswith(NOTE):
+                    found.append((about.st_mtime, about.st_size, entry.path))
+    total = sum(size for _, size, _ in found)
+    if total <= most:
+        return 0
+    removed = 0
+    for _, size, path in sorted(found):
+        if total <= most // 2:
+            break
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+            _note(Path(path)).unlink(missing_ok=True)
+            removed += 1
+        total -= size
+    return removed
 
 
 def _note(file: Path) -> Path:

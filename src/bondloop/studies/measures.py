@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ class Case:
     seconds: float
     findings: Callable[[Run], dict[str, float]] | None = None
     backend: str = "auto"
+    _run: Run | None = field(default=None, init=False, repr=False, compare=False)
+    _found: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def step(self) -> OneStep:
@@ -56,15 +58,22 @@ class Case:
             backend=self.backend,
         )
 
-    @cached_property
+    @property
     def run(self) -> Run:
         """The test, run."""
-        run: Run = self.test.run(self.seconds, backend=self.backend)
-        return run
+        # Before Python 3.12 a cached property holds a lock, in which all cases would wait for one that compiles.
+        if self._run is None:
+            self._run = self.test.run(self.seconds, backend=self.backend)
+        return self._run
 
-    @cached_property
+    @property
     def found(self) -> dict[str, float]:
         """What the test itself finds in its run, and the measures of the first interface."""
+        if not self._found:
+            self._found = self._find()
+        return self._found
+
+    def _find(self) -> dict[str, float]:
         enough = len(self.run.time) > 3
         own = self.findings(self.run) if self.findings is not None and enough else {}
         metrics = self.run.metrics if enough else []
