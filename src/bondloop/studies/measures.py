@@ -61,7 +61,7 @@ class Case:
     @property
     def run(self) -> Run:
         """The test, run."""
-        # Before Python 3.12 a cached property holds a lock, in which all cases would wait for one that compiles.
+        # Before Python 3.12 a cached property holds a lock: all cases would wait for one that compiles.
         if self._run is None:
             self._run = self.test.run(self.seconds, backend=self.backend)
         return self._run
