@@ -58,7 +58,7 @@ def on_the_card(card: Device, tests: int) -> list[str]:
     test = wagg_three_mass.test()
     whole = measuring(test.tick, {"error": named_measure("error", test.tick)})
     values, steps = drawn(test.tick, VARIED, tests), round(SECONDS / test.period)
-    batch = Batch(whole.tick, VARIED, "cuda")
+    batch = Batch(whole.tick, VARIED, "cuda", wanted=whole.states)
     source = (Path(__file__).parent / "hand_written" / "wagg_three_mass.cu").read_text(encoding="utf-8")
     hand = card.kernels(card.compiled(source))
     ours, verbs, theirs = [], [], []
@@ -79,7 +79,7 @@ def on_the_card(card: Device, tests: int) -> list[str]:
             theirs.append(time.perf_counter() - began)
             kernels.read(place, error)
     few = min(tests, 256)
-    lanes = Batch(whole.tick, VARIED, "lanes")
+    lanes = Batch(whole.tick, VARIED, "lanes", wanted=whole.states)
     cpu = whole.read(lanes.run(values[:few], steps), steps)["error"]
     return [
         f"{tests:,} tests of {SECONDS:g} s, {steps:,} ticks each, on one {card.name}.", "",
@@ -102,7 +102,7 @@ def noisy(tests: int) -> str:
     test = gawthrop_two_actuators.test()
     whole = measuring(test.tick, {"error": named_measure("error", test.tick)})
     names = [v.name for v, x in test.tick.parameters.items() if x and "reference" not in v.name][:3]
-    batch = Batch(whole.tick, names, "cuda")
+    batch = Batch(whole.tick, names, "cuda", wanted=whole.states)
     batch.run(drawn(test.tick, names, tests), 5000)
     return f"gawthrop-two-actuators: {tests * 5000 / batch.kernel_seconds:.2g} ticks a second."
 

@@ -35,6 +35,9 @@ __all__ = ["Batch", "BatchResult", "processor_lanes"]
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""
 
+MOST_BYTES = 128 * 2**20
+"""Of the states of tests that run at a time."""
+
 SHARE_SECONDS = 0.1
 """How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
 
@@ -46,9 +49,9 @@ class BatchResult:
     Attributes
     ----------
     states
-        Final values of the tick's states, (tests, states).
+        Final values of the wanted states, (tests, states).
     names
-        Names of the states.
+        Their names.
     ends
         Why and where each test stopped, if it did.
     seconds
@@ -99,6 +102,9 @@ class Batch:
         be had; `message` then says why not those before it, if so.
     width
         Tests in a pack; as many as the processor computes at once unless given.
+    wanted
+        Names of the states whose final values are wanted; all unless given. What none of them needs of a test's
+        own is computed once for all tests.
 
     Examples
     --------
@@ -126,6 +132,7 @@ class Batch:
         varied: Sequence[str],
         backend: Literal["auto", "cuda", "lanes", "one by one"] = "auto",
         width: int | None = None,
+        wanted: Sequence[str] | None = None,
     ) -> None:
         parameters = {v.name: v for v in tick.parameters}
         states = {v.name: v for v in tick.states if v.name not in parameters}
@@ -140,7 +147,13 @@ class Batch:
         self._begins = {n: i for i, n in enumerate(varied) if n in states}
         chosen = [parameters[varied[i]] for i in self._values]
         self._chosen, self._width = chosen, width
-        self._build(parted(tick, chosen, [states[n] for n in self._begins]))
+        every = {v.name: v for v in tick.states}
+        self.wanted = tuple(every if wanted is None else wanted)
+        for name in self.wanted:
+            if name not in every:
+                raise InputError(unknown_name("state", name, every, tick.name))
+        # A test that stops has its own last values, whatever the others come to: what is wanted is its own.
+        self._build(parted(tick, chosen, {every[n] for n in [*self._begins, *self.wanted]}))
 
     @property
     def kernel_seconds(self) -> float:
@@ -195,7 +208,27 @@ class Batch:
         if not np.isfinite(table).all():
             raise InputError("every value of a parameter must be finite")
         began = time.perf_counter()
-        shared, rows, steps_shared = self._shared(steps, self._inputs(steps, inputs))
+        shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
+        tests, block = len(table), max(self.width, MOST_BYTES // (8 * self._plan.size))
+        found, ends = np.empty((tests, len(self.wanted))), np.empty((tests, 3), dtype=np.int64)
+        for at in range(0, tests, block):
+            part = slice(at, min(tests, at + block))
+            found[part], ends[part] = self._block(table[part], steps, rows, jobs, _after(progress, at, tests))
+        ends[:, 0] %= WORST  # which loop failed is told by the test alone: here they are counted otherwise
+        self._number_channels(ends)
+        if shared is not None and not shared.finished:
+            self._end_all(shared, ends)
+        return BatchResult(found, self.wanted, Ends(*ends.T), time.perf_counter() - began)
+
+    def _block(
+        self,
+        table: NDArray[np.float64],
+        steps: int,
+        rows: NDArray[np.float64] | None,
+        jobs: int | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Run as many tests as memory is taken for at a time; return wanted states, and how they ended."""
         state = np.tile(self._plan.initial(), (len(table), 1))
         own = [v.name for v in self._plan.states]
         for name, column in self._begins.items():
@@ -203,18 +236,10 @@ class Batch:
         ends = np.zeros((len(table), 3), dtype=np.int64)
         chosen = np.ascontiguousarray(table[:, self._values])
         if self._cuda is not None:
-            self._cuda.run(steps_shared, rows, state, chosen, ends, progress)
+            self._cuda.run(steps, rows, state, chosen, ends, progress)
         else:
-            self._in_shares(steps_shared, rows, state, chosen, ends, jobs or os.cpu_count() or 1, progress)
-        ends[:, 0] %= WORST  # which loop failed is told by the test alone: here they are counted otherwise
-        self._number_channels(ends)
-        if shared is not None and not shared.finished:
-            self._end_all(shared, ends)
-        names = tuple(v.name for v in self.tick.states)
-        found = np.empty((len(table), len(names)))
-        for i, name in enumerate(names):
-            found[:, i] = state[:, own.index(name)] if name in own else self._same.state[name]  # type: ignore[union-attr]
-        return BatchResult(found, names, Ends(*ends.T), time.perf_counter() - began)
+            self._in_shares(steps, rows, state, chosen, ends, jobs or os.cpu_count() or 1, progress)
+        return state[:, [own.index(name) for name in self.wanted]], ends
 
     def _shared(
         self, steps: int, rows: NDArray[np.float64] | None
@@ -304,6 +329,13 @@ class Batch:
             except BaseException:
                 stop = True
                 raise
+
+
+def _after(
+    progress: Callable[[int, int], None] | None, before: int, tests: int
+) -> Callable[[int, int], None] | None:
+    """Return what tells of the progress of a block, after so many tests that are done."""
+    return None if progress is None else lambda done, _: progress(before + done, tests)
 
 
 def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:

@@ -94,6 +94,7 @@ class Measuring:
     """A tick that measures, and how the measures follow from its last states."""
 
     tick: Tick
+    states: tuple[str, ...]
     readers: Mapping[str, Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]]
 
     def read(self, result: BatchResult, steps: int) -> dict[str, NDArray[np.float64]]:
@@ -146,7 +147,8 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
     before = [Assign(copy, v) for v, copy in first.items() if isinstance(copy, Var)]
     steps = (*before, *tick.steps, Update(tuple(pairs)))
     kept = tuple(c for c in tick.channels if c.name in tick.bounds)
-    return Measuring(replace(tick, states={**tick.states, **states}, steps=steps, channels=kept), readers)
+    whole = replace(tick, states={**tick.states, **states}, steps=steps, channels=kept)
+    return Measuring(whole, tuple(v.name for v in states), readers)
 
 
 def _accumulator(kind: Kind, state: Var, expr: Expr, tick: Tick) -> tuple[float, Expr]:

@@ -220,7 +220,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     interlock = CAUSE in {c.name for c in tick.channels}
     own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
     whole = measuring(tick, {**wanted, **own})
-    batch = Batch(whole.tick, list(drawn), backend)  # type: ignore[arg-type]
+    batch = Batch(whole.tick, list(drawn), backend, wanted=whole.states)  # type: ignore[arg-type]
     shares = _shares(len(drawn), count, method, seed)
     values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
     _check(tick, drawn, values)
