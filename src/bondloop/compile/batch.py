@@ -103,8 +103,8 @@ class Batch:
     width
         Tests in a pack; as many as the processor computes at once unless given.
     wanted
-        Names of the states whose final values are wanted; all unless given. What none of them needs of a test's
-        own is computed once for all tests.
+        Names of the states whose final values are wanted; all unless given. What none of them needs of a
+        test's own is computed once for all tests.
 
     Examples
     --------
