@@ -22,6 +22,7 @@ from bondloop.control.inverse_series import inverse_series
 from bondloop.control.motion_gate import FAINT, MEMORY, motion_gate
 from bondloop.errors import InputError
 from bondloop.papers import silva_benchmark
+from bondloop.papers.silva_controllers import Entry
 from bondloop.papers.silva_criteria import lag
 from bondloop.program.block import Context
 from bondloop.program.expr import Var
@@ -152,7 +153,7 @@ def rest_and_quake(tmp_path_factory):
 )
 def test_a_minute_of_noise_moves_nothing_and_an_earthquake_does(law, rest_and_quake, monkeypatch):
     """On the field's benchmark, whose plant is 25 ms late, with noise of 16 µm and 2.18 N; from 21 ms on."""
-    monkeypatch.setattr(silva_benchmark, "CONTROLLERS", {"mine": lambda: law})
+    monkeypatch.setattr(silva_benchmark, "CONTROLLERS", {"mine": Entry(lambda: law, "mine")})
     run = silva_benchmark.test(1, "mine", record=rest_and_quake).run(80)
     assert run.completed, run.record.attributes["message"]
     delay = late(law, run)

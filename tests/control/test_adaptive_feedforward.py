@@ -118,7 +118,7 @@ def test_coefficients_move_no_faster_than_their_slew(loop):
         ({"order": 4}, "from 1 to 3"),
         ({"process": 0.02}, r"\(process\): expected a process model"),
         ({"process": first_order(1.0, 0.01), "delay": 0.01}, "two beginnings"),
-        ({"process": first_order(1.0, 0.06)}, "0.06 s late for slow motions"),
+        ({"process": first_order(1.0, 0.06)}, "has 0.06 s for the rate"),
         ({"process": first_order(0.4, 0.01)}, "has a gain of 2.5"),
         ({"process": Process((1.0,), (0.01, 1.0, 0.0))}, "a pole at 0"),
         ({"process": Process((1.0, 0.0), (0.01, 1.0, 1.0))}, "a zero at 0"),

@@ -9,6 +9,7 @@ from bondloop.control import (
     AdaptiveRemainder,
     AdaptiveTimeSeries,
     Compensator,
+    ConditionalTimeSeries,
     ControlLaw,
     FeedforwardLQG,
     InverseModel,
@@ -45,7 +46,7 @@ def test_of_two_lags_the_second_is_learned(kind, left, loop):
     assert error(loop(INVERSE, plant, DEMAND)) > 8 * error(run)
 
 
-@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased])
+@pytest.mark.parametrize("kind", [AdaptiveTimeSeries, AdaptiveModelBased, ConditionalTimeSeries])
 def test_an_inverse_that_does_too_much_is_taken_back(kind, loop):
     """(1 + 0.02 s)/(1 + 0.03 s) is 1 - 0.01 s + ...: the remainder leads."""
     law = AdaptiveRemainder(InverseModel(first_order(1.0, 0.03), ahead=0.5), kind(largest_delay="20 ms"))

@@ -86,6 +86,17 @@ def test_a_known_demand_given_early_is_followed_without_prediction(loop):
     assert errors[2] > 0.3  # w tau = 0.38
 
 
+@pytest.mark.parametrize("zero", [2e-8, 1e-9, 3e-12])
+def test_a_zero_that_does_nothing_spoils_nothing(zero):
+    """A fit may leave a zero ten thousand times as fast as the poles; without it the inverse is the same."""
+    lags = np.polymul([0.01, 1.0], [0.004, 1.0])
+    with_zero, without = Process((zero, 1.0), tuple(lags)), Process((1.0,), tuple(lags))
+    f = [0.5, 2.0, 10.0]
+    ours = InverseModel(with_zero).response(f, 1e-3)
+    assert ours == pytest.approx(InverseModel(without).response(f, 1e-3), rel=1e-9)
+    assert abs(ours * with_zero.response(f) - 1) == pytest.approx(0.0, abs=0.03)
+
+
 def test_a_demand_that_begins_away_from_zero_is_held_at_once(alone):
     for process in (G2, ZERO, LEAD_LAG):
         command = alone(InverseModel(process, PolynomialPrediction(0.005)), np.full(30, 0.02))["command"]

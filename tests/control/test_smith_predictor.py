@@ -60,6 +60,17 @@ def test_the_model_beside_is_exact_for_any_delay(delay, lag, zero, alone):
     assert x - y - u == pytest.approx(free - process.simulate(u, PERIOD), abs=1e-7 * scale)
 
 
+@pytest.mark.parametrize("fast", [1e-3, 1e-5, 5e-6, 1e-7])
+def test_a_fast_pole_and_part_of_a_sample(fast, alone):
+    """Going back by half a sample multiplies a pole at 5 µs by e^100; forward nothing grows."""
+    process = Process((0.9,), tuple(np.polymul([0.01, 1.0], [fast, 1.0])), 1.5 * PERIOD)
+    x, y = np.random.default_rng(2).normal(size=(2, 60))
+    x[0] = y[0] = 0.0
+    u = alone(SmithPredictor(process, OuterLoop(1.0)), x, y, PERIOD)["command"]
+    free = Process(process.numerator, process.denominator).simulate(u, PERIOD)
+    assert x - y - u == pytest.approx(free - process.simulate(u, PERIOD), abs=1e-7 * np.abs(u).max())
+
+
 def test_a_test_that_begins_away_from_zero_gets_no_blow(alone):
     x = np.full(50, 0.02)
     law = SmithPredictor(

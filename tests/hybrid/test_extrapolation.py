@@ -8,6 +8,7 @@ from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.control import AdaptiveTimeSeries, Direct, InverseModel, VirtualJunction
 from bondloop.errors import InputError
 from bondloop.hybrid import Extrapolation, HybridTest
+from bondloop.integrate import Exact, ForwardEuler
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import Sine
 from bondloop.rigs import Emulated, Noise, PureDelay, Sensor
@@ -155,3 +156,10 @@ def test_tests_that_cannot_have_one_are_refused():
         hybrid(500, Extrapolation(command=0.5), junction)
     with pytest.raises(InputError, match="holds nothing"):
         hybrid(500, Extrapolation(), Direct(), coupling="continuous")
+
+
+@pytest.mark.parametrize(("integrator", "better"), [(Exact(), "hold"), (ForwardEuler(), "RK4")])
+def test_an_integrator_that_would_not_see_it_is_refused(integrator, better):
+    with pytest.raises(InputError, match=f"changes nothing; use integrator=.*{better}"):
+        hybrid(500, Extrapolation(), integrator=integrator)
+    hybrid(500, Extrapolation(), integrator=Exact(hold="first"))

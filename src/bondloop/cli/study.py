@@ -32,7 +32,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             metavar="NAME=VALUES",
             help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a,b,c; up to three times. "
             "With --samples a distribution: normal(15 kN/m, 5%), uniform(1, 2), lognormal(2, 10%), "
-            "truncated(normal(1, 5%), 0.9, 1.1).",
+            "whole(1, 9), truncated(normal(1, 5%), 0.9, 1.1).",
         ),
     ],
     measure: Annotated[
@@ -137,6 +137,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     """Rehearse a test many times with values drawn from distributions."""
     from bondloop.errors import InputError
     from bondloop.studies import exceedance, sample
+    from bondloop.studies.sampled_figure import differs
 
     distributions: dict[str, str] = {}
     for text in vary:
@@ -156,7 +157,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     files = [found.save(folder / "samples.csv")] if len(found) <= MOST_ROWS else []
-    if figures:
+    if figures and differs(found):
         exceedance(found, path=folder / "samples.png")
         files.append(folder / "samples.png")
     stopped = found.probability()
@@ -177,5 +178,5 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     print(found)
     for f in files:
         print(f"wrote {f}")
-    if not files or len(found) > MOST_ROWS:
+    if len(found) > MOST_ROWS:
         print(f"more than {MOST_ROWS:,} tests are not written as CSV; from Python, save them as Parquet")

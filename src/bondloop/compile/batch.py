@@ -35,6 +35,9 @@ __all__ = ["Batch", "BatchResult", "processor_lanes"]
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""
 
+WIDTHS = (1, 2, 4, 8, 16, 32)
+"""Tests in a pack: powers of two."""
+
 MOST_BYTES = 128 * 2**20
 """Of the states of tests that run at a time."""
 
@@ -141,6 +144,8 @@ class Batch:
                 raise InputError(unknown_name("parameter", name, [*parameters, *states], tick.name))
         if len(set(varied)) < len(varied):
             raise InputError(f"each parameter is varied once; found {', '.join(varied)}")
+        if width is not None and width not in WIDTHS:
+            raise InputError(f"width: expected one of {', '.join(map(str, WIDTHS))}; found {width!r}")
         self.tick, self.varied = tick, tuple(varied)
         self.backend, self.message = _chosen(tick, backend)
         self._values = [i for i, n in enumerate(varied) if n in parameters]

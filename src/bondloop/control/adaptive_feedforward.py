@@ -94,8 +94,8 @@ class AdaptiveFeedforward(Compensator, family="controller"):
             )
         if not 0 <= lag <= self.largest_delay:
             raise InputError(
-                f"{name}: the process is {lag / gain:g} s late for slow motions, which is not between 0 and "
-                f"the largest delay, {self.largest_delay:g} s; raise largest_delay"
+                f"{name}: the inverse of the process has {lag:g} s for the rate, which is not between "
+                f"0 and the largest delay, {self.largest_delay:g} s; raise largest_delay"
             )
 
     def scales(self) -> list[float]:
@@ -130,6 +130,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         command: Var,
         coefficients: Sequence[Var],
         moving: Var,
+        bounds: Sequence[tuple[float, float]],
         context: Context,
     ) -> tuple[Applied, list[Expr]]:
         """Return statements, and where the coefficients (in their units inside) should go if it moves."""
@@ -216,7 +217,7 @@ class AdaptiveFeedforward(Compensator, family="controller"):
         steps += [Assign(r, s * y) for r, s, y in zip(regressors, scales, seen_outputs, strict=True)]
         filtered = Var(f"{name}.sent")
         steps.append(Assign(filtered, sent_outputs[0]))
-        law, targets = self._targets(regressors, filtered, coefficients, moving, context)
+        law, targets = self._targets(regressors, filtered, coefficients, moving, bounds, context)
         steps += law.steps
         states.update(law.states)
         changes = []

@@ -68,6 +68,7 @@ class AdaptiveModelBased(AdaptiveFeedforward):
         command: Var,
         coefficients: Sequence[Var],
         moving: Var,  # noqa: ARG002 - the base sees to it
+        bounds: Sequence[tuple[float, float]],  # noqa: ARG002 - the base sees to them
         context: Context,
     ) -> tuple[Applied, list[Expr]]:
         error, size = Var(f"{context.name}.estimation_error"), Var(f"{context.name}.size")

@@ -73,6 +73,7 @@ class AdaptiveTimeSeries(AdaptiveFeedforward):
         command: Var,
         coefficients: Sequence[Var],
         moving: Var,  # noqa: ARG002 - the base sees to it
+        bounds: Sequence[tuple[float, float]],  # noqa: ARG002 - the base sees to them
         context: Context,
     ) -> tuple[Applied, list[Expr]]:
         n = len(regressors)

@@ -71,6 +71,7 @@ class ConditionalTimeSeries(AdaptiveFeedforward):
         command: Var,
         coefficients: Sequence[Var],  # noqa: ARG002 - the estimates have their own
         moving: Var,
+        bounds: Sequence[tuple[float, float]],
         context: Context,
     ) -> tuple[Applied, list[Expr]]:
         scales = self.scales()
@@ -79,8 +80,8 @@ class ConditionalTimeSeries(AdaptiveFeedforward):
             uncertainty=UNCERTAINTY,
             noise=self.threshold,
             memory=self.memory,
-            least=tuple(low / s for (low, _), s in zip(self.bounds(), scales, strict=True)),
-            most=tuple(high / s for (_, high), s in zip(self.bounds(), scales, strict=True)),
+            least=tuple(low / s for (low, _), s in zip(bounds, scales, strict=True)),
+            most=tuple(high / s for (_, high), s in zip(bounds, scales, strict=True)),
             threshold=UNCERTAINTY,  # of the regressors times the uncertainty over the noise: the threshold's
         )
         place = Context(f"{context.name}.fit", context.count, context.period)

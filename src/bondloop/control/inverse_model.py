@@ -107,7 +107,7 @@ class InverseModel(Compensator):
 
     def _parts(self) -> tuple[NDArray[np.float64], LinearFilter | None]:
         """Return the quotient of a and b, lowest power first, and the filter of the remainder."""
-        a, b = np.array(self.process.denominator), np.array(self.process.numerator)
+        a, b = _polynomials(self.process)
         quotient, remainder = np.polydiv(a, b)
         left = rational(remainder, b) if len(b) > 1 else None
         return np.asarray(quotient[::-1], dtype=float), left
@@ -174,6 +174,22 @@ class InverseModel(Compensator):
             states.update(filtered.states)
             total = total + filtered.value
         # Of the line: a straight line through a/b is its value at rest, and the slope there times its rate.
-        a, b = (np.array([0.0, *c])[-2:] for c in (self.process.denominator, self.process.numerator))
+        a, b = (np.array([0.0, *c])[-2:] for c in _polynomials(self.process))
         static, gradient = a[1] / b[1], (a[0] * b[1] - a[1] * b[0]) / b[1] ** 2
         return Applied(steps, Const(static) * line + Const(static * lead + gradient) * slope + total, states)
+
+
+IDLE = 1e4
+"""A zero so many times as fast as the fastest pole does nothing that could be measured."""
+
+
+def _polynomials(process: Process) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return denominator and numerator without idle zeros, in whose division all digits would be lost."""
+    a, b = np.array(process.denominator, dtype=float), np.array(process.numerator, dtype=float)
+    fastest = max(np.abs(process.poles()), default=0.0)
+    zeros = process.zeros()
+    kept = [z for z in zeros if not fastest or abs(z) <= IDLE * fastest]
+    if len(kept) == len(zeros):
+        return a, b
+    slow = np.atleast_1d(np.poly(kept)).real
+    return a, slow * (b[-1] / slow[-1])

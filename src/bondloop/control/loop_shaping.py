@@ -40,7 +40,7 @@ class LoopShaping(TrackingFeedback):
 
         ε_max = 1/γ_min,   γ_min² = 1 + the largest eigenvalue of X Z.
 
-    No iteration is needed. An ε above 0.25 or so says that the shape can be had; below, the bandwidth asks
+    No iteration is needed. An ε of 0.3 says that the shape can be had; below 0.2 the bandwidth asks
     for more than delay and process permit (`robustness` tells).
 
     Delays, that of the process and half a sample for the hold, are written as Padé quotients in the design.

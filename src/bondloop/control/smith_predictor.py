@@ -10,8 +10,9 @@ import numpy as np
 
 from bondloop.control.compensator import Compensator
 from bondloop.control.demand_history import from_first
+from bondloop.control.discrete_filter import DiscreteFilter
 from bondloop.control.inverse_series import expect_process
-from bondloop.control.linear_filter import LinearFilter, rational
+from bondloop.control.linear_filter import rational
 from bondloop.control.outer_loop import OuterLoop
 from bondloop.control.polynomial_prediction import PolynomialPrediction
 from bondloop.errors import InputError
@@ -90,11 +91,12 @@ class SmithPredictor(Compensator):
                 "delay; give one with more poles than zeros"
             )
 
-    def _model(self, period: float) -> tuple[LinearFilter, int]:
+    def _model(self, period: float) -> tuple[DiscreteFilter, int]:
         """Return the model for a held command, and by how many whole samples its second output is later.
 
-        Its first output is the motion without the delay, at this sample; the second the motion some part of a
-        sample ago.
+        Its input is the command that acted since the last sample, its state the model's at that sample. The
+        first output is the motion without the delay, at this sample; the second the motion some part of a
+        sample ago. Both go forward from the last sample: backwards a fast pole would explode.
         """
         from scipy.linalg import expm
 
@@ -110,15 +112,9 @@ class SmithPredictor(Compensator):
             e = expm(big)
             return e[:n, :n], e[:n, n:]
 
-        # The filter's outputs are C z + D u after a whole step z of the held command u. After the part of the
-        # step that is left, the motion is C (F' z₋ + G' u); C e^(-A part) takes the whole step's F z₋ back to
-        # F' z₋.
-        _, G = over(period)
-        _, G_left = over(period - part)
-        back = plain.C @ over(-part)[0]
-        direct = plain.C @ G_left - back @ G
-        C, D = np.vstack([plain.C, back]), np.vstack([np.zeros((1, 1)), direct])
-        return LinearFilter(plain.A, plain.B, C, D, held=True), whole
+        (F, G), (F_left, G_left) = over(period), over(period - part)
+        C = np.vstack([plain.C @ F, plain.C @ F_left])
+        return DiscreteFilter(F, G, C, np.vstack([plain.C @ G, plain.C @ G_left])), whole
 
     def compensate(self, desired: Expr, measured: Measured, context: Context) -> Applied:
         """Return the command."""

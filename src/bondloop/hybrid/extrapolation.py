@@ -16,6 +16,7 @@ from bondloop.control.direct import Direct
 from bondloop.control.polynomial_fit import fit_weights
 from bondloop.errors import InputError
 from bondloop.hybrid.arguments import expect
+from bondloop.integrate import Exact, ForwardEuler
 from bondloop.program.block import Applied
 from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.control.base import Controller, Design
+    from bondloop.integrate import Integrator
     from bondloop.program.block import Context
 
 __all__ = ["Carried", "Extrapolation", "usable"]
@@ -166,14 +168,16 @@ class Extrapolation(Described, family="extrapolation", alone=True):
         return blocks, replace(design, commands=commands, desired_velocities=tuple(rates))
 
 
-def usable(given: Extrapolation | None, controller: Controller, coupling: str) -> Extrapolation | None:
+def usable(
+    given: Extrapolation | None, controller: Controller, coupling: str, integrator: Integrator
+) -> Extrapolation | None:
     """Return what a test was given, or say why it cannot have it.
 
     Parameters
     ----------
     given
         What it was given.
-    controller, coupling
+    controller, coupling, integrator
         Of the test.
     """
     if given is None:
@@ -181,6 +185,12 @@ def usable(given: Extrapolation | None, controller: Controller, coupling: str) -
     expect(given, Extrapolation, "extrapolation", "bondloop.hybrid.Extrapolation(late=1)")
     if coupling == "continuous":
         raise InputError("a continuous coupling holds nothing, so that there is nothing to extrapolate")
+    if isinstance(integrator, ForwardEuler) or (isinstance(integrator, Exact) and integrator.hold == "zero"):
+        better = 'Exact(hold="first")' if isinstance(integrator, Exact) else "RK4()"
+        raise InputError(
+            f"extrapolation: {type(integrator).__name__} takes its inputs at the beginning of a step alone, "
+            f"so that what goes on over it changes nothing; use integrator={better}"
+        )
     if given.command and not isinstance(controller, (Compensator, Direct)):
         raise InputError(
             f"Extrapolation(command): {type(controller).__name__} integrates its command together with the "

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
-from bondloop.bondgraph.domain import TRANSLATION
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION
 from bondloop.control import as_controller
 from bondloop.control.base import Controller
 from bondloop.control.compensator import Compensator
@@ -35,6 +35,7 @@ from bondloop.rigs.emulated import Emulated
 from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
+from bondloop.substructure.coupler import Pins
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width
@@ -176,7 +177,7 @@ class HybridTest(Checkable):
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
         self.feedback, self.restoring_force, self.name = feedback, restoring_force, name
-        self.extrapolation = usable(extrapolation, controller, coupling)
+        self.extrapolation = usable(extrapolation, controller, coupling, self.integrator)
         self._given = dict(values or {})
         self.overrides: dict[str, float] = {}
         for path, value in self._given.items():
@@ -242,6 +243,19 @@ class HybridTest(Checkable):
                     raise InputError(unknown_name("free input", name, known, where="the numerical half"))
         if (law is not None or self.rig.coupler is not None) and self.coupling == "continuous":
             raise InputError("a coupler or a computed force works sample by sample; use coupling='sampled'")
+        if isinstance(self.rig.coupler, Pins):
+            # What no domain was named for is a translation, so that only the other mistake can be seen.
+            for name, domain in zip(self.rig.coupler.coordinates, self.half.domains, strict=False):
+                if name != "theta" and domain == ROTATION:
+                    raise InputError(
+                        f"Pins(coordinates): '{name}' stands where the cut has a rotation; name x, y and "
+                        "theta in the order of the cut's bonds"
+                    )
+        if self.rig.coupler is not None and self.extrapolation is not None and self.extrapolation.command:
+            raise InputError(
+                "Extrapolation(command): behind a coupler the demand is computed from several motions, and "
+                "is not given early; use command=0, and a compensator that leads"
+            )
         if self.rig.coupler is not None and not isinstance(self.controller, (Compensator, Direct)):
             raise InputError(
                 f"{type(self.controller).__name__} works in the coordinates of the interfaces; behind a "
@@ -354,9 +368,17 @@ class HybridTest(Checkable):
     def with_values(self, values: Mapping[str, float | str]) -> HybridTest:
         """Return the same test with some parameters changed, by path.
 
-        A value is held to the range that the part's own constructor asks of it: a mass to more than zero.
+        A value is held to the range that the part's own constructor asks of it: a mass to more than zero. The
+        seed of an emulated rig's noise, ``rig.seed``, counts as one.
         """
-        return self.replaced(values={**self.overrides, **values})
+        others = {path: value for path, value in values.items() if path != "rig.seed"}
+        changes: dict[str, Any] = {"values": {**self.overrides, **others}} if others or not values else {}
+        if len(others) < len(values):
+            seed = number(values["rig.seed"], "rig.seed")
+            if seed % 1:
+                raise InputError(f"rig.seed: expected a whole number; found {seed:g}")
+            changes["rig"] = replace(self.rig, seed=int(seed))
+        return self.replaced(**changes)
 
     def replaced(self, **changes: Any) -> HybridTest:
         """Return a test that differs from this one in some of its arguments, by name.

@@ -89,6 +89,8 @@ def lines_to_fit(
 ) -> Lines:
     """Return a measured response as checked lines, sorted by frequency; parameters as for `fit_frequency`."""
     f, H = np.asarray(frequency, dtype=float), np.asarray(response, dtype=complex)
+    if not (np.isfinite(held_period) and held_period >= 0):
+        raise InputError(f"held_period: expected a time from 0 up, in s; found {held_period}")
     w = _checked(f, H, coherence, weight)
     order = np.argsort(f)
     f, H, w = f[order], H[order], w[order]

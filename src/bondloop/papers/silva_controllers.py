@@ -60,6 +60,10 @@ class Entry:
     adapts: bool = False
     extrapolated: bool = False
 
+    def __post_init__(self) -> None:
+        if self.extrapolated:
+            object.__setattr__(self, "about", f"{self.about}; the force carried on")
+
 
 def _early(samples: float, order: int = 5) -> list[float]:
     """Return the nominal plant's inverse, some samples ahead, as a series: a₀ + a₁ s + ... of e^(τs)/G(s)."""

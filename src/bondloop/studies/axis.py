@@ -80,6 +80,8 @@ def axis_from(text: str) -> Axis:
     name, equals, given = (part.strip() for part in text.partition("="))
     if not equals or not name or not given:
         raise InputError(f"--vary takes NAME=VALUES, such as sub_steps=1..12 or P=0,-1; found {text!r}")
+    if re.match(r"\w+\s*\(", given):
+        raise InputError(f"{name}: {given} is a distribution; say how many tests to draw, --samples 1000")
     found = re.fullmatch(r"(?P<first>[^,]+?)\s*\.\.\s*(?P<last>[^,]+?)(?:\s*/\s*(?P<count>\d+))?", given)
     if found is None:
         values = [v.strip() for v in given.split(",")]

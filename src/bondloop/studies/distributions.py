@@ -111,7 +111,7 @@ class Distribution:
         return float(ndtr((value - self.first) / self.second))
 
 
-def distribution(text: str) -> Distribution:
+def distribution(text: str, *units: str) -> Distribution:
     """Read a distribution.
 
     Parameters
@@ -120,6 +120,8 @@ def distribution(text: str) -> Distribution:
         ``normal(MEAN, DEVIATION)``, ``uniform(LOW, HIGH)``, ``lognormal(MEDIAN, DEVIATION)``,
         ``whole(FIRST, LAST)`` or ``truncated(ONE OF THESE, LOW, HIGH)``. Numbers may have units; a deviation
         may be a share, in %, of the mean.
+    *units
+        What its numbers must measure, where they have units: any unit of the kind of one of these.
 
     Examples
     --------
@@ -140,17 +142,19 @@ def distribution(text: str) -> Distribution:
     if len(inside) != wanted:
         raise InputError(f"{kind}(...) takes {wanted} values; found {len(inside)} in {text!r}")
     if kind == "truncated":
-        inner = distribution(inside[0])
-        low, high = (number(part, text) for part in inside[1:])
+        inner = distribution(inside[0], *units)
+        low, high = (number(part, text, *units) for part in inside[1:])
         return Distribution(inner.kind, inner.first, inner.second, max(low, inner.low), min(high, inner.high))
-    first = number(inside[0], text)
+    first = number(inside[0], text, *units)
     share = re.fullmatch(r"(.*?)\s*%", inside[1])
-    if share is None:
-        second = number(inside[1], text)
+    if share is None and kind == "lognormal":
+        second = number(inside[1], text, "1")  # of a logarithm: it has no unit
+    elif share is None:
+        second = number(inside[1], text, *units)
     elif kind in ("uniform", "whole"):
         raise InputError(f"{text!r}: the ends of a {kind} distribution are numbers, not shares")
     else:
-        second = number(share[1], text) / 100 * (1.0 if kind == "lognormal" else abs(first))
+        second = number(share[1], text, "1") / 100 * (1.0 if kind == "lognormal" else abs(first))
     return Distribution(kind, first, second)  # type: ignore[arg-type]
 
 

@@ -27,6 +27,8 @@ __all__ = ["Measure", "Measuring", "measuring", "named_measure"]
 
 Kind = Literal["rms", "mean", "peak", "largest", "smallest", "last", "first"]
 
+KINDS = ("rms", "mean", "peak", "largest", "smallest", "last", "first")
+
 TRIP = ("trip", "trip_time")
 """Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""
 
@@ -56,6 +58,15 @@ class Measure:
     of: Expr
     over: Expr | None = None
 
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(unknown_name("kind of measure", str(self.kind), KINDS))
+        for expr in (self.of, self.over):
+            if expr is not None and not isinstance(expr, Expr):
+                raise InputError(
+                    f"Measure: expected an expression of channels, such as Var('force'); found {expr!r}"
+                )
+
 
 def named_measure(name: str, tick: Tick) -> Measure:
     """Return a measure by name: ``error``, or ``peak:CHANNEL`` and the like.
@@ -68,13 +79,12 @@ def named_measure(name: str, tick: Tick) -> Measure:
         Of the test.
     """
     kind, colon, channel = name.partition(":")
-    kinds = ("rms", "mean", "peak", "largest", "smallest", "last", "first")
-    if colon and kind in kinds:
+    if colon and kind in KINDS:
         return Measure(kind, Var(channel))  # type: ignore[arg-type]
     if name == "error":
         desired, actual = (_channel(tick, role) for role in (Role.DESIRED, Role.ACTUAL))
         return Measure("rms", actual - desired, over=desired)
-    known = ["error", *TRIP, *(f"{k}:CHANNEL" for k in kinds)]
+    known = ["error", *TRIP, *(f"{k}:CHANNEL" for k in KINDS)]
     raise InputError(unknown_name("measure", name, known))
 
 
@@ -109,7 +119,7 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
     Parameters
     ----------
     tick
-        Of a test. Of its channels those that have bounds stay.
+        Of a test.
     measures
         By name.
     """
@@ -146,8 +156,7 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
         readers[name] = lambda result, samples, a=top, b=below: _ratio(a(result, samples), b(result, samples))
     before = [Assign(copy, v) for v, copy in first.items() if isinstance(copy, Var)]
     steps = (*before, *tick.steps, Update(tuple(pairs)))
-    kept = tuple(c for c in tick.channels if c.name in tick.bounds)
-    whole = replace(tick, states={**tick.states, **states}, steps=steps, channels=kept)
+    whole = replace(tick, states={**tick.states, **states}, steps=steps)
     return Measuring(whole, tuple(v.name for v in states), readers)
 
 

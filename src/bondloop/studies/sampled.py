@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from bondloop.compile.batch import Batch
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Var
 from bondloop.program.ranges import checked_value
+from bondloop.program.tick_json import dump_tick
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.on_the_way import TRIP, Measure, measuring, named_measure
 
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile import Ends
+    from bondloop.program.tick import Tick
 
 __all__ = ["Probability", "Sampled", "sample"]
 
 Method = Literal["sobol", "latin", "random"]
 METHODS = ("sobol", "latin", "random")
-CAUSE, WHEN = "interlock.cause", "interlock.when"
+CAUSE, WHEN, SEED = "interlock.cause", "interlock.when", "rig.seed"
+MOST = 2**30
+"""Tests at most: as many as a Sobol sequence has points."""
 
 
 class Probability(NamedTuple):
@@ -99,8 +104,15 @@ class Sampled:
         """Return the value below which a share of the tests lies; a test that stopped counts as the worst."""
         if not 0 <= share <= 1:
             raise InputError(f"expected a share from 0 to 1; found {share}")
-        values = np.where(self.stopped | np.isnan(self[measure]), np.inf, self[measure])
-        return float(np.quantile(values, share, method="higher"))
+        values = self._ranked(measure)
+        return float(np.quantile(values, share, method="higher")) if len(values) else math.nan
+
+    def _ranked(self, measure: str) -> NDArray[np.float64]:
+        """Return a measure in which a test that stopped is the worst; of when it did, those that did."""
+        values = self[measure]
+        if measure in TRIP:
+            return values[~np.isnan(values)]
+        return np.where(self.stopped | np.isnan(values), np.inf, values)
 
     def probability(self, event: NDArray[np.bool_] | None = None) -> Probability:
         """Return how probable an event is.
@@ -122,8 +134,15 @@ class Sampled:
 
     def worst(self, measure: str, count: int = 5) -> list[dict[str, float]]:
         """Return the values of the tests with the largest measure, for `HybridTest.with_values`."""
-        values = np.where(self.stopped | np.isnan(self[measure]), np.inf, self[measure])
-        order = np.argsort(-values, kind="stable")[:count]
+        if count < 1:
+            raise InputError(f"expected a number of tests from 1 up; found {count}")
+        values = self[measure]
+        if measure == "trip_time":  # the earlier the worse
+            values = np.where(np.isnan(values), np.inf, values)
+            order = np.argsort(values, kind="stable")[:count]
+        else:
+            values = np.where(self.stopped | np.isnan(values), np.inf, values)
+            order = np.argsort(-values, kind="stable")[:count]
         return [dict(zip(self.distributions, self.values[i].tolist(), strict=True)) for i in order]
 
     def save(self, path: str | Path) -> Path:
@@ -151,10 +170,10 @@ class Sampled:
         n = len(self)
         lines = [f"{n:,} tests in {self.seconds:.3g} s ({self.backend})"]
         for name, values in self.measured.items():
-            good = values[np.isfinite(values)]
-            if len(good):
-                shown = ", ".join(f"{q:g} % {np.quantile(good, q / 100):.3g}" for q in (5, 50, 95, 99))
-                lines.append(f"{name}: {shown}")
+            if name == "trip":
+                continue  # the probability says it
+            shown = ", ".join(f"{q:g} % {self.quantile(name, q / 100):.3g}" for q in (5, 50, 95, 99))
+            lines.append(f"{name}: {shown}" if np.isfinite(values).any() else f"{name}: none")
         lines.append(f"stopped: {self.probability()}")
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
         return "\n".join(lines)
@@ -208,11 +227,15 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     from bondloop.hybrid.rehearsal import steps_of
     from bondloop.program.signals.in_tick import now_and_next
 
-    count = _count(samples)
+    count = _whole(samples, "samples", 1)
+    _whole(seed, "seed", 0)
+    if isinstance(measures, str):
+        raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
     tick = test.tick
-    drawn = {n: distribution(d) if isinstance(d, str) else d for n, d in distributions.items()}
-    if not drawn:
-        raise InputError("nothing is varied; give at least one distribution")
+    drawn = _distributions(distributions, test, tick)
+    taken = [n for n in measures if n in drawn or n == "stopped"]
+    if taken:
+        raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
     if isinstance(measures, Mapping):
         wanted = dict(measures)
     else:
@@ -256,11 +279,69 @@ def _causes(tick: Any, ends: Ends, cause: NDArray[np.float64]) -> dict[str, int]
     return dict(found.most_common())
 
 
-def _count(samples: float) -> int:
-    count = round(samples) if math.isfinite(samples) else 0
-    if count < 1 or count != samples:
-        raise InputError(f"samples: expected a whole number from 1 up; found {samples}")
-    return count
+def _whole(value: Any, what: str, least: int) -> int:
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not least <= value <= MOST or value % 1:
+        raise InputError(f"{what}: expected a whole number from {least} to {MOST:,}; found {value!r}")
+    return int(value)
+
+
+def _distributions(given: Mapping[str, Distribution | str], test: Any, tick: Tick) -> dict[str, Distribution]:
+    """Return what is varied; refuse what the test's tick does not hold as a value."""
+    by_name = {v.name: v for v in tick.parameters}
+    states = [v.name for v in tick.states]
+    drawn: dict[str, Distribution] = {}
+    for name, what in given.items():
+        if name not in by_name and name not in states:
+            raise InputError(
+                f"{unknown_name('parameter', name, [*by_name, *states], tick.name)}; what decides how a test "
+                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
+            )
+        known = by_name[name].range if name in by_name else None
+        if isinstance(what, str):
+            drawn[name] = distribution(what, *(known.units if known else ()))
+        elif isinstance(what, Distribution):
+            drawn[name] = what
+        else:
+            raise InputError(f"{name}: expected a distribution, such as 'normal(1, 5%)'; found {what!r}")
+        if name == SEED and drawn[name].kind != "whole":
+            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {drawn[name]}")
+        if name in by_name:
+            _expect_a_value(test, tick, name, drawn[name])
+    if not drawn:
+        raise InputError("nothing is varied; give at least one distribution")
+    return drawn
+
+
+def _expect_a_value(test: Any, tick: Tick, name: str, what: Distribution) -> None:
+    """Refuse a parameter that is worked into the tick when the test is built: into a matrix, a first state.
+
+    The test is built with another value: nothing but that value may differ.
+    """
+    if not hasattr(test, "with_values") or name == SEED:
+        return
+    other = float(what.at(np.array([0.25]))[0])
+    try:
+        changed = test.with_values({name: other}).tick
+    except (
+        InputError
+    ):  # of the tick alone, such as a switch's set point; or a forbidden value, which is told later
+        return
+    plain = {v.name: x for v, x in tick.parameters.items()}
+    found = {v.name: x for v, x in changed.parameters.items()}
+    same = {n for n in plain if plain[n] == found.get(n)} | {name}
+    if same != set(plain) or _structure(tick) != _structure(changed):
+        raise InputError(
+            f"{name} is worked into matrices or first states when the test is built, so that it cannot be "
+            "drawn: vary it over a grid (study without --samples), or take an integrator that keeps it, RK4"
+        )
+
+
+def _structure(tick: Tick) -> str:
+    """Return all of a tick but the values of its parameters, as text."""
+    return json.dumps(
+        dump_tick(replace(tick, parameters=dict.fromkeys(tick.parameters, 0.0))), sort_keys=True
+    )
 
 
 def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:

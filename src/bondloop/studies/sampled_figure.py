@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bondloop.studies.sampled import Sampled
 
-__all__ = ["exceedance"]
+__all__ = ["differs", "exceedance"]
 
 BINS = 60
 DOTS = 4000
@@ -34,9 +34,7 @@ def exceedance(found: Sampled, *, path: str | os.PathLike[str] | None = None) ->
     path
         Where to save.
     """
-    shown = {
-        n: x for n, x in found.measured.items() if np.isfinite(x).any() and np.ptp(x[np.isfinite(x)]) > 0
-    }
+    shown = differs(found)
     if not shown:
         raise InputError("no measure differs from test to test: there is nothing to draw")
     figure = page(0.4 + 2.1 * len(shown))
@@ -46,6 +44,12 @@ def exceedance(found: Sampled, *, path: str | os.PathLike[str] | None = None) ->
         _exceeded(row[1], name, values, found.stopped)
         _tornado(row[2], found, values)
     return finish(figure, path)
+
+
+def differs(found: Sampled) -> dict[str, NDArray[np.float64]]:
+    """Return the measures that differ from test to test; of whether it tripped the probability says all."""
+    good = {n: x[np.isfinite(x)] for n, x in found.measured.items() if n != "trip"}
+    return {n: found.measured[n] for n, x in good.items() if x.size and np.ptp(x) > 0}
 
 
 def _histogram(axes: Axes, name: str, values: NDArray[np.float64]) -> None:

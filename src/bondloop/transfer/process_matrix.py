@@ -101,6 +101,12 @@ class ProcessMatrix(Described, member_of="process"):
         from bondloop.program.system import System
 
         d = TRANSLATION
+        late = {entry.delay for row in self.entries for entry in row}
+        if pade < 1 and len(late) > 1:
+            raise InputError(
+                f"ProcessMatrix.actuator: entries are {min(late):g} to {max(late):g} s late, and without "
+                "pade their delays would be left out; give pade=2 or so, or one delay to all and to the rig"
+            )
         A, B, C = self._space(pade)
         # The displacements themselves are the first states, so that the rig has no integrals beside them.
         rest = np.linalg.svd(C)[2][len(self) :]
