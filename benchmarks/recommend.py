@@ -15,6 +15,7 @@ from collections.abc import Callable
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, Port, R, Sf, Zero
 from bondloop.control.families import FAMILIES
+from bondloop.hybrid.tuning.late_force import carried_on
 from bondloop.hybrid.tuning.search import Search
 from bondloop.hybrid.tuning.task import task_of, with_something_to_do
 from bondloop.hybrid.tuning.trial import Bench
@@ -55,11 +56,7 @@ def delayed() -> bl.HybridTest:
 CASES: dict[str, tuple[Callable[[], bl.HybridTest], Callable[[], Process | None], float]] = {
     "9 ms and a lag": (delayed, lambda: DELAYED, 10.0),
     "dubois-damper": (dubois_damper.test, lambda: None, dubois_damper.SECONDS),
-    "silva-benchmark": (
-        silva_benchmark.test,
-        lambda: silva_benchmark.Plant().process(),
-        silva_benchmark.SECONDS,
-    ),
+    "silva-benchmark": (silva_benchmark.test, lambda: None, silva_benchmark.SECONDS),
 }
 """Test, process (None: identified on its rig) and seconds by name."""
 
@@ -70,7 +67,9 @@ def brute_force(name: str, finer: int, families: list[str]) -> tuple[float, str,
     began = time.perf_counter()
     test = with_something_to_do(make())
     bench = Bench(test, seconds)
-    search = Search(bench, task_of(test, process(), bench.velocity), [FAMILIES[f] for f in families])
+    task = task_of(test, process(), bench.velocity)
+    bench = bench.with_choice(carried_on(test, task.frequency))
+    search = Search(bench, task, [FAMILIES[f] for f in families])
     search.run(search.coarse(finer), jobs=2)
     for trial in search.ranked():
         if bench.checked(trial).passed:

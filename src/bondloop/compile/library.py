@@ -33,9 +33,12 @@ class CBackend:
     ----------
     using
         The compiler; None for the one that `bondloop.compile.compiler` finds.
+    quick
+        Whether to compile quickly rather than well: for ticks that run a few times only.
     """
 
     using: Compiler | None = None
+    quick: bool = False
     chunk = 1000
 
     def obstacle(self, tick: Tick) -> str:
@@ -50,13 +53,13 @@ class CBackend:
         using = self.using or compiler()
         if using is None:
             raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
-        return one_by_one(_compiled(tick, using), tick.period)
+        return one_by_one(_compiled(tick, using, self.quick), tick.period)
 
 
-def _compiled(tick: Tick, using: Compiler) -> ScalarLoop:
+def _compiled(tick: Tick, using: Compiler, quick: bool = False) -> ScalarLoop:
     plan = Plan(tick)
     source, large = write_c_sized(tick, values=False)
-    library = load(source, tick.name, using, large=large)
+    library = load(source, tick.name, using, large=large or quick)
     counts = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
     expected = [plan.size, len(tick.inputs), max(1, len(tick.parameters)), len(tick.channels)]
     if counts != expected:

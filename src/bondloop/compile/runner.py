@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -124,6 +124,9 @@ class Runner:
     backend
         ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` takes the
         first of `BACKENDS` that can; `message` then says in one line why not the very first, if so.
+    quick
+        Whether C is compiled quickly rather than well, as for a tick that runs a few times only: the numbers
+        are the same.
 
     Examples
     --------
@@ -140,13 +143,14 @@ class Runner:
     {'x': 0.125}
     """
 
-    def __init__(self, tick: Tick, backend: str = "auto") -> None:
+    def __init__(self, tick: Tick, backend: str = "auto", *, quick: bool = False) -> None:
         if backend not in ("auto", *BACKENDS):
             raise InputError(unknown_name("backend", backend, ["auto", *BACKENDS]))
         self.tick = tick
         self.backend, self.message = _chosen(tick) if backend == "auto" else (backend, "")
         self._plan = Plan(tick)
-        self._loop = BACKENDS[self.backend].load(tick)
+        chosen = BACKENDS[self.backend]
+        self._loop = (replace(chosen, quick=quick) if isinstance(chosen, CBackend) else chosen).load(tick)
         self._names = [c.name for c in tick.channels]
         self._defaults = _array(tick.parameters)
         self._indices = {v.name: i for i, v in enumerate(self._plan.states)}

@@ -41,15 +41,15 @@ class SameForm:
     states: dict[str, float]
     parameters: dict[str, float]
 
-    def runner(self, backend: str = "auto") -> Runner:
+    def runner(self, backend: str = "auto", *, quick: bool = False) -> Runner:
         """Return it ready to run; only the first of its form is compiled.
 
         Parameters
         ----------
-        backend
+        backend, quick
             As of `Runner`.
         """
-        runner = Runner(self.tick, backend)
+        runner = Runner(self.tick, backend, quick=quick)
         runner.reset(self.states, self.parameters)
         return runner
 

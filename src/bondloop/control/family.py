@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -211,6 +211,22 @@ class Family:
         for values in itertools.product(*(s.values for s in settings.values())):
             yield Candidate(self, task, dict(zip(settings, values, strict=True)))
 
+    def star(self, task: Task) -> Iterator[Candidate]:
+        """Yield the middle of all settings, and each setting's other values beside it.
+
+        Parameters
+        ----------
+        task
+            What they are to do.
+        """
+        settings = self.settings(task)
+        middle = Candidate(self, task, {n: s.values[(len(s.values) - 1) // 2] for n, s in settings.items()})
+        yield middle
+        for name, setting in settings.items():
+            for value in setting.values:
+                if value != middle.values[name]:
+                    yield middle.other(**{name: value})
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -222,16 +238,19 @@ class Candidate:
         Its kind, and what it is to do.
     values
         Its settings by name.
+    carried
+        Whether the measured force is carried on over the step, not held.
     """
 
     family: Family
     task: Task
     values: Mapping[str, Value]
+    carried: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others of the same task."""
-        return self.family.name, *self.values.values()
+        return self.family.name, self.carried, *self.values.values()
 
     def controller(self) -> Controller:
         """Return the controller."""
@@ -239,4 +258,4 @@ class Candidate:
 
     def other(self, **values: Value) -> Candidate:
         """Return it with some settings changed."""
-        return Candidate(self.family, self.task, {**self.values, **values})
+        return replace(self, values={**self.values, **values})

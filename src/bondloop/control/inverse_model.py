@@ -108,7 +108,9 @@ class InverseModel(Compensator):
     def _parts(self) -> tuple[NDArray[np.float64], LinearFilter | None]:
         """Return the quotient of a and b, lowest power first, and the filter of the remainder."""
         a, b = _polynomials(self.process)
-        quotient, remainder = np.polydiv(a, b)
+        quotient = np.polydiv(a, b)[0]
+        # Of the difference the highest powers are nothing but rounding, however large beside a small zero's.
+        remainder = np.polysub(a, np.polymul(quotient, b))[len(quotient) :]
         left = rational(remainder, b) if len(b) > 1 else None
         return np.asarray(quotient[::-1], dtype=float), left
 

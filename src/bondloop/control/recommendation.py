@@ -19,14 +19,16 @@ def recommend(
     families: Iterable[str] | None = None,
     seconds: float | str | None = None,
     budget: float | str = 120.0,
+    extrapolate: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> bondloop.hybrid.Recommendation:
     """Return the compensator that suits a test, with its settings and why.
 
-    Every family of `bondloop.control.families.FAMILIES` is tried over a coarse grid of settings that are
-    derived from the process, the rate and the highest frequency of the motion. What the linear loop shows to
-    be unstable is dismissed, the rest is rehearsed; the best six with different choices are refined, setting
-    by setting; the best few are checked in full. Of those that pass, the one with the least error against
+    Every family of `bondloop.control.families.FAMILIES` is tried with settings that are derived from the
+    process, the rate and the highest frequency of the motion: first each setting by itself about the middle,
+    then, where that is not far behind the best, all combinations. What the linear loop shows to be unstable
+    is dismissed, the rest is rehearsed; the best six with different choices are refined, setting by setting;
+    the best few are checked in full. Of those that pass, the one with the least error against
     the complete structure is taken or, of those within a tenth of it, the one with the largest margin, then
     the least noise.
 
@@ -44,7 +46,12 @@ def recommend(
     seconds
         Length of a rehearsal; the test's own, at most 200,000 ticks, unless given.
     budget
-        Seconds after which no further setting is tried. A search is over when it is done, as a rule earlier.
+        Seconds for the search: after 0.85 of them no further setting is tried, and the best are checked. It
+        is over when it is done, as a rule earlier.
+    extrapolate
+        Whether the test may be given a `bondloop.hybrid.Extrapolation`: the measured force is then held in
+        one try and carried on in another, and the sentence says which to take. False for the controller
+        alone. A test with an extrapolation of its own keeps it.
     progress
         Called with (settings done, settings in all).
 
@@ -60,5 +67,6 @@ def recommend(
     import bondloop  # the search stands above this room
 
     return bondloop.hybrid.tuning.recommended(
-        process, test, families=families, seconds=seconds, budget=budget, progress=progress
-    )
+        process, test, families=families, seconds=seconds, budget=budget, extrapolate=extrapolate,
+        progress=progress,
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bondloop.hybrid.tuning.answer import Recommendation
-from bondloop.hybrid.tuning.search import recommended
+from bondloop.hybrid.tuning.recommended import recommended
 from bondloop.hybrid.tuning.trial import Trial
 
 __all__ = ["Recommendation", "Trial", "recommended"]

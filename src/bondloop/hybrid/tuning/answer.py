@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bondloop.control.base import Controller
     from bondloop.control.family import Task
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.extrapolation import Extrapolation
     from bondloop.hybrid.test import HybridTest
     from bondloop.hybrid.tuning.trial import Trial
 
@@ -44,6 +45,8 @@ class Recommendation:
         How long it took.
     unsuited
         Families that do not suit the process, with the reason.
+    carried
+        The test with its measured force carried on, where that was a choice.
     """
 
     best: Trial | None
@@ -53,6 +56,7 @@ class Recommendation:
     planned: int
     seconds: float
     unsuited: Mapping[str, str] = field(default_factory=dict)
+    carried: HybridTest | None = field(default=None, repr=False)
 
     @property
     def controller(self) -> Controller:
@@ -63,8 +67,15 @@ class Recommendation:
 
     @property
     def test(self) -> HybridTest:
-        """The test with the compensator to take."""
-        return self.asked.replaced(controller=self.controller)
+        """The test with the compensator to take, and with its extrapolation of the force, if any."""
+        return self.asked.replaced(controller=self.controller, extrapolation=self.extrapolation)
+
+    @property
+    def extrapolation(self) -> Extrapolation | None:
+        """How the test carries its measured force on over the step: part of what is recommended."""
+        if self.best is not None and self.best.candidate.carried and self.carried is not None:
+            return self.carried.extrapolation
+        return self.asked.extrapolation
 
     @property
     def check(self) -> Check:
@@ -104,7 +115,11 @@ class Recommendation:
             if math.isfinite(best.noise)
             else ""
         )
-        return f"{lead}{reason}; it {margin}{noise}."
+        force = ""
+        if best.candidate.carried and self.extrapolation is not None:
+            e = self.extrapolation
+            force = f" The test needs extrapolation=Extrapolation(late={e.late:g}, points={e.points})."
+        return f"{lead}{reason}; it {margin}{noise}.{force}"
 
     def rows(self) -> list[Trial]:
         """Return the best of each family: the chosen one of its own, otherwise the least error."""
@@ -150,6 +165,7 @@ class Recommendation:
         if best is not None:
             best["controller"] = self.controller.describe()
             best["verdict"] = self.check.verdict
+            best["extrapolation"] = None if self.extrapolation is None else self.extrapolation.describe()
         return {
             "sentence": self.sentence, "recommended": best, "process": self.task.process.describe(),
             "lag": self.task.lag, "frequency": self.task.frequency, "seconds": self.seconds,

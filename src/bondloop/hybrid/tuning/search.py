@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,35 +10,21 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bondloop.control.families import FAMILIES
-from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.hybrid.test import HybridTest
-from bondloop.hybrid.tuning.answer import Recommendation
-from bondloop.hybrid.tuning.choice import CLOSE, chosen
+from bondloop.errors import BondloopError
+from bondloop.hybrid.tuning.choice import CLOSE
 from bondloop.hybrid.tuning.closing_in import closed_in
-from bondloop.hybrid.tuning.task import task_of, with_something_to_do
-from bondloop.hybrid.tuning.trial import Bench, Trial
-from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bondloop.control.family import Candidate, Family, Setting, Task
-    from bondloop.transfer.process import Process
+    from bondloop.hybrid.tuning.trial import Bench, Trial
 
-__all__ = ["Search", "recommended"]
-
-TICKS, FEW_TICKS = 200_000, 40_000
-"""Ticks of a rehearsal at most, and of one over the coarse grid: a longer test is tried on its beginning, and
-checked in full."""
+__all__ = ["Search"]
 
 REFINED, OF_EACH = 6, 3
 """How many are refined, each with other choices (order, span, kind), and how many of one family at most."""
 
-COARSE = 0.6
-"""Share of the time that the coarse grid may take."""
+HOPELESS = 8.0
+"""A family whose best about the middle has so many times the least error is dropped."""
 
 KEPT = 3
 """Of each family, as many of the coarse grid are tried at full length."""
@@ -84,30 +69,61 @@ class Search:
         self.whole = 0
         self._families = list(families)
 
-    def coarse(self, finer: int = 1) -> list[Candidate]:
-        """Return all combinations of the families' settings, one of each family in turn.
-
-        So a search that runs out of time has tried something of each.
-        """
-        rows: list[list[Candidate]] = []
         for family in self._families:
             try:
-                self.settings[family.name] = dict(family.settings(self.task))
-                rows.append(list(family.candidates(self.task, finer)))
+                self.settings[family.name] = dict(family.settings(task))
             except BondloopError as error:
                 self.unsuited[family.name] = str(error)
-        # The middle of every scale first, where the best is to be expected.
-        rows = [sorted(row, key=self._off_middle) for row in rows]
-        return [c for turn in zip_longest(*rows) for c in turn if c is not None]
+        self._families = [f for f in self._families if f.name in self.settings]
 
-    def _off_middle(self, candidate: Candidate) -> float:
-        """Return how far from the middle of its settings a candidate is."""
-        off = 0.0
-        for name, setting in self.settings[candidate.family.name].items():
-            values = list(setting.values)
-            if candidate.values[name] in values and len(values) > 1:
-                off += abs(values.index(candidate.values[name]) / (len(values) - 1) - 0.5)
-        return off
+    def star(self) -> list[Candidate]:
+        """Return the middle of each family's settings and each setting's other values."""
+        return _in_turn(list(family.star(self.task)) for family in self._families)
+
+    def carried(self) -> list[Candidate]:
+        """Return the best of the families of promise, with the force carried on, and what lies about them.
+
+        Along the scales only: with other numbers the compiled tick is the same.
+        """
+        rows: list[list[Candidate]] = []
+        for trial in self._promising() if True in self.bench.ways else ():
+            best = replace(trial.candidate, carried=True)
+            scales = {n: s for n, s in self.settings[best.family.name].items() if s.between}
+            rows.append([best, *(best.other(**{n: v}) for n, s in scales.items() for v in s.values)])
+        return [c for c in _in_turn(rows) if c.key not in self.trials]
+
+    def _promising(self) -> list[Trial]:
+        """Return the best of each family, without those that are far behind."""
+        best = self.best_of_each()
+        return [t for t in best if t.error <= HOPELESS * best[0].error]
+
+    def rest(self) -> list[Candidate]:
+        """Return all combinations of settings for the families of promise, the force in the better way.
+
+        A family of which nothing ran to its end is not dropped: another setting may be stable.
+        """
+        ran = {t.candidate.family.name for t in self.ranked()}
+        promising = {t.candidate.family.name: t.candidate.carried for t in self._promising()}
+        ways = {f.name: promising.get(f.name, next(iter(promising.values()), False)) for f in self._families}
+        rows = [
+            [replace(c, carried=ways[f.name]) for c in f.candidates(self.task)]
+            for f in self._families
+            if f.name in promising or f.name not in ran
+        ]
+        return [c for c in _in_turn(rows) if c.key not in self.trials]
+
+    def coarse(self, finer: int = 1) -> list[Candidate]:
+        """Return all combinations of the families' settings, both ways of the force.
+
+        Parameters
+        ----------
+        finer
+            How many steps to make of each step of a scale.
+        """
+        return _in_turn(
+            [replace(c, carried=way) for c in family.candidates(self.task, finer) for way in self.bench.ways]
+            for family in self._families
+        )
 
     def run(self, candidates: Sequence[Candidate], jobs: int = 1) -> None:
         """Try candidates, as far as time allows."""
@@ -219,82 +235,6 @@ class Search:
         return done
 
 
-def recommended(
-    process: Process | None,
-    test: HybridTest,
-    *,
-    families: Iterable[str] | None = None,
-    seconds: float | str | None = None,
-    budget: float | str = 120.0,
-    progress: Callable[[int, int], None] | None = None,
-) -> Recommendation:
-    """Search for the compensator of a test; `bondloop.control.recommend` says how.
-
-    Parameters
-    ----------
-    process
-        Model of the transfer system; None to identify the test's own emulated actuator.
-    test
-        The test.
-    families
-        Names of the families to try; all unless given.
-    seconds
-        Length of a rehearsal; the test's own unless given.
-    budget
-        Seconds after which no further setting is tried.
-    progress
-        Called with (settings done, settings in all).
-    """
-    if not isinstance(test, HybridTest):
-        raise InputError(f"test: expected a bondloop.HybridTest; found {type(test).__name__}")
-    if test.coupling != "sampled":
-        raise InputError(
-            "a compensator works sample by sample: test.replaced(coupling='sampled') is a test to tune"
-        )
-    began = time.monotonic()
-    allowed = POSITIVE.check(budget, "budget", "s")
-    names = list(FAMILIES) if families is None else list(families)
-    asked, test = test, with_something_to_do(test)
-    length = test.length if seconds is None else POSITIVE.check(seconds, "seconds", "s")
-    bench = short = Bench(test, min(length, TICKS * test.period))
-    few = max(FEW_TICKS, _half_way(bench.velocity))
-    if few * test.period < bench.seconds and test.switches is None:  # switches may close at any time
-        short = Bench(test, few * test.period)
-    task = task_of(test, process, bench.velocity)
-    search = Search(short, task, [_family(n) for n in names], began + COARSE * allowed, progress)
-    coarse = search.coarse()
-    search.run(coarse, jobs=min(os.cpu_count() or 1, 4))
-    search.until = began + allowed
-    if short is not bench:
-        search.again(bench)
-    for start in search.starts():
-        search.refine(start)
-    checked = search.checked()
-    if progress is not None:
-        progress(search.whole, search.whole)
-    return Recommendation(
-        best=chosen(checked),
-        trials=tuple(sorted([*search.trials.values(), *search.dismissed], key=_by_error)),
-        task=task,
-        asked=asked,
-        planned=len(coarse),
-        seconds=time.monotonic() - began,
-        unsuited=search.unsuited,
-    )
-
-
-def _half_way(velocity: NDArray[np.float64]) -> int:
-    """Return the ticks after which half of the motion is over: a record may begin with a long silence."""
-    energy = np.cumsum(velocity**2)
-    return int(np.searchsorted(energy, 0.5 * energy[-1]))
-
-
-def _by_error(trial: Trial) -> tuple[bool, bool, float, float]:
-    """Order trials: those at full length before others, whose errors are of a shorter run."""
-    return not trial.ran, not trial.whole, trial.error, -trial.margin
-
-
-def _family(name: str) -> Family:
-    if name not in FAMILIES:
-        raise InputError(unknown_name("family of compensators", name, FAMILIES))
-    return FAMILIES[name]
+def _in_turn(rows: Iterable[list[Candidate]]) -> list[Candidate]:
+    """Return one of each family in turn: a search that runs out of time has tried something of each."""
+    return [c for turn in zip_longest(*rows) for c in turn if c is not None]

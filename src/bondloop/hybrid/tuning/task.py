@@ -11,6 +11,7 @@ from bondloop.control import LeadCompensation
 from bondloop.control.family import Task
 from bondloop.errors import InputError
 from bondloop.hybrid.running_loop import RunningLoop, coupled
+from bondloop.hybrid.tuning.plain_model import plain_model
 from bondloop.identify.ranking import rank_frequency
 from bondloop.program.signals import Noise
 from bondloop.rigs.rig_tick import indexed
@@ -145,13 +146,19 @@ def identified_process(test: HybridTest, frequency: float) -> Process:
             )
         ranking = rank_frequency(f, column)
         # An inverse needs as many derivatives as the model has poles: the simplest that is good enough.
-        simple = sorted(ranking.fits, key=lambda fit: fit.size)
-        good = [fit for fit in simple if fit.rms <= GOOD * abs(column[0])]
-        fits = [*good, ranking.recommended, *ranking.fits]
-        process = next((fit.process for fit in fits if fit.process.invertible), fits[0].process)
+        good = [fit.process for fit in ranking.fits if fit.rms <= GOOD * abs(column[0])]
+        simple = sorted((plain_model(p, f) for p in good), key=_size)
+        others = (plain_model(fit.process, f) for fit in (ranking.recommended, *ranking.fits))
+        models = [*simple, *others]
+        process = next((model for model in models if model.invertible), models[0])
         late = -float(np.unwrap(np.angle(column))[-1])
         if best is None or late > best[0]:  # of several, the slowest
             best = late, process
     assert best is not None
     assert math.isfinite(best[0])
     return best[1]
+
+
+def _size(process: Process) -> int:
+    """Return how many numbers a model has."""
+    return process.order + len(process.numerator) + (process.delay > 0)

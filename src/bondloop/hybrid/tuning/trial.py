@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,12 +96,14 @@ class Trial:
     @property
     def words(self) -> str:
         """Its settings, shortly."""
-        return ", ".join(f"{n}={_shown(v)}" for n, v in self.candidate.values.items())
+        words = [f"{n}={_shown(v)}" for n, v in self.candidate.values.items()]
+        return ", ".join([*words, *(["force carried on"] if self.candidate.carried else [])])
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain numbers and texts, for JSON."""
         return {
             "family": self.candidate.family.name, "settings": dict(self.candidate.values),
+            "carried": self.candidate.carried,
             "error": self.error, "tracking": self.tracking, "margin": self.margin, "noise": self.noise,
             "passed": self.passed, "note": self.note,
         }  # fmt: skip
@@ -119,6 +122,8 @@ class Bench:
         With something to do.
     seconds
         Length of a rehearsal.
+    carried
+        The same test with its measured force carried on over the step; None where there is no such choice.
 
     Attributes
     ----------
@@ -126,24 +131,38 @@ class Bench:
         Of the interface that moves most, as it should be, at every sample.
     """
 
-    def __init__(self, test: HybridTest, seconds: float) -> None:
-        self.test, self.seconds = test, seconds
-        plain = test.replaced(controller=PLAIN)
+    def __init__(self, test: HybridTest, seconds: float, carried: HybridTest | None = None) -> None:
+        self.test, self.seconds, self._carried = test, seconds, carried
         # What all ticks have in common keeps its numbers; those of the controllers become parameters.
-        names = {v.name for step in every(plain.tick.steps) for v in step.writes}
-        names |= {v.name for v in plain.tick.states}
-        names -= {v.name for v in plain.wiring.computer.commands}
-        self._fixed = {n for n in names if not within(n, "controller")}
+        self._fixed = {way: _in_common(self.held_or_carried(way)) for way in self.ways}
         self._truth = {} if test.reference is not None else true_velocities(test, seconds)
         known = list(self._truth.values()) or [open_loop_velocity(test, seconds)]
         self.velocity = max(known, key=lambda v: float(np.abs(v).max(initial=0.0)))
+
+    @property
+    def ways(self) -> tuple[bool, ...]:
+        """The ways that the force can take: held, and where there is a choice, carried on."""
+        return (False,) if self._carried is None else (False, True)
+
+    def with_choice(self, carried: HybridTest | None) -> Bench:
+        """Return the bench with another test to choose, whose measured force is carried on."""
+        if carried is None:
+            return self
+        other = copy(self)
+        other._carried = carried
+        other._fixed = {**self._fixed, True: _in_common(carried)}
+        return other
+
+    def held_or_carried(self, carried: bool) -> HybridTest:
+        """Return the test with its force held, or carried on."""
+        return self._carried if carried and self._carried is not None else self.test
 
     def tried(self, candidate: Candidate) -> Trial:
         """Return what comes of a candidate: dismissed where the loop is unstable, rehearsed otherwise."""
         trial = Trial(candidate)
         try:
             controller = candidate.controller()
-            test = self.test.replaced(controller=controller)
+            test = self.held_or_carried(candidate.carried).replaced(controller=controller)
             trial = replace(trial, controller=controller, noise=noise_gain(controller, test.period))
             loop = RunningLoop(coupled(test))
             step = loop.at()
@@ -151,7 +170,8 @@ class Bench:
                 return replace(trial, note=f"unstable at {step.frequency:.3g} Hz")
             trial = replace(trial, margin=Place(loop, step).model_error.value)
             steps = steps_of(self.seconds, test.period)
-            result = Rehearsal(test, steps, same_form(test.tick, self._fixed).runner()).run(steps)
+            form = same_form(test.tick, self._fixed[candidate.carried])
+            result = Rehearsal(test, steps, form.runner(quick=True)).run(steps)
         except BondloopError as error:
             return replace(trial, note=str(error))
         if not result.finished:
@@ -185,11 +205,21 @@ class Bench:
     def checked(self, trial: Trial) -> Trial:
         """Return a trial with its check, and the least margin that it found."""
         assert trial.controller is not None
-        answer = check(self.test.replaced(controller=trial.controller), suggest=False)
+        test = self.held_or_carried(trial.candidate.carried)
+        answer = check(test.replaced(controller=trial.controller), suggest=False)
         margin = trial.margin
         if answer.margins is not None and answer.margins.model_error is not None:
             margin = min(margin, answer.margins.model_error.value)
         return replace(trial, check=answer, note=answer.verdict, margin=margin)
+
+
+def _in_common(test: HybridTest) -> set[str]:
+    """Return the names that the ticks of all controllers have in common."""
+    plain = test.replaced(controller=PLAIN)
+    names = {v.name for step in every(plain.tick.steps) for v in step.writes}
+    names |= {v.name for v in plain.tick.states}
+    names -= {v.name for v in plain.wiring.computer.commands}
+    return {n for n in names if not within(n, "controller")}
 
 
 def noise_gain(controller: Controller, period: float) -> float:

@@ -1,0 +1,125 @@
+"""A recommendation: bench, task and search of a test put together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.control.families import FAMILIES
+from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.test import HybridTest
+from bondloop.hybrid.tuning.answer import Recommendation
+from bondloop.hybrid.tuning.choice import chosen
+from bondloop.hybrid.tuning.late_force import carried_on
+from bondloop.hybrid.tuning.search import Search
+from bondloop.hybrid.tuning.task import task_of, with_something_to_do
+from bondloop.hybrid.tuning.trial import Bench, Trial
+from bondloop.program.ranges import POSITIVE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.control.family import Family
+    from bondloop.transfer.process import Process
+
+__all__ = ["recommended"]
+
+TICKS, FEW_TICKS = 200_000, 40_000
+"""Ticks of a rehearsal at most, and of one over the coarse grid: a longer test is tried on its beginning, and
+checked in full."""
+
+COARSE, FINE = 0.6, 0.85
+"""Shares of the time after which the coarse grid and the refinement are over; the rest is for the checks."""
+
+
+def recommended(
+    process: Process | None,
+    test: HybridTest,
+    *,
+    families: Iterable[str] | None = None,
+    seconds: float | str | None = None,
+    budget: float | str = 120.0,
+    extrapolate: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recommendation:
+    """Search for the compensator of a test; `bondloop.control.recommend` says how.
+
+    Parameters
+    ----------
+    process
+        Model of the transfer system; None to identify the test's own emulated actuator.
+    test
+        The test.
+    families
+        Names of the families to try; all unless given.
+    seconds
+        Length of a rehearsal; the test's own unless given.
+    budget
+        Seconds in which settings are tried and checked.
+    extrapolate
+        Whether the measured force may be carried on over the step.
+    progress
+        Called with (settings done, settings in all).
+    """
+    if not isinstance(test, HybridTest):
+        raise InputError(f"test: expected a bondloop.HybridTest; found {type(test).__name__}")
+    if test.coupling != "sampled":
+        raise InputError(
+            "a compensator works sample by sample: test.replaced(coupling='sampled') is a test to tune"
+        )
+    began = time.monotonic()
+    allowed = POSITIVE.check(budget, "budget", "s")
+    names = list(FAMILIES) if families is None else list(families)
+    asked, test = test, with_something_to_do(test)
+    length = test.length if seconds is None else POSITIVE.check(seconds, "seconds", "s")
+    bench = short = Bench(test, min(length, TICKS * test.period))
+    task = task_of(test, process, bench.velocity)
+    carried = carried_on(test, task.frequency) if extrapolate else None
+    bench = short = bench.with_choice(carried)
+    few = max(FEW_TICKS, _half_way(bench.velocity))
+    if few * test.period < bench.seconds and test.switches is None:  # switches may close at any time
+        short = Bench(test, few * test.period, carried)
+    search = Search(short, task, [_family(n) for n in names], began + COARSE * allowed, progress)
+    jobs = min(os.cpu_count() or 1, 4)
+    for plan in (search.star, search.carried, search.rest):
+        search.run(plan(), jobs)
+    planned = search.whole
+    search.until = began + FINE * allowed
+    if short is not bench:
+        search.again(bench)
+    for start in search.starts():
+        search.refine(start)
+    checked = search.checked()
+    if progress is not None:
+        progress(search.whole, search.whole)
+    return Recommendation(
+        best=chosen(checked),
+        trials=tuple(sorted([*search.trials.values(), *search.dismissed], key=_by_error)),
+        task=task,
+        asked=asked,
+        planned=planned,
+        seconds=time.monotonic() - began,
+        unsuited=search.unsuited,
+        carried=carried,
+    )
+
+
+def _half_way(velocity: NDArray[np.float64]) -> int:
+    """Return the ticks after which half of the motion is over: a record may begin with a long silence."""
+    energy = np.cumsum(velocity**2)
+    return int(np.searchsorted(energy, 0.5 * energy[-1]))
+
+
+def _by_error(trial: Trial) -> tuple[bool, bool, float, float]:
+    """Order trials: those at full length before others, whose errors are of a shorter run."""
+    return not trial.ran, not trial.whole, trial.error, -trial.margin
+
+
+def _family(name: str) -> Family:
+    if name not in FAMILIES:
+        raise InputError(unknown_name("family of compensators", name, FAMILIES))
+    return FAMILIES[name]
