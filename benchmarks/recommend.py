@@ -1,14 +1,17 @@
 """How near `bondloop.control.recommend` comes to the best that brute force finds.
 
-    python benchmarks/recommend.py [NAME ...] [--finer 3]
+    python benchmarks/recommend.py [NAME ...] [--finer 3] [--limit 600]
 
-Brute force tries the same families over grids whose every scale has so many times as many steps, rehearses
-all that is stable, and checks the best in full until one passes.
+Brute force tries the same families over grids whose every scale has so many times as many steps, the force
+held and carried on, rehearses all that is stable, and checks the best in full until one passes. With a limit
+it takes the grid in random order, and says how much of it was tried in that time.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import random
 import time
 from collections.abc import Callable
 
@@ -61,20 +64,25 @@ CASES: dict[str, tuple[Callable[[], bl.HybridTest], Callable[[], Process | None]
 """Test, process (None: identified on its rig) and seconds by name."""
 
 
-def brute_force(name: str, finer: int, families: list[str]) -> tuple[float, str, int, float]:
-    """Return the least error that passes the check, its settings, how many were tried, and the seconds."""
+def brute_force(
+    name: str, finer: int, families: list[str], limit: float
+) -> tuple[float, str, int, int, float]:
+    """Return the least error that passes, its settings, how many were tried, of how many, and seconds."""
     make, process, seconds = CASES[name]
     began = time.perf_counter()
     test = with_something_to_do(make())
     bench = Bench(test, seconds)
     task = task_of(test, process(), bench.velocity)
     bench = bench.with_choice(carried_on(test, task.frequency))
-    search = Search(bench, task, [FAMILIES[f] for f in families])
-    search.run(search.coarse(finer), jobs=2)
+    search = Search(bench, task, [FAMILIES[f] for f in families], time.monotonic() + limit)
+    grid = search.coarse(finer)
+    if math.isfinite(limit):
+        random.Random(1).shuffle(grid)
+    search.run(grid, jobs=2)
     for trial in search.ranked():
         if bench.checked(trial).passed:
             words = f"{trial.candidate.family.name}({trial.words})"
-            return trial.error, words, len(search.trials), time.perf_counter() - began
+            return trial.error, words, len(search.trials), len(grid), time.perf_counter() - began
     raise SystemExit(f"{name}: nothing passes")
 
 
@@ -83,6 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(CASES), metavar="NAME")
     parser.add_argument("--finer", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds that brute force may take")
     parser.add_argument("--family", action="append", help="brute force over this family only; repeatable")
     parser.add_argument("--budget", type=float, default=600.0, help="seconds that recommend may take")
     parser.add_argument("--alone", action="store_true", help="without brute force")
@@ -93,9 +102,10 @@ def main() -> None:
         print(f"{name}\n{answer}\n{answer.seconds:.1f} s, check: {answer.check.verdict}", flush=True)
         if options.alone:
             continue
-        least, words, count, took = brute_force(name, options.finer, options.family or list(FAMILIES))
+        families = options.family or list(FAMILIES)
+        least, words, count, whole, took = brute_force(name, options.finer, families, options.limit)
         ratio = answer.best.error / least if answer.best is not None else float("nan")
-        print(f"brute force: {100 * least:.4g} % with {words}, {count} tried in {took:.0f} s")
+        print(f"brute force: {100 * least:.4g} % with {words}, {count} of {whole} tried in {took:.0f} s")
         print(f"ratio {ratio:.3f}\n", flush=True)
 
 

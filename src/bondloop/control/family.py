@@ -60,6 +60,11 @@ class Task:
             )
         for word in ("period", "frequency", "stroke"):
             POSITIVE.check(getattr(self, word), f"Task({word})")
+        if not (self.process.denominator[-1] and self.process.numerator[-1]):
+            raise InputError(
+                f"process: {self.process} does not follow a constant command; give a model of the "
+                "displacement, with neither a zero nor a pole at 0"
+            )
 
     @cached_property
     def lag(self) -> float:
@@ -114,7 +119,7 @@ class Setting:
 
     def finer(self, times: int) -> Setting:
         """Return it with so many steps for each of its own."""
-        if not self.between or len(self.values) < 2:
+        if not self.between or len(self.values) < 2 or times == 1:
             return self
         marks = np.asarray(self._scale(self.values))
         places = np.linspace(0, len(marks) - 1, times * (len(marks) - 1) + 1)

@@ -91,8 +91,7 @@ def recommended(
     search.until = began + FINE * allowed
     if short is not bench:
         search.again(bench)
-    for start in search.starts():
-        search.refine(start)
+    search.refine()
     checked = search.checked()
     if progress is not None:
         progress(search.whole, search.whole)

@@ -29,8 +29,11 @@ HOPELESS = 8.0
 KEPT = 3
 """Of each family, as many of the coarse grid are tried at full length."""
 
-ROUNDS, TRIES = 2, 4
-"""Rounds over all settings of a candidate, and tries for each scale in a round, its ends not counted."""
+TRIES = (2, 4)
+"""In each round over the settings of all that is refined, tries for each scale, its ends not counted."""
+
+GAIN = 0.99
+"""What gains less than this factor in a round is not refined any more."""
 
 CHECKED, MOST_CHECKED = 4, 10
 """Of the best, as many are checked in full; and until one passes, at most so many."""
@@ -145,20 +148,25 @@ class Search:
             self.trials[key] = self.bench.tried(candidate)
         return self.trials[key]
 
-    def refine(self, start: Trial) -> Trial:
+    def refine(self) -> None:
+        """Look about the best, in rounds, so that all have had one before time is over."""
+        starts = self.starts()
+        for tries in TRIES:
+            better = [(start, self.refined(start, tries)) for start in starts]
+            starts = sorted((b for s, b in better if b.error < GAIN * s.error), key=lambda t: t.error)
+
+    def refined(self, start: Trial, tries: int) -> Trial:
         """Return the best that is found about a candidate, setting by setting.
 
         On a scale the tries close in between the marks on both sides; of choices all are tried.
         """
         best = start
-        for _ in range(ROUNDS):
-            before = best.error
-            for name, setting in self.settings[start.candidate.family.name].items():
-                try_all = self._along if setting.between else self._others
-                others = try_all(best, name, setting)
-                best = min([best, *others], key=lambda t: t.error)
-            if best.error > 0.99 * before:
-                break
+        for name, setting in self.settings[start.candidate.family.name].items():
+            if setting.between:
+                others = self._along(best, name, setting, tries)
+            else:
+                others = self._others(best, name, setting)
+            best = min([best, *others], key=lambda t: t.error)
         return best
 
     def _others(self, best: Trial, name: str, setting: Setting) -> list[Trial]:
@@ -166,7 +174,7 @@ class Search:
         trials = (self.tried(best.candidate.other(**{name: v})) for v in values)
         return [t for t in trials if t is not None]
 
-    def _along(self, best: Trial, name: str, setting: Setting) -> list[Trial]:
+    def _along(self, best: Trial, name: str, setting: Setting, tries: int) -> list[Trial]:
         """Return what was tried of one setting, between the marks on both sides of the best so far."""
         value = float(best.candidate.values[name])
         low, high = setting.around(value)
@@ -183,7 +191,7 @@ class Search:
             seen.append(trial)
             return trial.error
 
-        closed_in(error, at, TRIES)
+        closed_in(error, at, tries)
         return seen
 
     def again(self, bench: Bench) -> None:
