@@ -44,8 +44,12 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         float | None, typer.Option("--seconds", help="Length of a rehearsal; the test's own if left out.")
     ] = None,
     budget: Annotated[
-        float, typer.Option("--budget", help="Seconds after which no further setting is tried.")
+        float, typer.Option("--budget", help="Seconds in which settings are tried and checked.")
     ] = 120.0,
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate/--hold", help="Carry the measured force on where that is better."),
+    ] = True,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for test file and figure; out/NAME if left out."),
@@ -62,7 +66,7 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     bar = progress_bar(as_json)
     answer = recommend(
         model, test, families=families or None, seconds=own_length(test, module, seconds), budget=budget,
-        progress=None if bar is None else _with_estimate(bar, budget),
+        extrapolate=extrapolate, progress=None if bar is None else _with_estimate(bar, budget),
     )  # fmt: skip
     folder = out or Path("out") / short_name(source)
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from bondloop.control.worth_trying import (
     beginning,
     forward,
     forward_settings,
+    highest_corner,
     longest_delay,
     prediction,
     quiet,
@@ -52,8 +53,12 @@ def _series(**more: Setting) -> Callable[[Task], Mapping[str, Setting]]:
 def _of_series(kind: type[AdaptiveFeedforward]) -> Callable[..., Controller]:
     """Return what makes an adaptive series of a task."""
 
-    def make(task: Task, **values: float) -> Controller:
-        return kind(threshold=quiet(task), largest_delay=longest_delay(task), **beginning(task), **values)
+    def make(task: Task, order: int, **values: float) -> Controller:
+        start = beginning(task)
+        return kind(
+            start.get("delay", 0.0), order, longest_delay(task), threshold=quiet(task),
+            process=start.get("process"), **values,
+        )  # fmt: skip
 
     return make
 
@@ -88,7 +93,7 @@ def _taps(task: Task, taps: int, ahead: float, filter_frequency: float) -> Contr
 def _stages_settings(task: Task) -> Mapping[str, Setting]:
     return {
         "taps": one_of(2, 3), "share": between(0.2, 0.5, 1.0), "order": one_of(2, 3),
-        "ahead": between(0.0, 1.0, 2.0), "filter_frequency": between(adaptive_corners(task).values[-1]),
+        "ahead": between(0.0, 1.0, 2.0), "filter_frequency": between(highest_corner(task)),
     }  # fmt: skip
 
 
@@ -110,7 +115,7 @@ def _remainder_settings(task: Task) -> Mapping[str, Setting]:
     fixed = {n: s for n, s in forward_settings(task).items() if n != "ahead"}
     return {
         **fixed, "learns": one_of(*LEARNS), "degree": one_of(1, 2), "ahead": between(0.0, 1.0, 2.0),
-        "filter_frequency": between(adaptive_corners(task).values[-1]),
+        "filter_frequency": between(highest_corner(task)),
     }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bondloop.control.compensator import Compensator
 
 __all__ = [
-    "Beginning", "adaptive_corners", "beginning", "forward", "forward_settings", "lags", "longest_delay",
+    "Beginning", "adaptive_corners", "beginning", "forward", "forward_settings", "highest_corner", "lags", "longest_delay",
     "poles_for", "prediction", "quiet", "spans",
 ]  # fmt: skip
 
@@ -58,10 +58,14 @@ def quiet(task: Task) -> float:
     return QUIET * task.stroke
 
 
+def highest_corner(task: Task) -> float:
+    """Return a corner in Hz well above the motion, below half the rate."""
+    return min(5.0 * task.frequency, 0.2 / task.period)
+
+
 def adaptive_corners(task: Task) -> Setting:
-    """Return corners well above the motion, below half the rate."""
-    most = 0.2 / task.period
-    return between(*sorted({min(share * task.frequency, most) for share in (2.0, 5.0)}))
+    """Return corners above the motion."""
+    return between(*sorted({min(2.0 * task.frequency, highest_corner(task)), highest_corner(task)}))
 
 
 def longest_delay(task: Task) -> float:
