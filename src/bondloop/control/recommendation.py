@@ -27,9 +27,9 @@ def recommend(
     Every family of `bondloop.control.families.FAMILIES` is tried with settings that are derived from the
     process, the rate and the highest frequency of the motion: first each setting by itself about the middle,
     then, where that is not far behind the best, all combinations. What the linear loop shows to be unstable
-    is dismissed, the rest is rehearsed; the best six with different choices are refined, setting by setting;
-    the best few are checked in full. Of those that pass, the one with the least error against
-    the complete structure is taken or, of those within a tenth of it, the one with the largest margin, then
+    is dismissed, the rest is rehearsed; the best eight with different choices are refined, setting by
+    setting; the best few are checked in full. Of those that pass, the one with the least error against the
+    complete structure is taken or, of those within a tenth of it, the one with the largest margin, then
     the least noise.
 
     The error is against the test's reference, or else against the structure from which its halves were cut,

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bondloop.control.compensator import Compensator
 
 __all__ = [
-    "Beginning", "adaptive_corners", "beginning", "forward", "forward_settings", "highest_corner", "lags", "longest_delay",
-    "poles_for", "prediction", "quiet", "spans",
+    "Beginning", "adaptive_corners", "beginning", "forward", "forward_settings", "highest_corner", "lags",
+    "longest_delay", "poles_for", "prediction", "quiet", "spans",
 ]  # fmt: skip
 
 POINTS = 24
@@ -80,7 +80,7 @@ def beginning(task: Task) -> Beginning:
         gain, lag = inverse_series(task.process, 1, "process")
     except BondloopError:  # no static gain
         return {"delay": task.lag}
-    if least <= gain <= most and 0 <= lag <= longest_delay(task):
+    if least <= gain <= most and lag >= 0 and max(lag, lag / gain) <= longest_delay(task):
         return {"process": task.process}
     return {"delay": task.lag}
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Search"]
 
-REFINED, OF_EACH = 6, 3
-"""How many are refined, each with other choices (order, span, kind), and how many of one family at most."""
+REFINED, OF_EACH = 8, 2
+"""How many are refined, each with other choices (order, span, kind), and how many of one family at most with
+the force held, and as many with the force carried on: each way wants other numbers."""
 
 HOPELESS = 8.0
 """A family whose best about the middle has so many times the least error is dropped."""
@@ -212,14 +213,15 @@ class Search:
     def starts(self) -> list[Trial]:
         """Return what is worth refining: the best with different choices, some of each family."""
         starts: dict[tuple[object, ...], Trial] = {}
-        count: dict[str, int] = {}
+        count: dict[tuple[str, bool], int] = {}
         for trial in self.ranked():
             family = trial.candidate.family.name
             choices = (v for n, v in trial.candidate.values.items() if not self.settings[family][n].between)
-            key = (family, *choices)
-            if key not in starts and count.get(family, 0) < OF_EACH:
+            way = (family, trial.candidate.carried)
+            key = (*way, *choices)
+            if key not in starts and count.get(way, 0) < OF_EACH:
                 starts[key] = trial
-                count[family] = count.get(family, 0) + 1
+                count[way] = count.get(way, 0) + 1
         return list(starts.values())[:REFINED]
 
     def best_of_each(self) -> list[Trial]:
