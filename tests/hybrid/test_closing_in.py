@@ -36,7 +36,8 @@ def test_any_valley_is_come_nearer_to(best, start, power):
 
     reached = error(least(error, start, tries=8))
     assert reached <= min(error(start), error(0.0), error(1.0))
-    assert power < 1 or reached <= 0.01 + 0.15**power  # a cusp is no root of a parabola
+    # A cusp is no root of a parabola, and in a floor as flat as a fourth power two places are soon one.
+    assert not 1 <= power <= 2 or reached <= 0.01 + 0.15**power
 
 
 def test_places_that_come_to_nothing_are_left():

@@ -15,6 +15,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from bondloop.errors import CompileError
@@ -81,7 +82,7 @@ def intact(file: Path) -> bool:
             return False
         if _note(file).read_text(encoding="ascii") != _hash(file):
             return False
-        os.utime(file)  # used now: among the last to be removed
+        os.utime(file, ns=(time.time_ns(), about.st_mtime_ns))  # used now: among the last to be removed
     except (OSError, ValueError):
         return False
     return True
@@ -131,7 +132,7 @@ def trimmed(folder: Path, most: int = MOST_BYTES) -> int:
             with contextlib.suppress(OSError):  # another process may remove it as well
                 about = entry.stat(follow_symlinks=False)
                 if stat.S_ISREG(about.st_mode) and not entry.name.endswith(NOTE):
-                    found.append((about.st_mtime, about.st_size, entry.path))
+                    found.append((about.st_atime, about.st_size, entry.path))
     total = sum(size for _, size, _ in found)
     if total <= most:
         return 0

@@ -85,13 +85,20 @@ def beginning(task: Task) -> Beginning:
     return {"delay": task.lag}
 
 
+NOTHING = 1e-60
+"""A coefficient so small is a delay or a lag of nothing."""
+
+
 def poles_for(task: Task, poles: int) -> Process:
     """Return a model of so many poles, without zeros and delay, that is the process for slow motions.
 
     Its denominator is the beginning of the series of 1/G; of a delay it is that of the exponential function,
     whose roots are stable up to the fourth.
     """
-    return Process((1.0,), tuple(reversed(inverse_series(task.process, poles, "process"))))
+    series = list(inverse_series(task.process, poles, "process"))
+    while len(series) > 2 and abs(series[-1]) < NOTHING:
+        series.pop()
+    return Process((1.0,), tuple(reversed(series)))
 
 
 def forward_settings(task: Task) -> Mapping[str, Setting]:

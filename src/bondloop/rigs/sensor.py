@@ -68,7 +68,7 @@ def checked_sensor(sensor: Any, what: str) -> Sensor:
 
     >>> checked_sensor(Noise("1 N"), "sensor")
     Traceback (most recent call last):
-    bondloop.errors.InputError: sensor: put imperfections into a sensor, Sensor((Noise(rms=1.0),))
+    bondloop.errors.InputError: sensor: put imperfections into a sensor, Sensor((Noise(rms=1.0, ...
     """
     if isinstance(sensor, Sensor):
         return sensor
