@@ -13,7 +13,7 @@ from bondloop.compile import compiler
 TESTS = Path(__file__).parent
 
 settings.register_profile("local", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("ci", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("quick", deadline=None, max_examples=10, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
