@@ -213,6 +213,8 @@ class Batch:
         if not np.isfinite(table).all():
             raise InputError("every value of a parameter must be finite")
         began = time.perf_counter()
+        if self._cuda is not None:
+            self._cuda.kernel_seconds = 0.0
         shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
         tests, block = len(table), max(self.width, MOST_BYTES // (8 * self._plan.size))
         found, ends = np.empty((tests, len(self.wanted))), np.empty((tests, 3), dtype=np.int64)
@@ -405,9 +407,7 @@ def _lanes(tick: Tick, varied: Sequence[Any], width: int, plan: Plan) -> RunSome
 
 
 def _one_by_one(tick: Tick, varied: Sequence[str], plan: Plan) -> RunSome:
-    from dataclasses import replace
-
-    runner = Runner(replace(tick))
+    runner = Runner(tick)
     places = [i for n in varied for i, v in enumerate(plan.parameters) if v.name == n]
     defaults = np.array([*tick.parameters.values()] or [0.0], dtype=float)
 

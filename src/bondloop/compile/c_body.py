@@ -44,6 +44,11 @@ class CBody:
         if statements(plan.tick.steps) > MANY:
             self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
 
+    def _fix(self, varied: Sequence[Var]) -> None:
+        """Write the values of all parameters but some where they stand."""
+        fixed = {v: repr(float(x)) for v, x in self.plan.tick.parameters.items() if v not in set(varied)}
+        self._places |= {v: f"({text})" if text.startswith("-") else text for v, text in fixed.items()}
+
     @property
     def cells(self) -> int:
         """How many doubles the groups of statements need beside the state."""

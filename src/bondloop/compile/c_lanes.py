@@ -67,8 +67,7 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
     lanes = LANE_RUN
     for word, value in words.items():
         lanes = lanes.replace(f"@{word}@", str(value))
-    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines), *plan.warm_names]
-    structures = _structure("NAME_state", "NAME_wide", scalars)
+    structures = _structure("NAME_state", "NAME_wide", plan.scalar_names)
     structures += _structure("NAME_varied", "NAME_wide", plan.names.all(varied))
     structures += _structure(
         "NAME_lines", "NAME_wide", [f"{line.name}[{line.delay.length}]" for line in plan.lines]
@@ -88,7 +87,7 @@ def write_lanes(tick: Tick, varied: Sequence[Var], width: int) -> str:
         LANE_TYPES.replace("@WIDTH@", str(width)),
         LOOP_CODES,
         structures,
-        _structure("NAME_alone", "double", scalars) if body.functions else "",
+        _structure("NAME_alone", "double", plan.scalar_names) if body.functions else "",
         *body.tables,
         helpers(used, name),
         _calls(body.text.lane_calls, body.text),
@@ -130,9 +129,8 @@ def _outside(plan: Plan) -> str:
     """Return the lines that find the channels beyond their bounds, or not a number."""
     rows = []
     for i, channel in enumerate(plan.tick.channels):
-        bound = plan.tick.bounds.get(channel.name)
-        limit = f"{float(bound)!r}" if bound is not None and bound < float("inf") else ""
-        inside = f"NAME_lanes_size(row[{i}]) <= {limit}" if limit else f"row[{i}] == row[{i}]"
+        bound = plan.bound(channel.name)
+        inside = f"row[{i}] == row[{i}]" if bound is None else f"NAME_lanes_size(row[{i}]) <= {bound!r}"
         rows.append(f"    LOOK({i}, (NAME_mask)({inside}))")
     return "\n".join(rows)
 
@@ -152,8 +150,7 @@ class LaneBody(CBody):
         self.width = width
         self.functions: list[str] = []
         self.solvers: set[int] = set()
-        fixed = {v: x for v, x in plan.tick.parameters.items() if v not in set(varied)}
-        self._places |= {v: f"({x!r})" if x < 0 else repr(float(x)) for v, x in fixed.items()}
+        self._fix(varied)
 
     def _writer(self) -> LaneText:
         return LaneText(self._place, prefix=self.prefix, is_wide=lambda v: v in self._wide)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from bondloop.compile.c_body import CBody
@@ -130,8 +129,7 @@ def _comment(plan: Plan, values: bool) -> str:
 
 def _structures(plan: Plan) -> str:
     name = plan.tick.name
-    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines), *plan.warm_names]
-    text = _structure(f"{name}_state", scalars) + _structure(
+    text = _structure(f"{name}_state", plan.scalar_names) + _structure(
         f"{name}_parameters", plan.names.all(plan.parameters)
     )
     if plan.lines:
@@ -149,8 +147,8 @@ def _outside(plan: Plan) -> str:
     tick = plan.tick
     tests = []
     for i, channel in enumerate(tick.channels):
-        bound = tick.bounds.get(channel.name)
-        if bound is not None and math.isfinite(bound):
+        bound = plan.bound(channel.name)
+        if bound is not None:
             tests.append(f"!(fabs(channels[{i}]) <= {bound!r})")
         else:
             tests.append(f"channels[{i}] != channels[{i}]")

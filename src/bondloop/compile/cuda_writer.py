@@ -5,7 +5,6 @@ The statements are those of one test, as C has them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ def write_cuda(tick: Tick, varied: Sequence[Var]) -> str:
     plan = Plan(tick)
     body = CudaBody(plan, varied)
     lines = body.write()
-    scalars = [*plan.names.all(plan.states), *(line.at for line in plan.lines), *plan.warm_names]
+    scalars = plan.scalar_names
     chosen = plan.names.all(varied)
     members = [("NAME_state", scalars), ("NAME_varied", chosen)]
     structures = "".join(
@@ -69,10 +68,8 @@ def _indented(lines: Sequence[str], depth: int) -> str:
 def _outside(plan: Plan) -> list[str]:
     rows = []
     for i, channel in enumerate(plan.tick.channels):
-        bound = plan.tick.bounds.get(channel.name, math.inf)
-        good = (
-            f"fabs(channels[{i}]) <= {bound!r}" if math.isfinite(bound) else f"channels[{i}] == channels[{i}]"
-        )
+        bound = plan.bound(channel.name)
+        good = f"channels[{i}] == channels[{i}]" if bound is None else f"fabs(channels[{i}]) <= {bound!r}"
         rows.append(f"if (channel < 0 && !({good}))")
         rows.append(f"    channel = {i};")
     return rows
@@ -84,8 +81,7 @@ class CudaBody(CBody):
     def __init__(self, plan: Plan, varied: Sequence[Var]) -> None:
         super().__init__(plan)
         self._groups = None
-        fixed = {v: x for v, x in plan.tick.parameters.items() if v not in set(varied)}
-        self._places |= {v: f"({x!r})" if x < 0 else repr(float(x)) for v, x in fixed.items()}
+        self._fix(varied)
 
     def _element(self, line: Line, at: str) -> str:
         return f"lines[({line.offset - self.plan.scalars} + (long long){at})*tests]"

@@ -210,8 +210,14 @@ class Plan:
         return state
 
     def bound(self, channel: str) -> float | None:
-        """Return the bound of a channel, if it has one."""
-        return self.tick.bounds.get(channel)
+        """Return the bound of a channel, if it has a finite one; without, NaN alone is outside."""
+        bound = self.tick.bounds.get(channel)
+        return bound if bound is not None and math.isfinite(bound) else None
+
+    @property
+    def scalar_names(self) -> list[str]:
+        """What the places of the state before the delay lines are called."""
+        return [*self.names.all(self.states), *(line.at for line in self.lines), *self.warm_names]
 
 
 def needed(tick: Tick) -> tuple[Tick, Counter[Var]]:
