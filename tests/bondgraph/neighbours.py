@@ -53,6 +53,21 @@ def states_of_neighbours(graph: Any, point: tuple[Any, Any, Any], draws: int = 4
     return here, most, fastest
 
 
+def fastest_pole(graph: Any, point: tuple[Any, Any, Any]) -> tuple[int, float]:
+    """Return how many poles the tableau has below `FAR`, and about how fast the fastest is, in 1/s.
+
+    Of det(s E + A) = c (s - p1) (s - p2) ..., at a probe no faster than most poles, over c.
+    """
+    import mpmath
+
+    count, leading = _degree(graph, point)
+    E, A, _ = Tableau(graph).slopes(*point)
+    s = PROBES[0]
+    with mpmath.workdps(DIGITS):
+        whole = _determinant(mpmath.mpc(s) * E.astype(object) + A.astype(object))
+        return count, float(abs(whole / leading) / abs(s) ** max(count - 1, 0)) if leading else 0.0
+
+
 def is_singular(tableau: Tableau, point: tuple[Any, Any, Any]) -> bool:
     """Whether the pencil of a tableau is singular beyond any doubt of rounding: by its determinant."""
     import mpmath
