@@ -82,8 +82,8 @@ def judged(graph: Any, seed: int = 0, tolerance: float = 1e-9) -> Verdict:
     if space is not None and not singular:  # else its responses, to sixteen digits, are none to compare with
         error = max(error, difference_of_matrices(space, tableau, named))
     if error > tolerance and space is not None:
-        # In a ring of bonds a transformer of 1 + d leaves d of what cancels, and poles near 1/d^2: beside them
-        # rounding is no longer small. How fast they are the tableau says, not what is judged.
+        # In a ring of bonds a transformer of 1 + d leaves d of what cancels, and poles near 1/d^2: beside
+        # them rounding is no longer small. How fast they are the tableau says, not what is judged.
         count, fastest = fastest_pole(graph, point)
         if count < len(system.states):
             return Verdict(
