@@ -110,6 +110,7 @@ class Derivation:
         self.divisors: dict[str, Divisor] = {}
         self.input_names: dict[str, str] = {}
         self.input_rates: dict[Var, Var] = {}
+        self.memories: dict[Var, Expr] = {}  # what laws remember, with what it becomes in the next step
         self.held: dict[Var, float] = {}  # modes of elements that switch: constant as long as they last
         self.switching_ports: dict[Part, SwitchingPort] = {}
         self.unstarted: list[str] = []  # storages with an initial value that is not theirs in this mode
@@ -189,7 +190,7 @@ class Derivation:
             dependent=[flat.path[n] for n in self.causality.derivative if not self._is_state(n)],
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
             input_defaults=self.inputs, divisors=self.divisors, quantities=by_path(self),
-            held_modes=held_modes,
+            held_modes=held_modes, memories=self.memories,
         )  # fmt: skip
         return turned_round(self, system) if self.imposed or self.sought else system
 

@@ -14,6 +14,7 @@ from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.units import known_unit
 
 if TYPE_CHECKING:
+    from bondloop.program.expr import Expr, Var
     from bondloop.program.ranges import Range
 
 __all__ = ["Multiport", "formula_of"]
@@ -84,6 +85,10 @@ class Multiport(Element):
     parameter_symbols: Mapping[str, Any] = {}
     starts: Mapping[Any, float] = {}
     """What is held at the start, by the symbol of a store or state."""
+    written: Mapping[Any, Expr] = {}
+    """Formulas that are expressions of the program already, by what stands for them in the relations."""
+    written_symbols: Mapping[Var, Any] = {}
+    """What the variables of those expressions are, as symbols of the relations."""
 
     def __init__(
         self,

@@ -13,9 +13,10 @@ from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.relations import BENT, EXPLICIT, LINEAR, Relations, Solution
 from bondloop.bondgraph.single_inverse import check_rank, check_single
 from bondloop.errors import CausalityError, ModelError
-from bondloop.program.expr import Const, Expr, Op, Var, evaluate
+from bondloop.program.expr import Const, Expr, Op, Var, evaluate, substitute
 from bondloop.program.quantity import Quantity
 from bondloop.program.sympy_bridge import from_sympy
+from bondloop.program.traced import named_parts
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.derive import Derivation
@@ -43,6 +44,7 @@ class Ports:
         gives = [d._gives_effort(bond, node) for bond, node in zip(self.bonds, self.nodes, strict=True)]
         self.solution = self._solution(gives)
         self.table = self._variables()
+        self._expressions: dict[Any, Expr] | None = None
 
     def _solution(self, gives: list[bool]) -> Solution:
         solution = self.relations.solution(gives)
@@ -96,7 +98,20 @@ class Ports:
             known = self.table.get(symbol)
             return self.d._symbol(symbol) if known is None else known
 
+        if formula in self.part.written:
+            return self._written()[formula]
         return from_sympy(formula, variable, self.path)
+
+    def _written(self) -> dict[Any, Expr]:
+        """Return the formulas that the element wrote as expressions; what they share is computed once."""
+        if self._expressions is None:
+            part = self.part
+            table = {v: self.table[symbol] for v, symbol in part.written_symbols.items()}
+            shared, values = named_parts(list(part.written.values()), f"{self.path}.part")
+            for step in shared:
+                self.d.definitions[step.target] = substitute(step.expr, table)
+            self._expressions = dict(zip(part.written, (substitute(v, table) for v in values), strict=True))
+        return self._expressions
 
     # ---------------------------------------------------------------- assignments
 
@@ -118,7 +133,13 @@ class Ports:
                 else:
                     self._state(symbol, self.table[rate])
         for state in relations.states:
-            self._state(state.value, self.read(relations.rates[state.name]))
+            if state.name in relations.memories:
+                self._state(state.value, Const(0.0))
+                memory = self.table[state.value]
+                assert isinstance(memory, Var)
+                d.memories[memory] = self.read(relations.memories[state.name])
+            else:
+                self._state(state.value, self.read(relations.rates[state.name]))
         for name, formula in relations.quantities.items():
             d.quantities[f"{self.path}.{name}"] = self.read(formula)
 

@@ -65,20 +65,23 @@ class StateSymbols:
     ----------
     name
         Its name.
-    value, rate : sympy.Symbol
-        The state, and its rate of change; the rate stands on the left of an equation only.
+    value, rate, renewal : sympy.Symbol
+        The state, its rate of change, and what it becomes at the beginning of the next step; one of the last
+        two stands on the left of an equation, and nowhere else.
     """
 
     name: str
     value: Any
     rate: Any
+    renewal: Any
 
     @classmethod
     def named(cls, name: str) -> StateSymbols:
         """Return new symbols for a state."""
         import sympy as sp
 
-        return cls(name, sp.Dummy(name, real=True), sp.Dummy(f"d/dt {name}", real=True))
+        words = (name, f"d/dt {name}", f"next {name}")
+        return cls(name, *(sp.Dummy(word, real=True) for word in words))
 
 
 @dataclass(frozen=True)
@@ -123,14 +126,18 @@ class Relations:
         self.ports, self.states, self.fixed, self.kind = tuple(ports), tuple(states), frozenset(fixed), kind
         owner = {symbol: i for i, port in enumerate(ports) for symbol in port}
         rates = {state.rate: state for state in states}
+        renewals = {state.renewal: state for state in states}
         written: dict[int, Any] = {}
         self.rates: dict[str, Any] = {}
+        self.memories: dict[str, Any] = {}
         self.quantities: dict[str, Any] = {}
         for left, formula in equations.items():
             if isinstance(left, str):
                 self.quantities[left] = formula
             elif left in rates:
                 self.rates[rates[left].name] = formula
+            elif left in renewals:
+                self.memories[renewals[left].name] = formula
             elif left in owner and owner[left] in written:
                 name = ports[owner[left]].name
                 raise ModelError(
@@ -151,16 +158,17 @@ class Relations:
                     f"{port.name}.flow, or for the momentum or displacement that it stores"
                 )
         for state in states:
-            if state.name not in self.rates:
+            if state.name not in self.rates and state.name not in self.memories:
                 raise ModelError(
                     f"{kind}: no equation for the rate of {state.name}; give {state.name}.rate: ..."
                 )
         self.left = [written[i] for i in range(len(ports))]
         self.right = [equations[left] for left in self.left]
         self.variables = {*owner, *(s.value for s in states)}
-        used = {*self.left, *(s for f in (*self.right, *self.rates.values()) for s in f.free_symbols)}
+        moving = (*self.rates.values(), *self.memories.values())
+        used = {*self.left, *(s for f in (*self.right, *moving) for s in f.free_symbols)}
         self.stored = [[s for s in (p.displacement, p.momentum) if s in used] for p in ports]
-        for formula in (*self.right, *self.rates.values(), *self.quantities.values()):
+        for formula in (*self.right, *moving, *self.quantities.values()):
             if rates.keys() & formula.free_symbols:
                 raise ModelError(
                     f"{kind}: the rate of a state stands on the right of an equation; write out its formula"

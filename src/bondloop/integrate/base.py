@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.errors import InputError
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.remember import remember
 from bondloop.program.resolve import resolve
 from bondloop.program.tick import Step, instantiate
 
@@ -68,13 +69,15 @@ class Integrator(Described, ABC, family="integrator"):
     def at_start(
         system: System, period: float, inputs: InputsAt, goals: list[Expr]
     ) -> tuple[list[Step], dict[Var, Expr]]:
-        """Find the modes of a system that switches; evaluate rates and goals at the beginning of the step."""
+        """Evaluate rates and goals at the beginning of the step, in the modes and with the memory of then."""
         given: dict[Var, Expr] = {v: v for v in system.state_vars}
         given.update(inputs(0.0))
         switched, now = resolve(system, inputs(0.0), period)
         given.update(now)
+        remembered, now = remember(system, given)
+        given.update(now)
         steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
-        return [*switched, *steps], table
+        return [*switched, *remembered, *steps], table
 
 
 def linear_space(system: System, which: str) -> StateSpace:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph import CField, I, Model, RField, Se, bond
+from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
 from bondloop.program.kinds import describable
-from bondloop.rigs.ode_specimen import Imposed, OdeSpecimen
 from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:

@@ -64,6 +64,7 @@ def prefixed(system: System, prefix: str) -> System:
         remarks=system.remarks,
         iterations=system.iterations,
         switching=switching,
+        memories={new(v): put(e) for v, e in system.memories.items()},
         quantities={prefix + path: q for path, q in system.quantities.items()},
     )
 
@@ -155,5 +156,6 @@ def connect(
         remarks=[r for s in systems for r in s.remarks],
         iterations=max((s.iterations for s in systems), default=12),
         switching=[part for s in systems for part in s.switching],
+        memories={v: e for s in systems for v, e in s.memories.items()},
         quantities={path: q for s in systems for path, q in s.quantities.items()},
     )

@@ -27,10 +27,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Law", "entries", "formulas"]
 
-CLASS_WIDE = ("states", "units", "adapted", "record", "coupled", "interfaces", "sensors", "transfer")
+CLASS_WIDE = (
+    "states",
+    "units",
+    "inputs",
+    "adapted",
+    "record",
+    "coupled",
+    "interfaces",
+    "sensors",
+    "transfer",
+)
 """What a class of laws says of all of them."""
 
-FORMULAS = {"step": ("desired", "measured"), "rates": ("motion",), "force": ("motion",)}
+FORMULAS = {
+    "step": ("desired", "measured"),
+    "rates": ("motion",),
+    "force": ("motion",),
+    "memory": ("motion",),
+}
 """Methods that users write, and what they take."""
 
 

@@ -81,6 +81,9 @@ class System:
         What is measured by paths that are no single variable; of variables, they know it themselves.
     held_modes
         Of a system of one mode: the elements that would switch.
+    memories
+        States that keep their value within a step (their rate is zero), each with what it becomes at the
+        beginning of the next: what a law remembers of the displacements that it went through.
     """
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -105,6 +108,7 @@ class System:
         switching: Sequence[Switching] = (),
         quantities: Mapping[str, Quantity] | None = None,
         held_modes: Sequence[HeldMode] = (),
+        memories: Mapping[Var, Expr] | None = None,
     ) -> None:
         self.name = name
         self.state_vars = tuple(states)
@@ -125,6 +129,7 @@ class System:
         self.switching = tuple(switching)
         self.quantities = dict(quantities or {})
         self.held_modes = tuple(held_modes)
+        self.memories = dict(memories or {})
         self._lookup = lookup
 
     def replaced(self, **changes: Any) -> System:
@@ -149,6 +154,7 @@ class System:
             "switching": self.switching,
             "quantities": self.quantities,
             "held_modes": self.held_modes,
+            "memories": self.memories,
         }
         return System(**{**own, **changes})
 
@@ -219,8 +225,10 @@ class System:
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether every assignment is linear in states and inputs; one that switches is not."""
-        return not self.switching and all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
+        """Whether every assignment is linear in states and inputs; what switches or remembers is not."""
+        if self.switching or self.memories:
+            return False
+        return all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
 
     def _all_exprs(self) -> list[Expr]:
         return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]
@@ -445,6 +453,15 @@ class System:
                 "the mode that holds at a point"
             )
 
+    def _refuse_memory(self, what: str) -> None:
+        """Refuse what follows the states by their rates alone."""
+        if self.memories:
+            names = ", ".join(v.name for v in self.memories)
+            raise InputError(
+                f"{self.name} remembers its displacements from step to step ({names}), and {what} knows rates "
+                "only; simulate it in steps, bl.Simulation({...}, rate=...)"
+            )
+
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """Symbolic transfer function of a small linear system, as a SymPy expression in ``s``.
 
@@ -534,6 +551,7 @@ class System:
         from bondloop.program.inverse_system import inverse_system
 
         self._refuse_switching("an inverse")
+        self._refuse_memory("an inverse")
         return inverse_system(self, output, input)
 
     def sensitivity(self, parameters: Sequence[str]) -> System:
@@ -545,6 +563,7 @@ class System:
         from bondloop.program.sensitivity import sensitivity_system
 
         self._refuse_switching("sensitivities")
+        self._refuse_memory("a sensitivity")
         return sensitivity_system(self, parameters)
 
     def simulate(  # noqa: PLR0913 - what to integrate, and how
@@ -563,6 +582,7 @@ class System:
         """Integrate with SciPy's solvers; see :func:`bondloop.program.simulate.simulate`."""
         from bondloop.program.simulate import simulate
 
+        self._refuse_memory("a solver of differential equations")
         return simulate(
             self, duration, inputs, initial, values,
             times=times, method=method, rtol=rtol, atol=atol, max_step=max_step,

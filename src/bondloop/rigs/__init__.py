@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
 from bondloop.program.described import Parameter
 from bondloop.rigs.bracket import OnBracket
 from bondloop.rigs.emulated import Emulated, RigSystem
@@ -22,7 +23,6 @@ from bondloop.rigs.imperfections import (
     chain,
 )
 from bondloop.rigs.mounted import mounted, nothing_mounted
-from bondloop.rigs.ode_specimen import Imposed, OdeSpecimen
 from bondloop.rigs.orifice_damper import DamperData, OrificeDamper, PlayData
 from bondloop.rigs.ramp_hold import RampHold
 from bondloop.rigs.sensor import LVDT, LoadCell, Sensor, sensor_from

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bondloop.bondgraph import SS, Model, One, Port, R, bond
 from bondloop.bondgraph.cut import INTERFACE
+from bondloop.devices.ode_specimen import OdeSpecimen
 from bondloop.errors import ModelError
-from bondloop.rigs.ode_specimen import OdeSpecimen
 
 __all__ = ["mounted", "nothing_mounted"]
 
