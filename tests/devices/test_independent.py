@@ -35,7 +35,10 @@ def bouc_wen(t, y):
 
 def baber_noori(t, y):
     z, e = y
-    z_rate, e_rate = v_at(t) * (1 - (1 + 2e-4 * e) * abs(z / 5e-3) * (0.5 + 0.5 * np.sign(z * v_at(t)))), 0.9 * 2e5 * z * v_at(t)
+    z_rate, e_rate = (
+        v_at(t) * (1 - (1 + 2e-4 * e) * abs(z / 5e-3) * (0.5 + 0.5 * np.sign(z * v_at(t)))),
+        0.9 * 2e5 * z * v_at(t),
+    )
     zeta = 0.9 * (1 - np.exp(-5e-3 * e))
     width = (0.3 + 1e-5 * e) * (0.5 + zeta)
     h = 1 - zeta * np.exp(-((z / 5e-3 * np.sign(v_at(t)) - 0.2 / (1 + 2e-4 * e)) ** 2) / width**2)
@@ -138,7 +141,9 @@ def test_ramberg_osgood_beside_its_equation():
         if way * sense < 0:
             turn, turned, scale = last, force, 2.0
         sense, last = way, place
-        force = brentq(lambda f, p=place: scale * curve((f - turned) / scale) - (p - turn), -1e5, 1e5, xtol=1e-9)
+        force = brentq(
+            lambda f, p=place: scale * curve((f - turned) / scale) - (p - turn), -1e5, 1e5, xtol=1e-9
+        )
         expected.append(force)
     assert np.max(np.abs(device.respond(x, 100) - expected)) < 1e-9 * np.max(np.abs(expected))
 
@@ -180,7 +185,9 @@ def test_a_triple_pendulum_beside_its_regimes():
         return slope[np.argmin(np.abs(force - level * W))]
 
     assert slope_at(0.03) == pytest.approx(W / (2 * Ri), rel=1e-4)  # I: the inner surfaces
-    assert slope_at(0.06) == pytest.approx(W / (R1 + Ri), rel=1e-4)  # II: the lower outer one and an inner one
+    assert slope_at(0.06) == pytest.approx(
+        W / (R1 + Ri), rel=1e-4
+    )  # II: the lower outer one and an inner one
     assert slope_at(0.10) == pytest.approx(W / (R1 + R4), rel=1e-4)  # III: both outer ones
     first, second = mu[1] + stops[1] / (R1 - Ri), mu[2] + stops[2] / (R4 - Ri)
     assert first < second

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import Multiport
+from bondloop.bondgraph import Model, Multiport
 from bondloop.bondgraph.parts import Element
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
 from bondloop.devices.ode_specimen import Imposed
-from bondloop.errors import ModelError, unknown_name
+from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.kinds import describable
 from bondloop.program.law import entries, formulas
@@ -19,10 +19,12 @@ from bondloop.program.traced import Traced, Value, array_of, operations_of
 from bondloop.program.written import called, one_number
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bondloop.devices.device import Device
     from bondloop.devices.ode_specimen import OdeSpecimen
 
-__all__ = ["SYMBOLS", "changes", "finite_formulas", "ode_element"]
+__all__ = ["SYMBOLS", "OdeElement", "changes", "device_at", "finite_formulas", "ode_element"]
 
 WORDS = {"rates": "rate", "memory": "value"}
 """What the methods that say how states change return, in words."""
@@ -32,7 +34,7 @@ SYMBOLS = {"rates": "rate", "memory": "renewal"}
 
 
 @describable("part")
-def ode_element(law: OdeSpecimen | Device) -> Multiport:
+def ode_element(law: OdeSpecimen | Device) -> OdeElement:
     """Return a specimen as a part of a bond graph; it is described by the specimen.
 
     Parameters
@@ -40,15 +42,13 @@ def ode_element(law: OdeSpecimen | Device) -> Multiport:
     law
         The specimen.
     """
-    return _OdeElement(law)
+    return OdeElement(law)
 
 
-class _OdeElement(Multiport):
+class OdeElement(Multiport):
     """The bond-graph element of a specimen."""
 
     def __init__(self, law: OdeSpecimen) -> None:
-        import sympy as sp
-
         Element.__init__(self)
         kind = type(law).__name__
         self.law = law
@@ -56,11 +56,16 @@ class _OdeElement(Multiport):
             raise ModelError(
                 f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}"
             )
-        several = law.interfaces > 1
-        names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
         values = law.parameter_values()
         self.keep_parameters(kind, dict.fromkeys(values), values, law.parameter_ranges())
-        self.name_ports(names)
+        self.name_ports([f"end_{i}" for i in range(law.interfaces)] if law.interfaces > 1 else ["end"])
+        self._write(law, kind)
+
+    def _write(self, law: OdeSpecimen, kind: str) -> None:
+        """Trace the law, and keep its formulas."""
+        import sympy as sp
+
+        names, several = self.port_names, law.interfaces > 1
         ports = [PortSymbols.named(n) for n in names]
         symbols: dict[Var, Any] = {}
         parameters = {}
@@ -91,28 +96,63 @@ class _OdeElement(Multiport):
             )
         changed = changes(copy, motion, variables, kind)
         _trace_again(law, forces, [e for _, _, written in changed for e in written])
-        formula_of_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
+        by_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
         for state, word, written in changed:
             for (variable, _), formula in zip(variables[state], written, strict=True):
-                formula_of_symbol[getattr(states[variable], word)] = formula
-        equations = {}
-        expressions: dict[Any, Expr] = {}
-        finite = finite_formulas(list(formula_of_symbol.values()), kind)
-        for left, formula in zip(formula_of_symbol, finite, strict=True):
-            parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
-            read = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
-            # The relations need to know what a formula reads, and no more: it stays an expression.
-            equations[left] = sp.Function(f"formula_{len(expressions)}", real=True)(*read)
-            expressions[equations[left]] = formula
-        self.written, self.written_symbols = expressions, symbols
+                by_symbol[getattr(states[variable], word)] = formula
+        self._keep(by_symbol, symbols, kind)
         for name in law.units:
             if name not in variables:
                 raise ModelError(f"{kind}.units: {unknown_name('state', name, variables)}")
         units = {v.name: unit for name, unit in law.units.items() for v, _ in variables[name]}
         self.__dict__["units"] = units  # of this law, where other elements have them of their class
         self.__dict__["inputs"] = tuple(law.inputs)
+        equations = dict(zip(by_symbol, self.written, strict=True))
         self.relations = Relations(ports, list(states.values()), equations, range(len(ports)), kind)
         self.starts = {states[v].value: x for known in variables.values() for v, x in known}
+
+    def _keep(self, by_symbol: Mapping[Any, Expr], symbols: Mapping[Var, Any], kind: str) -> None:
+        """Keep formulas as expressions; the relations need to know what each reads, and no more."""
+        import sympy as sp
+
+        written: dict[Any, Expr] = {}
+        for formula in finite_formulas(list(by_symbol.values()), kind):
+            parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
+            read = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
+            written[sp.Function(f"formula_{len(written)}", real=True)(*read)] = formula
+        self.written, self.written_symbols = written, symbols
+
+    def plot_loops(self, **options: Any) -> Figure:
+        """Draw the loops of force over displacement of a device: see `Device.plot_loops`.
+
+        Parameters
+        ----------
+        **options
+            As for `Device.plot_loops`.
+        """
+        from bondloop.devices.device import Device
+
+        if not isinstance(self.law, Device):
+            raise InputError(f"{type(self.law).__name__} is no device: only devices know their strokes")
+        return self.law.plot_loops(**options)
+
+
+def device_at(model: Model, path: str) -> OdeElement:
+    """Return the device at a path of a model, as an element.
+
+    Parameters
+    ----------
+    model
+        Where to look.
+    path
+        Of the device.
+    """
+    from bondloop.devices.device import Device
+
+    part = model.find(path)
+    if isinstance(part, OdeElement) and isinstance(part.law, Device):
+        return part
+    raise InputError(f"{path} is no device but a {type(part).__name__}; its loops cannot be drawn")
 
 
 def _trace_again(law: OdeSpecimen, forces: list[Expr], rates: list[Expr]) -> None:
