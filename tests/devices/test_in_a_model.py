@@ -81,7 +81,7 @@ def machine(law):
 
 
 def test_energy_is_accounted_for():
-    """Work of the push = kinetic and elastic energy + what damper and brace took, to the order of the steps."""
+    """Work of the push = kinetic and elastic energy + what damper and brace took."""
     system = machine(Bilinear(2e6, 5e3, 0.1)).compile(
         outputs=["v.flow", "brace.effort", "C.effort", "brace.displacement"]
     )
@@ -148,7 +148,9 @@ v = {part = "One"}
 mass = {part = "I", mass = 2000}
 spring = {part = "C", stiffness = 5e5}
 damper = {part = "R", damping = 1200}
-brace = {part = "ode_element", law = {device = "GiuffreMenegottoPinto", stiffness = "2 kN/mm", yield_force = "8 kN"}}
+[structure.parts.brace]
+part = "ode_element"
+law = {device = "GiuffreMenegottoPinto", stiffness = "2 kN/mm", yield_force = "8 kN"}
 [rig]
 rig = "Emulated"
 actuators = {transfer = "ServoHydraulic"}
@@ -170,7 +172,7 @@ push = {signal = "Sine", amplitude = "12 kN", frequency = 2}
         load(file)
 
 
-def test_loops_are_drawn_of_an_element(tmp_path):
+def test_loops_are_drawn_of_an_element():
     model = machine(BaberNoori())
     assert model.brace.plot_loops().axes
     with pytest.raises(InputError, match="no device"):

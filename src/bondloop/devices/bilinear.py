@@ -20,9 +20,9 @@ __all__ = ["Bilinear"]
 class Bilinear(Device):
     """A spring that yields, and hardens after it: OpenSees' ``Steel01`` where the hardening is kinematic.
 
-    One-dimensional plasticity with the closed return map of Simo and Hughes (1998), section 1.4: exact for the
-    displacements of the samples. With the trial force k (x - x_p), the back force q and the growth r of the
-    yield force, the excess over the yield force, e = |k (x - x_p) - q| - (F_y + r), flows back by
+    One-dimensional plasticity with the closed return map of Simo and Hughes (1998), section 1.4: exact for
+    the displacements of the samples. With the trial force k (x - x_p), the back force q and the growth r of
+    the yield force, the excess over the yield force, e = |k (x - x_p) - q| - (F_y + r), flows back by
 
         x_p⁺ = x_p ± (1 - b) e/k,    q⁺ = q ± (1 - s) b e,    r⁺ = r + s b e.
 
