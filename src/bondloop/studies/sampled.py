@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,25 +12,24 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from bondloop.compile.batch import Batch
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.expr import Var
 from bondloop.program.ranges import checked_value
 from bondloop.program.tick_json import dump_tick
 from bondloop.studies.distributions import Distribution, distribution
-from bondloop.studies.on_the_way import TRIP, Measure, measuring, named_measure
+from bondloop.studies.named_measures import TRIP
+from bondloop.studies.rehearsals import Rehearsals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile import Ends
     from bondloop.program.tick import Tick
+    from bondloop.studies.on_the_way import Measure
 
 __all__ = ["Probability", "Sampled", "sample"]
 
 Method = Literal["sobol", "latin", "random"]
 METHODS = ("sobol", "latin", "random")
-CAUSE, WHEN, SEED = "interlock.cause", "interlock.when", "rig.seed"
+SEED = "rig.seed"
 MOST = 2**30
 """Tests at most: as many as a Sobol sequence has points."""
 
@@ -224,9 +222,6 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     >>> len(found), found.probability().value, 0 < found.quantile("error", 0.5) < 1
     (64, 0.0, True)
     """
-    from bondloop.hybrid.rehearsal import steps_of
-    from bondloop.program.signals.in_tick import now_and_next
-
     count = _whole(samples, "samples", 1)
     _whole(seed, "seed", 0)
     if isinstance(measures, str):
@@ -236,47 +231,15 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     taken = [n for n in measures if n in drawn or n == "stopped"]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
-    if isinstance(measures, Mapping):
-        wanted = dict(measures)
-    else:
-        wanted = {name: named_measure(name, tick) for name in measures if name not in TRIP}
-    interlock = CAUSE in {c.name for c in tick.channels}
-    own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
-    whole = measuring(tick, {**wanted, **own})
-    batch = Batch(whole.tick, list(drawn), backend, wanted=whole.states)  # type: ignore[arg-type]
+    rehearsals = Rehearsals(test, list(drawn), measures, seconds, backend)
     shares = _shares(len(drawn), count, method, seed)
     values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
     _check(tick, drawn, values)
-    length = seconds if seconds is not None else test.seconds
-    if length is None:
-        raise InputError("the test has no length of its own; give seconds=")
-    steps = steps_of(length, test.period)
-    inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
-    result = batch.run(values, steps, inputs, jobs=jobs, progress=progress)
-    measured = whole.read(result, steps)
-    cause, when = measured.pop(CAUSE, np.zeros(count)), measured.pop(WHEN, np.full(count, np.nan))
-    ended = result.ends.code != 0
-    stopped = ended | (cause != 0)
-    if "trip" in measures:
-        measured["trip"] = stopped.astype(float)
-    if "trip_time" in measures:
-        measured["trip_time"] = np.fmin(when, np.where(ended, result.ends.tick * test.period, np.nan))
+    found = rehearsals.run(values, jobs=jobs, progress=progress)
     return Sampled(
-        drawn, values, measured, stopped, _causes(tick, result.ends, cause), batch.backend, result.seconds
-    )
-
-
-def _causes(tick: Any, ends: Ends, cause: NDArray[np.float64]) -> dict[str, int]:
-    """Return what stopped tests, most often first."""
-    from bondloop.safety import cause_words
-
-    names = [c.name for c in tick.channels]
-    found: Counter[str] = Counter()
-    for number, how_many in zip(*np.unique(cause[cause != 0], return_counts=True), strict=True):
-        found[f"the interlock: {cause_words(int(number))}"] += int(how_many)
-    for channel, how_many in zip(*np.unique(ends.channel[ends.code != 0], return_counts=True), strict=True):
-        found[names[channel] if channel >= 0 else "an algebraic loop"] += int(how_many)
-    return dict(found.most_common())
+        drawn, values, found.measured, found.stopped, rehearsals.causes(found),
+        rehearsals.batch.backend, found.seconds,
+    )  # fmt: skip
 
 
 def _whole(value: Any, what: str, least: int) -> int:
