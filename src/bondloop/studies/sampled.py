@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.ranges import checked_value
-from bondloop.program.tick_json import dump_tick
-from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.rehearsals import Rehearsals
+from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.program.tick import Tick
+    from bondloop.studies.correlated import Correlated
+    from bondloop.studies.distributions import Distribution
     from bondloop.studies.on_the_way import Measure
 
 __all__ = ["Probability", "Sampled", "sample"]
 
 Method = Literal["sobol", "latin", "random"]
 METHODS = ("sobol", "latin", "random")
-SEED = "rig.seed"
 MOST = 2**30
 """Tests at most: as many as a Sobol sequence has points."""
 
@@ -78,7 +75,7 @@ class Sampled:
         Where the tests ran, and for how long.
     """
 
-    distributions: Mapping[str, Distribution]
+    distributions: Mapping[str, Distribution | Correlated]
     values: NDArray[np.float64]
     measured: Mapping[str, NDArray[np.float64]]
     stopped: NDArray[np.bool_]
@@ -179,7 +176,7 @@ class Sampled:
 
 def sample(  # noqa: PLR0913 - each is one choice of the user's
     test: Any,
-    distributions: Mapping[str, Distribution | str],
+    distributions: Mapping[str, Distribution | Correlated | str],
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
     *,
@@ -197,13 +194,16 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     test
         A `HybridTest`, or anything else that has a tick.
     distributions
-        By the path of a parameter, or of a state that begins otherwise.
+        By the path of a parameter, or of a state that begins otherwise; what is drawn together (`Correlated`,
+        `from_identified`) by the path under which its parameters are, ``"rig.transfer"``.
     samples
         How many tests.
     measures
         Names: ``error`` (rms error of the first transfer system, over the rms of what it should follow),
-        ``trip`` and ``trip_time``, ``peak:CHANNEL``, ``rms:CHANNEL``, ``mean:``, ``largest:``, ``smallest:``,
-        ``last:`` and ``first:`` (time at which it is not zero); or measures by name.
+        ``trip`` and ``trip_time``, ``delay``, ``energy``, ``growth``, ``reference_error``, ``limit`` (the
+        largest share of a limit that was reached), ``peak:EXPRESSION`` of channels, ``rms:``, ``mean:``,
+        ``largest:``, ``smallest:``, ``last:`` and ``first:`` (time at which it is not zero); or measures by
+        name.
     seconds
         Length of each; the test's own unless given.
     method
@@ -226,18 +226,15 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     _whole(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
-    tick = test.tick
-    drawn = _distributions(distributions, test, tick)
-    taken = [n for n in measures if n in drawn or n == "stopped"]
+    drawn = Uncertainty(distributions, test)
+    taken = [n for n in measures if n in drawn.owners or n == "stopped"]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
-    rehearsals = Rehearsals(test, list(drawn), measures, seconds, backend)
-    shares = _shares(len(drawn), count, method, seed)
-    values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
-    _check(tick, drawn, values)
+    rehearsals = Rehearsals(test, list(drawn.owners), measures, seconds, backend)
+    values = drawn.at(unit_points(drawn.size, count, method, seed))
     found = rehearsals.run(values, jobs=jobs, progress=progress)
     return Sampled(
-        drawn, values, found.measured, found.stopped, rehearsals.causes(found),
+        drawn.owners, values, found.measured, found.stopped, rehearsals.causes(found),
         rehearsals.batch.backend, found.seconds,
     )  # fmt: skip
 
@@ -249,65 +246,7 @@ def _whole(value: Any, what: str, least: int) -> int:
     return int(value)
 
 
-def _distributions(given: Mapping[str, Distribution | str], test: Any, tick: Tick) -> dict[str, Distribution]:
-    """Return what is varied; refuse what the test's tick does not hold as a value."""
-    by_name = {v.name: v for v in tick.parameters}
-    states = [v.name for v in tick.states]
-    drawn: dict[str, Distribution] = {}
-    for name, what in given.items():
-        if name not in by_name and name not in states:
-            raise InputError(
-                f"{unknown_name('parameter', name, [*by_name, *states], tick.name)}; what decides how a test "
-                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
-            )
-        known = by_name[name].range if name in by_name else None
-        if isinstance(what, str):
-            drawn[name] = distribution(what, *(known.units if known else ()))
-        elif isinstance(what, Distribution):
-            drawn[name] = what
-        else:
-            raise InputError(f"{name}: expected a distribution, such as 'normal(1, 5%)'; found {what!r}")
-        if name == SEED and drawn[name].kind != "whole":
-            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {drawn[name]}")
-        if name in by_name:
-            _expect_a_value(test, tick, name, drawn[name])
-    if not drawn:
-        raise InputError("nothing is varied; give at least one distribution")
-    return drawn
-
-
-def _expect_a_value(test: Any, tick: Tick, name: str, what: Distribution) -> None:
-    """Refuse a parameter that is worked into the tick when the test is built: into a matrix, a first state.
-
-    The test is built with another value: nothing but that value may differ.
-    """
-    if not hasattr(test, "with_values") or name == SEED:
-        return
-    other = float(what.at(np.array([0.25]))[0])
-    try:
-        changed = test.with_values({name: other}).tick
-    except (
-        InputError
-    ):  # of the tick alone, such as a switch's set point; or a forbidden value, which is told later
-        return
-    plain = {v.name: x for v, x in tick.parameters.items()}
-    found = {v.name: x for v, x in changed.parameters.items()}
-    same = {n for n in plain if plain[n] == found.get(n)} | {name}
-    if same != set(plain) or _structure(tick) != _structure(changed):
-        raise InputError(
-            f"{name} is worked into matrices or first states when the test is built, so that it cannot be "
-            "drawn: vary it over a grid (study without --samples), or take an integrator that keeps it, RK4"
-        )
-
-
-def _structure(tick: Tick) -> str:
-    """Return all of a tick but the values of its parameters, as text."""
-    return json.dumps(
-        dump_tick(replace(tick, parameters=dict.fromkeys(tick.parameters, 0.0))), sort_keys=True
-    )
-
-
-def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
+def unit_points(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
     """Return points of the unit cube, (dimensions, tests)."""
     from scipy.stats import qmc
 
@@ -322,19 +261,3 @@ def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.f
         # The sequence is even in powers of two; of the next power the first so many are taken.
         points = qmc.Sobol(dimensions, seed=random).random_base2(max(0, math.ceil(math.log2(count))))[:count]
     return np.clip(points.T, 2.0**-54, 1 - 2.0**-53)
-
-
-def _check(tick: Any, drawn: Mapping[str, Distribution], values: NDArray[np.float64]) -> None:
-    """Refuse values that a parameter must not have."""
-    by_name = {v.name: v for v in tick.parameters}
-    for i, (name, d) in enumerate(drawn.items()):
-        v = by_name.get(name)
-        if v is None or v.range is None:
-            continue
-        for value in (values[:, i].min(), values[:, i].max()):
-            try:
-                checked_value(v, float(value))
-            except InputError as error:
-                raise InputError(
-                    f"{name}: {d} reaches {value:.6g}. {error}; cut it off, truncated({d}, LOW, HIGH)"
-                ) from None
