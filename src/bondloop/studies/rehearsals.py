@@ -86,6 +86,7 @@ class Rehearsals:
         length = seconds if seconds is not None else test.seconds
         if length is None:
             raise InputError("the test has no length of its own; give seconds=")
+        self.length = float(length)
         self.steps, self.period = steps_of(length, test.period), test.period
         interlock = CAUSE in {c.name for c in tick.channels}
         own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}

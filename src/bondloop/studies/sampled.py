@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.studies.histories import choose, histories
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.rehearsals import Rehearsals
+from bondloop.studies.tables import data_frame, data_set
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.hybrid import Run
     from bondloop.studies.correlated import Correlated
     from bondloop.studies.distributions import Distribution
     from bondloop.studies.on_the_way import Measure
@@ -73,6 +76,8 @@ class Sampled:
         Why, by what stopped them: how many tests.
     backend, seconds
         Where the tests ran, and for how long.
+    length
+        Seconds of each test.
     """
 
     distributions: Mapping[str, Distribution | Correlated]
@@ -82,6 +87,7 @@ class Sampled:
     causes: Mapping[str, int]
     backend: str
     seconds: float
+    length: float = math.nan
 
     def __len__(self) -> int:
         return len(self.values)
@@ -131,20 +137,60 @@ class Sampled:
         """Return the values of the tests with the largest measure, for `HybridTest.with_values`."""
         if count < 1:
             raise InputError(f"expected a number of tests from 1 up; found {count}")
+        return [self.row(i) for i in self.worst_first(measure)[:count]]
+
+    def row(self, number: int) -> dict[str, float]:
+        """Return the drawn values of a test, by name."""
+        return dict(zip(self.distributions, self.values[number].tolist(), strict=True))
+
+    def worst_first(self, measure: str) -> NDArray[np.intp]:
+        """Return the numbers of the tests, the worst first: those that stopped, then by the measure."""
         values = self[measure]
         if measure == "trip_time":  # the earlier the worse
-            values = np.where(np.isnan(values), np.inf, values)
-            order = np.argsort(values, kind="stable")[:count]
-        else:
-            values = np.where(self.stopped | np.isnan(values), np.inf, values)
-            order = np.argsort(-values, kind="stable")[:count]
-        return [dict(zip(self.distributions, self.values[i].tolist(), strict=True)) for i in order]
+            return np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
+        return np.argsort(-np.where(self.stopped | np.isnan(values), np.inf, values), kind="stable")
+
+    def choose(self, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, int]:
+        """Return the numbers of chosen tests, by name.
+
+        Parameters
+        ----------
+        measure
+            By which they are ranked.
+        which
+            Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``.
+        """
+        return choose(self, measure, which)
+
+    def histories(self, test: Any, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, Run]:
+        """Rehearse chosen tests once more and return their whole histories, by name.
+
+        Parameters
+        ----------
+        test
+            The test that was sampled.
+        measure, which
+            As of `choose`.
+        """
+        return histories(self, test, self.choose(measure, which))
+
+    def to_pandas(self) -> Any:
+        """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""
+        return data_frame(self.columns())
+
+    def to_xarray(self) -> Any:
+        """Return all tests as a data set of xarray, along ``test``."""
+        return data_set(self.columns(), {name: str(d) for name, d in self.distributions.items()})
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return drawn values, measures and whether a test stopped, by name."""
+        drawn: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
+        return {**drawn, **self.measured, "stopped": self.stopped}
 
     def save(self, path: str | Path) -> Path:
         """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed."""
         target = Path(path)
-        columns: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
-        columns |= {**self.measured, "stopped": self.stopped}
+        columns = self.columns()
         if target.suffix == ".parquet":
             try:
                 import pyarrow as pa
@@ -235,7 +281,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     found = rehearsals.run(values, jobs=jobs, progress=progress)
     return Sampled(
         drawn.owners, values, found.measured, found.stopped, rehearsals.causes(found),
-        rehearsals.batch.backend, found.seconds,
+        rehearsals.batch.backend, found.seconds, rehearsals.length,
     )  # fmt: skip
 
 
