@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid import Run
     from bondloop.studies.sampled import Sampled
 
-__all__ = ["choose", "histories"]
+__all__ = ["choices", "choose", "histories"]
 
 MOST = 1000
 """Histories at most: a choice is to be looked at."""
@@ -32,29 +32,49 @@ def choose(found: Sampled, measure: str, which: str) -> dict[str, int]:
         Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``, with commas
         between them.
     """
-    if not isinstance(which, str):
-        raise InputError(f"expected a choice such as 'worst 3, best, 95 %'; found {which!r}")
     ranked, n = found.worst_first(measure).tolist(), len(found)
     names: dict[str, int] = {}
-    for part in (" ".join(p.split()) for p in which.split(",")):
-        share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", part)
-        word = re.fullmatch(r"(worst|best|every)(?: (\d+))?", part)
-        if share is not None and float(share[1]) <= 100:
+    for word, count in choices(which):
+        if word == "%":
             # As `Sampled.quantile`: the first that no smaller share lies below.
-            names[f"{share[1]} %"] = ranked[n - 1 - math.ceil(float(share[1]) / 100 * (n - 1) - 1e-9)]
-        elif word is not None and int(word[2] or 1) > 0 and part != "every":
-            count = int(word[2] or 1)
-            numbers = range(0, n, count) if word[1] == "every" else range(min(count, n))
-            if len(numbers) > MOST:
-                raise InputError(f"'{part}' chooses {len(numbers):,} tests; at most {MOST:,} are recorded")
-            for i in numbers:
-                if word[1] == "every":
-                    names[f"test {i}"] = i
-                else:
-                    names[f"{word[1]} {i + 1}"] = ranked[i if word[1] == "worst" else n - 1 - i]
-        else:
-            raise InputError(f"expected a choice such as 'worst 3, best, 95 %, every 100'; found {part!r}")
+            names[f"{count:g} %"] = ranked[n - 1 - math.ceil(count / 100 * (n - 1) - 1e-9)]
+            continue
+        numbers = range(0, n, int(count)) if word == "every" else range(min(int(count), n))
+        if len(numbers) > MOST:
+            raise InputError(f"'{which}' chooses {len(numbers):,} tests; at most {MOST:,} are recorded")
+        for i in numbers:
+            if word == "every":
+                names[f"test {i}"] = i
+            else:
+                names[f"{word} {i + 1}"] = ranked[i if word == "worst" else n - 1 - i]
     return names
+
+
+def choices(which: str) -> list[tuple[str, float]]:
+    """Return the words of a choice, each with its number.
+
+    Parameters
+    ----------
+    which
+        As of `choose`.
+
+    Examples
+    --------
+    >>> choices("worst 3, best, 95 %")
+    [('worst', 3.0), ('best', 1.0), ('%', 95.0)]
+    """
+    found = []
+    for part in which.split(",") if isinstance(which, str) else [which]:
+        plain = " ".join(str(part).split())
+        share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", plain)
+        word = re.fullmatch(r"(worst|best|every)(?: (\d+))?", plain)
+        if share is not None and float(share[1]) <= 100:
+            found.append(("%", float(share[1])))
+        elif word is not None and int(word[2] or 1) > 0 and plain != "every":
+            found.append((word[1], float(word[2] or 1)))
+        else:
+            raise InputError(f"expected a choice such as 'worst 3, best, 95 %, every 100'; found {plain!r}")
+    return found
 
 
 def histories(found: Sampled, test: Any, chosen: Mapping[str, int]) -> dict[str, Run]:

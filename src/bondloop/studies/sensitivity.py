@@ -115,7 +115,7 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
     >>> varied = {"rig.transfer.mass.mass": "normal(1, 5%)", "numerical.m1.I.mass": "normal(1, 5%)"}
     >>> found = sensitivity(wagg_three_mass.test(), varied, 64, seconds=2)
     >>> found.tests, max(found.total["error"], key=lambda path: found.total["error"][path].value)
-    (256, 'rig.transfer.mass.mass')
+    (256, 'numerical.m1.I.mass')
     """
     if not isinstance(samples, int) or samples < 2 or samples & (samples - 1):
         raise InputError(f"samples: expected a power of two, such as 1024; found {samples!r}")
