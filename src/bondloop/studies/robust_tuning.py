@@ -48,6 +48,12 @@ class Setting:
         Of every measure over the uncertain rigs; infinite where so many tests stopped.
     stopped
         Share of the rigs with which the test was stopped.
+
+    Examples
+    --------
+    >>> one = Setting({"controller.lead": 0.02}, {"error": 0.1, "limit": 0.5}, 0.0)
+    >>> one.better(Setting({"controller.lead": 0.01}, {"error": 0.2, "limit": 0.5}, 0.0))
+    True
     """
 
     values: Mapping[str, float]

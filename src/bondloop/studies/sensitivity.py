@@ -36,6 +36,11 @@ class Index(NamedTuple):
         The index.
     low, high
         Between which it lies.
+
+    Examples
+    --------
+    >>> print(Index(0.314, 0.28, 0.35))
+    0.314 (0.280 to 0.350)
     """
 
     value: float
