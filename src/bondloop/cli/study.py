@@ -229,7 +229,7 @@ def indices(  # noqa: PLR0913, PLR0917 - as the verb
 
     test, module = find_test(source, settings or [])
     found = sensitivity(
-        test, uncertain(vary), int(samples) if samples % 1 == 0 else samples, wanted,  # type: ignore[arg-type]
+        test, uncertain(vary), samples, wanted,
         seconds=length_of(test, module, seconds), seed=how[0], backend=how[1], progress=progress_bar(as_json),
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

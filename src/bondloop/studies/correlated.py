@@ -107,4 +107,4 @@ class Correlated:
 
 def open_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return shares without 0 and 1, at which a normal distribution is infinite."""
-    return np.clip(np.asarray(shares, dtype=float), 2.0**-54, 1 - 2.0**-53)
+    return np.asarray(np.clip(shares, 2.0**-54, 1 - 2.0**-53))

@@ -64,8 +64,8 @@ def choices(which: str) -> list[tuple[str, float]]:
     [('worst', 3.0), ('best', 1.0), ('%', 95.0)]
     """
     found = []
-    for part in which.split(",") if isinstance(which, str) else [which]:
-        plain = " ".join(str(part).split())
+    for part in str(which).split(","):
+        plain = " ".join(part.split())
         share = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", plain)
         word = re.fullmatch(r"(worst|best|every)(?: (\d+))?", plain)
         if share is not None and float(share[1]) <= 100:

@@ -13,7 +13,7 @@ from bondloop.errors import InputError
 from bondloop.studies.distributions import Distribution
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.rehearsals import Outcome, Rehearsals
-from bondloop.studies.sampled import Sampled, unit_points
+from bondloop.studies.sampled import Sampled, unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -183,13 +183,13 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     >>> found.best.quantiles["error"] < found.own.quantiles["error"]
     True
     """  # fmt: skip
-    from scipy.optimize import differential_evolution
+    from scipy.optimize import Bounds, differential_evolution
 
     if not 0 < share < 1:
         raise InputError(f"share: expected a quantile between 0 and 1; found {share}")
-    for name, count in (("samples", samples), ("generations", generations)):
-        if not isinstance(count, int) or count < 1:
-            raise InputError(f"{name}: expected a whole number from 1 up; found {count!r}")
+    samples, generations = (
+        whole_number(count, name, 1) for name, count in (("samples", samples), ("generations", generations))
+    )
     wanted = list(measures) if measures is not None else _usual(test)
     if not wanted or set(wanted) & set(TRIP):
         raise InputError("measures: expected at least one, and no trip, for that always counts")
@@ -212,7 +212,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         outcome = rehearsals.run(both, jobs=jobs, progress=tell)
         return [_setting(ranges, row, outcome, i, samples, share) for i, row in enumerate(values)]
 
-    def objective(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    def objective(places: Any, *_: Any) -> Any:
         values = np.column_stack(
             [r.at(x) for r, x in zip(ranges.values(), np.atleast_2d(places), strict=True)]
         )
@@ -224,9 +224,10 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     own = measured(np.array([[tick[name] for name in ranges]]))[0]
     start = np.array([[r.place(own.values[name]) for name, r in ranges.items()]])
     first = unit_points(len(ranges), _population(len(ranges)), "sobol", seed).T
+    unit = Bounds(np.zeros(len(ranges)), np.ones(len(ranges)))
     differential_evolution(
-        objective, [(0.0, 1.0)] * len(ranges), init=np.concatenate([start, first[1:]]), maxiter=generations,
-        seed=np.random.default_rng(seed), vectorized=True, updating="deferred", polish=False, tol=0.0,
+        objective, unit, init=np.concatenate([start, first[1:]]), maxiter=generations, polish=False, tol=0.0,
+        seed=np.random.default_rng(seed), vectorized=True, updating="deferred",
     )  # fmt: skip
     best = min(tried, key=lambda s: _size(s, wanted[0]))
     others = drawn.at(unit_points(drawn.size, max(OTHERS, samples), "sobol", seed + 1))

@@ -268,8 +268,8 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     >>> len(found), found.probability().value, 0 < found.quantile("error", 0.5) < 1
     (64, 0.0, True)
     """
-    count = _whole(samples, "samples", 1)
-    _whole(seed, "seed", 0)
+    count = whole_number(samples, "samples", 1)
+    whole_number(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
     drawn = Uncertainty(distributions, test)
@@ -285,7 +285,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     )  # fmt: skip
 
 
-def _whole(value: Any, what: str, least: int) -> int:
+def whole_number(value: Any, what: str, least: int) -> int:
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not good or not least <= value <= MOST or value % 1:
         raise InputError(f"{what}: expected a whole number from {least} to {MOST:,}; found {value!r}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.sampled import unit_points
+from bondloop.studies.sampled import unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Sensitivity:
 def sensitivity(  # noqa: PLR0913 - as `sample`
     test: Any,
     distributions: Mapping[str, Distribution | Correlated | str],
-    samples: int,
+    samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
     *,
     seconds: float | None = None,
@@ -122,12 +122,13 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
     >>> found.tests, max(found.total["error"], key=lambda path: found.total["error"][path].value)
     (256, 'numerical.m1.I.mass')
     """
-    if not isinstance(samples, int) or samples < 2 or samples & (samples - 1):
-        raise InputError(f"samples: expected a power of two, such as 1024; found {samples!r}")
+    count = whole_number(samples, "samples", 2)
+    if count & (count - 1):
+        raise InputError(f"samples: expected a power of two, such as 1024; found {count}")
     drawn = Uncertainty(distributions, test)
     places = drawn.dimensions()
     rehearsals = Rehearsals(test, list(drawn.owners), measures, seconds, backend)
-    points = unit_points(2 * drawn.size, samples, "sobol", seed)
+    points = unit_points(2 * drawn.size, count, "sobol", seed)
     a, b = points[: drawn.size], points[drawn.size :]
     sets = [a, b]
     for place in places.values():
@@ -139,12 +140,12 @@ def sensitivity(  # noqa: PLR0913 - as `sample`
     total: dict[str, dict[str, Index]] = {}
     left: dict[str, int] = {}
     for name, values in outcome.measured.items():
-        rows = values.reshape(len(sets), samples)
+        rows = values.reshape(len(sets), count)
         good = np.isfinite(rows).all(axis=0)
-        left[name] = int(samples - good.sum())
+        left[name] = int(count - good.sum())
         both = _indices(rows[:, good], seed)
         first[name], total[name] = (dict(zip(places, one, strict=True)) for one in both)
-    return Sensitivity(first, total, samples * len(sets), left)
+    return Sensitivity(first, total, count * len(sets), left)
 
 
 def _indices(rows: NDArray[np.float64], seed: int) -> tuple[list[Index], list[Index]]:
