@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import bondloop as bl
 from bondloop import assess
 from bondloop.compile import Runner
 from bondloop.compile.batch import Batch
@@ -185,6 +186,17 @@ def test_the_nearest_limit():
     )
     assert found.measured["limit"][0] == pytest.approx(expected, rel=1e-12)
     assert 0 < found.measured["limit"][0] < found.measured["limit"][1]
+    guarded = test.replaced(
+        interlock=bl.safety.Interlock(limits=bl.safety.Limits(displacement=0.005, force=200, command=0.02))
+    )
+    found = Rehearsals(guarded, ["excitation.scale"], ["limit", "trip"], 2.0).run(np.array([[1.0], [20.0]]))
+    run = guarded.run(2.0)
+    force = [np.abs(run[f"measured.force[{i}]"]).max() / 200 for i in (0, 1)]
+    command = [np.abs(run[f"command[{i}]"]).max() / 0.02 for i in (0, 1)]
+    moved = [np.abs(run[f"actual.displacement[{i}]"]).max() / 0.005 for i in (0, 1)]
+    assert found.measured["limit"][0] == pytest.approx(max(*force, *command, *moved), rel=1e-12)
+    assert found.measured["trip"].tolist() == [0.0, 1.0]  # and it reached its limit
+    assert found.measured["limit"][1] >= 1
     with pytest.raises(InputError, match="no limits to come near to"):
         named_measure("limit", wagg_three_mass.test().tick)
 

@@ -93,4 +93,10 @@ def histories(found: Sampled, test: Any, chosen: Mapping[str, int]) -> dict[str,
 
     if math.isnan(found.length):
         raise InputError("these tests do not say how long they were; sample them anew")
-    return {name: rehearse(test, found.length, values=found.row(i)) for name, i in chosen.items()}
+    runs = {}
+    for name, i in chosen.items():
+        try:
+            runs[name] = rehearse(test.with_values(found.row(i)), found.length)
+        except InputError:  # a state that begins otherwise: it is of the tick alone
+            runs[name] = rehearse(test, found.length, values=found.row(i))
+    return runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError, InputError, unknown_name
@@ -13,8 +14,9 @@ from bondloop.studies.on_the_way import Measure
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Channel, Tick
+    from bondloop.safety import Limits
 
-__all__ = ["TRIP", "named_measure", "written_expression"]
+__all__ = ["TRIP", "limit_shares", "named_measure", "written_expression"]
 
 TRIP = ("trip", "trip_time")
 """Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""
@@ -35,7 +37,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def named_measure(name: str, tick: Tick) -> Measure:
+def named_measure(name: str, tick: Tick, limits: Limits | None = None) -> Measure:
     """Return a measure by name: ``error``, ``delay`` and others, or ``peak:EXPRESSION`` and the like.
 
     Parameters
@@ -48,6 +50,8 @@ def named_measure(name: str, tick: Tick) -> Measure:
         expression of channels, ``rms:command - actual.displacement``.
     tick
         Of the test.
+    limits
+        Of its interlock, if it has one.
     """
     kind, colon, rest = (part.strip() for part in name.partition(":"))
     if colon and kind in KINDS and kind not in OF_TWO:
@@ -60,7 +64,7 @@ def named_measure(name: str, tick: Tick) -> Measure:
     if name not in OWN or name in TRIP:
         known = [*OWN, *(f"{k}:EXPRESSION" for k in KINDS)]
         raise InputError(unknown_name("measure", name, known))
-    return _limit(tick) if name == "limit" else _at_the_interface(name, tick)
+    return _limit(tick, limits) if name == "limit" else _at_the_interface(name, tick)
 
 
 def _at_the_interface(name: str, tick: Tick) -> Measure:
@@ -90,17 +94,38 @@ def _channel(tick: Tick, role: Role, quantity: str) -> Var:
     raise InputError(f"{tick.name} has no {role} {quantity} at an interface to measure")
 
 
-def _limit(tick: Tick) -> Measure:
-    from bondloop.hybrid.wiring import DIVERGED
-
-    share: Expr | None = None
-    for name, bound in tick.bounds.items():
-        if bound < DIVERGED:
-            one = function("fabs", Var(name)) / bound
-            share = one if share is None else function("fmax", share, one)
-    if share is None:
+def _limit(tick: Tick, limits: Limits | None) -> Measure:
+    shares = limit_shares(tick, limits)
+    if not shares:
         raise InputError(f"{tick.name} has no limits to come near to; give limits=bl.safety.Limits(...)")
-    return Measure("largest", share)
+    largest = shares[0]
+    for share in shares[1:]:
+        largest = function("fmax", largest, share)
+    return Measure("largest", largest)
+
+
+def limit_shares(tick: Tick, limits: Limits | None) -> list[Expr]:
+    """Return of every limit which share of it is reached, as expressions of channels.
+
+    Parameters
+    ----------
+    tick
+        Of the test: what stops it is in its bounds.
+    limits
+        Those of its interlock, which sees what is measured.
+    """
+    from bondloop.hybrid.wiring import DIVERGED, limit_word
+
+    bounds = [(Var(name), bound) for name, bound in tick.bounds.items() if bound < DIVERGED]
+    seen: dict[tuple[str, int | None], Var] = {}
+    for role in (Role.ACTUAL, Role.COMMAND, Role.MEASURED):  # what is measured takes the place of the actual
+        for c in tick.channels:
+            as_actual = replace(c.meaning, role=Role.ACTUAL) if role == Role.MEASURED else c.meaning
+            if c.meaning.role == role and (word := limit_word(as_actual)):
+                seen[word, c.meaning.interface] = Var(c.name)
+    if limits is not None:
+        bounds += [(v, b) for (word, _), v in seen.items() if (b := getattr(limits, word, None)) is not None]
+    return [function("fabs", value) / float(bound) for value, bound in bounds]
 
 
 def written_expression(text: str, tick: Tick) -> Expr:

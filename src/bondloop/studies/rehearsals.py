@@ -82,7 +82,8 @@ class Rehearsals:
         if isinstance(measures, Mapping):
             wanted = dict(measures)
         else:
-            wanted = {name: named_measure(name, tick) for name in measures if name not in TRIP}
+            limits = getattr(getattr(test, "interlock", None), "limits", None)
+            wanted = {name: named_measure(name, tick, limits) for name in measures if name not in TRIP}
         length = seconds if seconds is not None else test.seconds
         if length is None:
             raise InputError("the test has no length of its own; give seconds=")

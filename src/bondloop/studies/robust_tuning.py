@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.studies.distributions import Distribution
-from bondloop.studies.named_measures import TRIP
+from bondloop.studies.named_measures import TRIP, limit_shares
 from bondloop.studies.rehearsals import Outcome, Rehearsals
 from bondloop.studies.sampled import Sampled, unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
@@ -236,10 +236,8 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
 
 
 def _usual(test: Any) -> list[str]:
-    from bondloop.hybrid.wiring import DIVERGED
-
-    limited = any(bound < DIVERGED for bound in test.tick.bounds.values())
-    return ["error", "limit"] if limited else ["error"]
+    limits = getattr(getattr(test, "interlock", None), "limits", None)
+    return ["error", "limit"] if limit_shares(test.tick, limits) else ["error"]
 
 
 def _population(settings: int) -> int:
