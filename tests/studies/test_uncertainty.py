@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,6 +121,19 @@ def test_an_identified_process_is_drawn_by_its_covariance(fit):
     assert gain.std() == pytest.approx(math.sqrt(fit.covariance[i, i]), rel=0.02)
 
 
+def test_a_delay_that_the_data_do_not_ask_for_is_none(fit):
+    """At its bound the delay is 0 and known: the actuator has no approximation of it."""
+    known = fit.covariance.copy()
+    known[-1] = known[:, -1] = 0.0
+    still = {**fit.parameters, "delay": replace(fit.parameters["delay"], value=0.0, deviation=0.0)}
+    prompt = replace(fit, process=replace(fit.process, delay=0.0), parameters=still, covariance=known)
+    drawn = from_identified(prompt, pade=2)
+    assert drawn.names == ("a[1]", "a[0]", "b[0]")
+    gain = fit.parameters["gain"].value
+    a, b = (dict(zip(drawn.names, drawn.at(shares(3, 64)), strict=True))[n] for n in ("a[0]", "b[0]"))
+    assert np.median(-b / a) == pytest.approx(gain, rel=1e-2)
+
+
 def test_a_model_file_says_the_same(fit, tmp_path):
     fit.process.save(tmp_path / "model.json", fit.to_dict())
     again = identified_file(tmp_path / "model.json", pade=1)
@@ -130,6 +144,10 @@ def test_a_model_file_says_the_same(fit, tmp_path):
     with pytest.raises(InputError, match="does not say how uncertain"):
         identified_file(tmp_path / "old.json")
     content = json.loads((tmp_path / "model.json").read_text())
+    content["about"]["model"] = "2 poles, 1 zero"  # as many parameters, and another process
+    (tmp_path / "other.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="does not say how uncertain"):
+        identified_file(tmp_path / "other.json")
     content["about"]["covariance"] = [[1.0]]
     (tmp_path / "bad.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match="does not say how uncertain"):

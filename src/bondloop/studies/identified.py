@@ -57,7 +57,8 @@ class UncertainProcess(Correlated):
         pade: int,
     ) -> None:
         super().__init__(distributions, correlation)
-        self.kind, self.process, self.values, self.pade = kind, process, dict(values), pade
+        self.kind, self.process, self.values = kind, process, dict(values)
+        self.pade = pade if process.delay else 0  # as `Process.actuator`, which has no delay to approximate
         self.names = tuple(v.name for v in process.actuator(pade).parameters_by_var)
 
     def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -210,8 +211,9 @@ def identified_file(path: str | Path, *, pade: int = 0, within: float = math.inf
         values = {name: float(e["value"]) for name, e in about["parameters"].items()}
         covariance = np.array(about["covariance"], dtype=float)
         kind = structure(str(about["model"]))
-        good = covariance.shape == (len(values), len(values)) and len(values) == kind.size
-        good = good and bool(np.isfinite(covariance).all())
+        good = covariance.shape == (len(values), len(values)) and bool(np.isfinite(covariance).all())
+        good = good and len(values) == kind.size and process.order == kind.poles
+        good = good and len(process.numerator) == kind.zeros + 1
     except (KeyError, TypeError, ValueError, AttributeError):
         good = False
     if not good:
