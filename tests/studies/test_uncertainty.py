@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from bondloop.errors import InputError
 from bondloop.identify import fit_bond_graph, fit_time
 from bondloop.identify.structure import Structure
 from bondloop.papers import wagg_three_mass
+from bondloop.program.expr import Var
+from bondloop.program.tick import Channel, Tick
 from bondloop.studies.correlated import Correlated
 from bondloop.studies.identified import UncertainProcess, coefficients, from_identified, identified_file
 from bondloop.studies.sampled import sample, unit_points
@@ -60,6 +63,23 @@ def test_others_keep_their_own_distributions():
 def test_alike_in_all_is_allowed():
     a, b = Correlated({"a": "normal(0, 1)", "b": "normal(0, 2)"}, 1.0).at(shares(2, 64))
     np.testing.assert_allclose(b, 2 * a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("correlation", [-0.8, 0.0, 0.9])
+def test_the_probability_of_a_stop_is_that_of_the_distribution(correlation):
+    """A sum of two normal ones is normal, of variance 2 + 2r: beyond its bound it stops."""
+    a, b = Var("a"), Var("b")
+    tick = Tick(
+        "sum", 0.1, Var("t"), Var("k"), (), {}, {a: 0.0, b: 0.0}, (), (Channel("y", a + b),), {"y": 2.0}
+    )
+    test = SimpleNamespace(tick=tick, period=0.1, tables={}, seconds=0.1)
+    both = Correlated({"a": "normal(0, 1)", "b": "normal(0.5, 1)"}, correlation)
+    found = sample(test, {"": both}, 4096, ("last:y",))
+    deviation = math.sqrt(2 + 2 * correlation)
+    expected = norm.sf((2 - 0.5) / deviation) + norm.cdf((-2 - 0.5) / deviation)
+    chance = found.probability()
+    assert chance.low <= expected <= chance.high
+    assert chance.value == pytest.approx(expected, abs=0.003)  # the sequence is even: better than by chance
 
 
 @pytest.mark.parametrize(
