@@ -13,7 +13,7 @@ from bondloop.errors import InputError
 from bondloop.studies.distributions import Distribution
 from bondloop.studies.named_measures import TRIP, limit_shares
 from bondloop.studies.rehearsals import Outcome, Rehearsals
-from bondloop.studies.sampled import Sampled, unit_points, whole_number
+from bondloop.studies.sampled import Sampled, sample, unit_points, whole_number
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -230,9 +230,15 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         seed=np.random.default_rng(seed), vectorized=True, updating="deferred",
     )  # fmt: skip
     best = min(tried, key=lambda s: _size(s, wanted[0]))
-    others = drawn.at(unit_points(drawn.size, max(OTHERS, samples), "sobol", seed + 1))
-    before, after = (_compared(rehearsals, s, others, drawn, jobs) for s in (own, best))
-    return Tuned(test.with_values(dict(best.values)), best, own, tried, share, before, after)
+    tuned = test.with_values(dict(best.values))
+    before, after = (
+        sample(
+            one, distributions, max(OTHERS, samples), wanted, seconds=seconds, seed=seed + 1, backend=backend,
+            jobs=jobs,
+        )
+        for one in (test, tuned)
+    )  # fmt: skip
+    return Tuned(tuned, best, own, tried, share, before, after)
 
 
 def _usual(test: Any) -> list[str]:
@@ -264,17 +270,6 @@ def _setting(
 def _size(setting: Setting, measure: str) -> float:
     value = setting.quantiles[measure]
     return value if math.isfinite(value) else STOPPED * (1 + setting.stopped)
-
-
-def _compared(
-    rehearsals: Rehearsals, setting: Setting, rigs: NDArray[np.float64], drawn: Uncertainty, jobs: int | None
-) -> Sampled:
-    values = np.column_stack([np.tile(list(setting.values.values()), (len(rigs), 1)), rigs])
-    found = rehearsals.run(values, jobs=jobs)
-    return Sampled(
-        drawn.owners, rigs, found.measured, found.stopped, rehearsals.causes(found), rehearsals.batch.backend,
-        found.seconds, rehearsals.length,
-    )  # fmt: skip
 
 
 class _Range:
