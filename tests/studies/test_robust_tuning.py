@@ -87,6 +87,31 @@ def test_the_same_seed_finds_the_same():
     assert 2 <= below <= 5
 
 
+@pytest.mark.parametrize("generations", [0, 2])
+def test_interrupted_it_keeps_what_was_tried(generations):
+    """Ctrl-C within a generation: the generations before it count; before the first there is nothing."""
+
+    def stop(done, _):
+        if done > generations * 8 * 16:
+            raise KeyboardInterrupt
+
+    def find(**options):
+        return tune_over(
+            closed(), {"s": (0.0, 1.0)}, {"a": "uniform(0, 1)"}, measures=MEASURES, samples=16, **options
+        )
+
+    if not generations:
+        with pytest.raises(KeyboardInterrupt):
+            find(progress=stop)
+        return
+    found = find(progress=stop)
+    assert found.interrupted
+    assert str(found).startswith("interrupted, best of 16 settings")
+    whole = find(generations=generations - 1)
+    assert not whole.interrupted
+    assert found.best == whole.best
+
+
 def test_better_is_better_in_something_and_worse_in_nothing():
     a, b, c = (Setting({}, {"error": e, "limit": m}, 0.0) for e, m in ((1, 2), (1, 3), (2, 1)))
     assert a.better(b)

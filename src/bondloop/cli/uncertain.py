@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
+    from bondloop.hybrid import Run
     from bondloop.studies import Sampled
 
 __all__ = ["as_command", "keep_tests", "range_of", "uncertain"]
+
+OVERLAID = 8
+"""Histories at most that are drawn over each other."""
 
 
 def uncertain(texts: list[str], option: str = "--vary") -> dict[str, str]:
@@ -79,7 +83,9 @@ def as_command(source: str, settings: list[str], values: dict[str, float], secon
     return join(["bondloop", "run", source, *options, "--seconds", repr(seconds)])
 
 
-def keep_tests(found: Sampled, test: Any, measure: str, which: str, folder: Path) -> list[Path]:
+def keep_tests(
+    found: Sampled, test: Any, measure: str, which: str, folder: Path, *, figures: bool
+) -> list[Path]:
     """Write the histories of chosen tests, and the tests themselves as files that can be run.
 
     Parameters
@@ -88,14 +94,22 @@ def keep_tests(found: Sampled, test: Any, measure: str, which: str, folder: Path
         As of `Sampled.histories`.
     folder
         Where to.
+    figures
+        Whether to draw their motions over each other.
     """
+    from bondloop.hybrid.wiring import DIVERGED
+    from bondloop.studies import overlay
     from bondloop.studies.histories import histories
 
+    chosen = found.choose(measure, which)
     wrote: list[Path] = []
-    for name, number in found.choose(measure, which).items():
+    drawn: dict[str, Run] = {}
+    for name, number in chosen.items():
         stem = name.replace(" %", "-percent").replace(" ", "-")
         run = histories(found, test, {name: number})[name]  # one at a time: a history is large
         wrote.append(Path(run.save(folder / f"{stem}.h5")))
+        if len(chosen) <= OVERLAID:
+            drawn[name] = run
         try:
             one = test.with_values(found.row(number))
             one.seconds = found.length
@@ -103,4 +117,9 @@ def keep_tests(found: Sampled, test: Any, measure: str, which: str, folder: Path
         except BondloopError:  # a part that is a Python object without a description, a state
             continue
         wrote.append(folder / f"{stem}.toml")
+    channel = next((actual for run in drawn.values() for _, actual in run.pairs), None)
+    if figures and channel is not None:
+        bound = test.tick.bounds.get(channel, DIVERGED)
+        overlay(drawn, channel, limit=bound if bound < DIVERGED else None, path=folder / "kept.png")
+        wrote.append(folder / "kept.png")
     return wrote

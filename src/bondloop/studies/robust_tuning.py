@@ -83,6 +83,8 @@ class Tuned:
         Which quantile.
     before, after
         The test with its own settings and with the best ones, over other rigs than those of the search.
+    interrupted
+        Whether Ctrl-C ended the search: it is then the best so far.
     """
 
     test: Any
@@ -92,6 +94,7 @@ class Tuned:
     share: float
     before: Sampled
     after: Sampled
+    interrupted: bool = False
 
     @property
     def trade_off(self) -> list[Setting]:
@@ -107,7 +110,8 @@ class Tuned:
 
     def __str__(self) -> str:
         rigs = f"{self.share:.3g} quantile over the uncertain rigs"
-        lines = [f"best of {len(self.tried)} settings in the {rigs}:"]
+        ended = "interrupted, " if self.interrupted else ""
+        lines = [f"{ended}best of {len(self.tried)} settings in the {rigs}:"]
         lines += [f"  {n} = {x:.6g} (was {self.own.values[n]:.6g})" for n, x in self.best.values.items()]
         lines += [
             f"  {name}: {x:.4g} (was {_shown(self.own.quantiles[name])})"
@@ -225,10 +229,16 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     start = np.array([[r.place(own.values[name]) for name, r in ranges.items()]])
     first = unit_points(len(ranges), _population(len(ranges)), "sobol", seed).T
     unit = Bounds(np.zeros(len(ranges)), np.ones(len(ranges)))
-    differential_evolution(
-        objective, unit, init=np.concatenate([start, first[1:]]), maxiter=generations, polish=False, tol=0.0,
-        seed=np.random.default_rng(seed), vectorized=True, updating="deferred",
-    )  # fmt: skip
+    interrupted = False
+    try:
+        differential_evolution(
+            objective, unit, init=np.concatenate([start, first[1:]]), maxiter=generations, polish=False,
+            tol=0.0, seed=np.random.default_rng(seed), vectorized=True, updating="deferred",
+        )  # fmt: skip
+    except KeyboardInterrupt:  # what was tried is kept; what was not even begun is not
+        if not tried:
+            raise
+        interrupted = True
     best = min(tried, key=lambda s: _size(s, wanted[0]))
     tuned = test.with_values(dict(best.values))
     before, after = (
@@ -238,7 +248,7 @@ def tune_over(  # noqa: PLR0913 - each is one choice of the user's
         )
         for one in (test, tuned)
     )  # fmt: skip
-    return Tuned(tuned, best, own, tried, share, before, after)
+    return Tuned(tuned, best, own, tried, share, before, after, interrupted)
 
 
 def _usual(test: Any) -> list[str]:
