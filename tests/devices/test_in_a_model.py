@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bondloop as bl
-from bondloop.bondgraph import C, Df, Function, I, Model, One, R, Se
+from bondloop.bondgraph import C, Df, Function, I, Model, One, R, Se, Stop
 from bondloop.compile import compiler
 from bondloop.description import load
 from bondloop.devices import (
@@ -233,6 +233,29 @@ def test_a_long_law_in_the_tick():
     assert np.max(np.abs(run["s.interface.effort"] - expected)) < 2e-3 * np.max(np.abs(expected))
 
 
+def test_what_switches_may_remember():
+    """With a stop that it never meets a mass on a yielding brace moves as without; nearer, it strikes."""
+    runs = []
+    for gap in (None, 1.0, 2e-3):
+        model = machine(Bilinear(2e6, 5e3, 0.1))
+        if gap is not None:
+            model.stop = Stop(gap=gap, restitution=0.3)
+            _ = model.v >> model.stop
+        outputs = ["v.flow", "brace.displacement", "brace.effort"]
+        system = model.compile(outputs=outputs)
+        assert [v.name for v in system.memories] == ["brace.plastic", "brace.back", "brace.growth"]
+        runs.append(
+            bl.Simulation({"s": system}, excitation={"push": bl.signals.Sine(12e3, 2.0)}, rate=1000).run(2)
+        )
+    free, far, near = runs
+    for name in ("s.v.flow", "s.brace.effort"):
+        assert far[name] == pytest.approx(free[name], rel=1e-9, abs=1e-9 * np.max(np.abs(free[name])))
+    x, force = near["s.brace.displacement"], near["s.brace.effort"]
+    assert x.max() < 2.5e-3 < free["s.brace.displacement"].max()
+    # The force along the displacements that it went through is the law's own.
+    assert force == pytest.approx(Bilinear(2e6, 5e3, 0.1).respond(x, 1000), abs=1e-6 * np.max(np.abs(force)))
+
+
 def test_a_memory_that_is_none():
     def made(**body):
         return mounted(type("Bad", (OdeSpecimen,), {"states": {"m": 0.0}, **body})())
@@ -275,3 +298,21 @@ def test_a_law_reads_a_signal():
     rates = system.rates([3.0], [5.0], [], list(system.values().values()))
     assert rates == pytest.approx([5 - 10 * (2 * 3) * 3])
     assert Coil().at_states(current=2.0).force(bl.devices.Imposed(velocity=0.5)) == 10.0
+
+
+def test_a_pseudo_dynamic_test_of_a_brace():
+    """Ramp and hold: the force on the structure is the law's own along the displacements that were imposed."""
+    frame = two_storeys()
+    law = Bilinear(8e5, 2e3, 0.05)
+    rig = bl.rigs.RampHold(bl.rigs.Specimen.from_model(mounted(law)))
+    test = bl.PseudoDynamicTest(
+        frame, scheme=bl.integrate.SubStep(sub_steps=4, control="displacement"), rig=rig, interface="one.ux",
+        excitation={"two.ux": bl.signals.Sine(3e3, 1.5)}, time_step=0.004,
+    )  # fmt: skip
+    run = test.run(2)
+    assert run.completed
+    x = run["actual.displacement"]
+    assert np.max(np.abs(x)) > 3 * 2e3 / 8e5, "it must yield"
+    force = run["force"]
+    expected = -law.respond(x, 250)
+    assert np.max(np.abs(force - expected)) < 1e-6 * np.max(np.abs(expected))

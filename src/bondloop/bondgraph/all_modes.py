@@ -137,9 +137,14 @@ class AllModes:
                 for d in self.derivations for u, r in d.input_rates.items()
             },
             lookup=self.variable, remarks=self._remarks(), switching=(self._switching(),),
-            quantities=by_path(self.derivations[0]),
+            quantities=by_path(self.derivations[0]), memories=self._memories(),
             iterations=NEWTON_ITERATIONS if iterations is None else iterations,
         )  # fmt: skip
+
+    def _memories(self) -> dict[Var, Expr]:
+        """Return what laws remember, with what it becomes in the next step: in each mode by other flows."""
+        renewed = [{v.name: e for v, e in d.memories.items()} for d in self.derivations]
+        return {self.leaves[name]: self.value([r[name] for r in renewed]) for name in renewed[0]}
 
     def _switching(self) -> Switching:
         merge, jumps = self.merge, self.jumps

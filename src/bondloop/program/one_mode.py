@@ -145,5 +145,6 @@ def system_in_mode(system: System, modes: Key) -> tuple[System, list[int]]:
         lookup=None,
         remarks=(),
         switching=(),
+        memories={},  # what is remembered stays as it is about a point
     )
     return reduced, places
