@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,8 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
     >>> sorted(p for p in model.compile().parameters if p.startswith("brace"))[:2]
     ['brace.hardening', 'brace.isotropic']
     """
-    if not isinstance(device, OdeSpecimen) or device.interfaces != 1:
+    given: Any = device
+    if not isinstance(given, OdeSpecimen) or given.interfaces != 1:
         raise InputError(f"attach: expected a device with one interface; found {device!r:.60}")
     weights = {dof: float(weight) for dof, weight in way.items() if weight}
     if not weights or not np.isfinite([*weights.values()]).all():
