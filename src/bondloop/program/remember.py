@@ -46,7 +46,8 @@ def remember(system: System, now: Mapping[Var, Expr]) -> tuple[list[Step], dict[
     steps += copied
     renewed: dict[Var, Expr] = {}
     for memory, goal in system.memories.items():
-        target = Var(f"{memory.name}.now", quantity=memory.quantity)
+        # Not a path: the check names regimes by what the force does, not by what is remembered of it.
+        target = Var(f"{memory.name}@now", quantity=memory.quantity)
         steps.append(Assign(target, substitute(goal, table)))
         renewed[memory] = target
     return [*steps, Update(tuple(renewed.items()))], renewed
