@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bondloop.studies.axis import Axis, axis_from
+from bondloop.studies.campaign import Interrupted
 from bondloop.studies.correlated import Correlated
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.heat_maps import heat_maps
@@ -19,8 +20,8 @@ from bondloop.studies.uncertainty import read_uncertainty
 from bondloop.studies.uncertainty_figures import exceedance_curves, overlay, tornado, trade_off
 
 __all__ = [
-    "MEASURES", "Axis", "Case", "Correlated", "Distribution", "Index", "Measure", "Probability", "Sampled",
-    "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from", "distribution", "exceedance",
+    "MEASURES", "Axis", "Case", "Correlated", "Distribution", "Index", "Interrupted", "Measure",
+    "Probability", "Sampled", "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from", "distribution", "exceedance",
     "exceedance_curves", "from_identified", "heat_maps", "overlay", "read_uncertainty", "sample",
     "sensitivity", "simulated_stability", "study", "tornado", "trade_off", "tune_over",
 ]  # fmt: skip

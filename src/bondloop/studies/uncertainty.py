@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,9 @@ class Uncertainty:
         under which its parameters are.
     test
         A `HybridTest`, or anything else that has a tick.
+    make
+        Makes the test with other values, by name, where they are not data of its tick; where it is not given,
+        such values are refused.
 
     Attributes
     ----------
@@ -51,9 +54,15 @@ class Uncertainty:
         How each parameter is drawn, by its path.
     size
         How many numbers are drawn for a test.
+    rebuilt
+        Names of what is not data of the tick.
     """
 
-    def __init__(self, given: Given, test: Any) -> None:
+    def __init__(
+        self, given: Given, test: Any, make: Callable[[Mapping[str, float]], Any] | None = None
+    ) -> None:
+        self.make = make
+        self.rebuilt: list[str] = []
         self.tick: Tick = test.tick
         self._by_name = {v.name: v for v in self.tick.parameters}
         self._states = [v.name for v in self.tick.states]
@@ -64,7 +73,8 @@ class Uncertainty:
             for name in _names(path, part):
                 if name in self.owners:
                     raise InputError(f"each parameter is drawn once; found {name} twice")
-                self._expect(name)
+                if make is None:
+                    self._expect(name)
                 self.owners[name] = part
             self.parts[path] = part
             self._expect_values(test, path, part)
@@ -99,12 +109,17 @@ class Uncertainty:
         """
         if path == SEED and not (isinstance(part, Distribution) and part.kind == "whole"):
             raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {part}")
-        names = [name for name in _names(path, part) if name in self._by_name]
-        if not hasattr(test, "with_values") or path == SEED or not names:
+        make = self.make or getattr(test, "with_values", None)
+        names = [name for name in _names(path, part) if name not in self._states]
+        if make is None or path == SEED or not names:
             return
         drawn = dict(zip(_names(path, part), _at(part, np.full((_size(part), 1), 0.25))[:, 0], strict=True))
+        if not self._by_name.keys() >= set(names):  # an option of the test: `make` says what is wrong with it
+            make({name: float(drawn[name]) for name in names})
+            self.rebuilt += names
+            return
         try:
-            changed = test.with_values({name: float(drawn[name]) for name in names}).tick
+            changed = make({name: float(drawn[name]) for name in names}).tick
         except InputError:
             # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
             return
@@ -112,12 +127,20 @@ class Uncertainty:
         other = {v.name: x for v, x in changed.parameters.items()}
         same = {n for n in plain if plain[n] == other.get(n)} | set(names)
         if same != set(plain) or _structure(self.tick) != _structure(changed):
+            if self.make is not None:
+                self.rebuilt += names
+                return
             what = path if path in names else f"{path} ({', '.join(names)})"
             raise InputError(
                 f"{what} is worked into matrices or first states when the test is built, so that it cannot "
                 "be drawn: vary it over a grid (study without --samples), or take an integrator that keeps "
                 "it, RK4"
             )
+
+    @property
+    def words(self) -> dict[str, str]:
+        """How everything is drawn, by the path that was given."""
+        return {path: str(part) for path, part in self.parts.items()}
 
     def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that shares stand for, (tests, parameters); refuse those that are forbidden.
