@@ -147,6 +147,10 @@ def _changed(node: Any, number: Callable[[float], Expr]) -> Any:
     """Return a statement, a channel or an expression with other constants."""
     if isinstance(node, Const):
         return number(node.value)
+    if isinstance(node, Op) and node.name == "pow":  # how a power is computed depends on its exponent
+        base, exponent = node.args
+        fixed = exponent if isinstance(exponent, Const) else _changed(exponent, number)
+        return node.with_args((_changed(base, number), fixed))
     if isinstance(node, Op):
         return node.with_args(tuple(_changed(a, number) for a in node.args))
     if isinstance(node, tuple):

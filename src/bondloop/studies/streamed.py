@@ -21,8 +21,6 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.studies.work import Chunk
-
 __all__ = ["Rows", "Stream", "has_parquet"]
 
 NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
@@ -195,14 +193,13 @@ class Stream:
         import pyarrow as pa
         from pyarrow import parquet
 
-        arrays: dict[str, Any] = {NUMBER: numbers}
-        arrays |= {name: values[numbers] for name, values in self.values.items()}
-        arrays |= {name: pa.array(values) for name, values in columns.items()}
-        arrays[STOPPED_BY] = arrays[STOPPED_BY].dictionary_encode()
-        table = pa.table(arrays).replace_schema_metadata({ABOUT: json.dumps(self.about)})
+        arrays = {NUMBER: numbers, **{n: v[numbers] for n, v in self.values.items()}, **columns}
+        table = pa.Table.from_arrays([_column(v) for v in arrays.values()], names=list(arrays))
+        table = table.replace_schema_metadata({ABOUT: json.dumps(self.about)})
         scratch = target.with_name(f"{target.name}.unfinished")
         try:
-            parquet.write_table(table, scratch, row_group_size=MOST_ROWS)
+            # Numbers that hardly repeat are no words of a dictionary: building one would take their memory twice.
+            parquet.write_table(table, scratch, row_group_size=MOST_ROWS, use_dictionary=[STOPPED_BY])
             scratch.replace(target)
         finally:
             scratch.unlink(missing_ok=True)
@@ -239,6 +236,24 @@ class Stream:
                     f"{file} is of another study ({name}: {about.get(name)}; now {wanted[name]}): leave "
                     "--resume out to begin anew, or write elsewhere with --out"
                 )
+
+
+def _column(values: NDArray[Any]) -> Any:
+    """Return a column of Arrow, by its memory: ``pa.array`` would import pandas, where that is installed."""
+    import pyarrow as pa
+
+    kinds = {"f": pa.float64(), "i": pa.int64(), "b": pa.bool_()}
+    if values.dtype.kind in kinds:
+        packed = np.packbits(values, bitorder="little") if values.dtype.kind == "b" else values
+        memory = pa.py_buffer(np.ascontiguousarray(packed))
+        return pa.Array.from_buffers(kinds[values.dtype.kind], len(values), [None, memory])
+    words = sorted(set(values.tolist()))
+    place = {word: i for i, word in enumerate(words)}
+    numbers = np.array([place[word] for word in values.tolist()], dtype=np.int64)
+    texts = [word.encode() for word in words]
+    offsets = np.cumsum([0, *map(len, texts)], dtype=np.int32)
+    strings = pa.StringArray.from_buffers(len(words), pa.py_buffer(offsets), pa.py_buffer(b"".join(texts)))
+    return pa.DictionaryArray.from_arrays(_column(numbers), strings)
 
 
 @contextmanager
