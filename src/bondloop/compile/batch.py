@@ -39,7 +39,7 @@ BATCHES = ("auto", "cuda", "lanes", "one by one")
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Tests in a pack: powers of two."""
 
-MOST_BYTES, MOST_ON_A_CARD = 2**24, 2**27
+MOST_BYTES, MOST_ON_A_CARD = 2**22, 2**27
 """Of the states of tests that run at a time: a processor needs no more to be busy, a card is to be full."""
 
 FIRST_PACKS, GROWTH = 4, 8.0
