@@ -10,7 +10,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,8 @@ RESERVED = (NUMBER, STOPPED, STOPPED_BY)
 ABOUT = b"bondloop"
 """Under which a file says what was studied."""
 
-FLUSH_SECONDS, MOST_ROWS = 2.0, 2**18
-"""After how long, and for how many rows, a file is written."""
+FLUSH_SECONDS, MOST_ROWS, GROUP = 2.0, 2**18, 2**15
+"""After how long, and for how many rows, a file is written; and how many rows are written at a time."""
 
 NO_PYARROW = "Parquet needs pyarrow ('pip install pyarrow')"
 
@@ -193,15 +193,28 @@ class Stream:
         import pyarrow as pa
         from pyarrow import parquet
 
-        arrays = {NUMBER: numbers, **{n: v[numbers] for n, v in self.values.items()}, **columns}
-        table = pa.Table.from_arrays([_column(v) for v in arrays.values()], names=list(arrays))
-        table = table.replace_schema_metadata({ABOUT: json.dumps(self.about)})
         scratch = target.with_name(f"{target.name}.unfinished")
+        writer = None
         try:
-            # Numbers that hardly repeat are no words of a dictionary: building one would take their memory twice.
-            parquet.write_table(table, scratch, row_group_size=MOST_ROWS, use_dictionary=[STOPPED_BY])
-            scratch.replace(target)
+            for at in range(0, len(numbers), GROUP):
+                part = slice(at, at + GROUP)
+                arrays = {NUMBER: numbers[part], **{n: v[numbers[part]] for n, v in self.values.items()}}
+                arrays |= {name: values[part] for name, values in columns.items()}
+                table = pa.Table.from_arrays([_column(v) for v in arrays.values()], names=list(arrays))
+                if writer is None:
+                    about = table.schema.with_metadata({ABOUT: json.dumps(self.about)})
+                    # Numbers that hardly repeat are no words of a dictionary: it would hold them once more.
+                    writer = parquet.ParquetWriter(
+                        scratch, about, use_dictionary=[STOPPED_BY], memory_pool=pa.system_memory_pool()
+                    )
+                writer.write_table(table)
+            if writer is not None:
+                writer.close()
+                scratch.replace(target)
         finally:
+            if writer is not None and writer.is_open:
+                with suppress(OSError):  # of a full disk, which has been told
+                    writer.close()
             scratch.unlink(missing_ok=True)
 
     def _load(self) -> None:
