@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.cases import Cases
 from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
-from bondloop.cli.where import cluster_of, setting, tell_interrupted
+from bondloop.cli.where import cluster_of, tell_interrupted
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,9 +142,10 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     wanted = wanted or ["stable", "error"]
     axes = [axis_from(text) for text in vary]
 
+    cases = Cases(source, settings or [])
+
     def make(values: Mapping[str, str]) -> Case:
-        own = [f"{name}={value}" for name, value in values.items()]
-        test, module = find_test(source, [*(settings or []), *own])
+        test, module = cases(values)
         length = length_of(test, module, seconds)
         return Case(test, length, getattr(module, "findings", None), backend)
 
@@ -193,7 +195,8 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     distributions = uncertain(vary)
     if keep:
         choices(keep)  # what is wrong with it is told before hours of tests, not after them
-    test, module = find_test(source, settings or [])
+    cases = Cases(source, settings or [])
+    test, module = cases({})
     method, seed, backend = how
     cluster, resume = where
     table = folder / "samples.parquet" if has_parquet() else None
@@ -204,7 +207,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
             test, distributions, samples, wanted, seconds=length_of(test, module, seconds),
             method=method, seed=seed, backend=backend, progress=progress_bar(as_json),  # type: ignore[arg-type]
             keep=table, resume=resume, cluster=cluster,
-            make=lambda values: find_test(source, [*(settings or []), *map(setting, values.items())])[0],
+            make=lambda values: cases(values)[0],
         )  # fmt: skip
     except Interrupted as stop:
         tell_interrupted(stop, folder)

@@ -11,7 +11,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from bondloop.studies import Interrupted
 
-__all__ = ["cluster_of", "setting", "tell_interrupted"]
+__all__ = ["cluster_of", "tell_interrupted"]
 
 
 def cluster_of(workers: int | None, dask: str | None) -> int | str | None:
@@ -19,16 +19,6 @@ def cluster_of(workers: int | None, dask: str | None) -> int | str | None:
     if workers is not None and dask is not None:
         raise InputError("--workers starts a cluster on this machine, --dask names one: give one of them")
     return workers if dask is None else dask
-
-
-def setting(pair: tuple[str, float]) -> str:
-    """Return a value as `--set` takes it: a whole number as one, for it may count something.
-
-    >>> setting(("sub_steps", 3.0)), setting(("time_step", 0.004))
-    ('sub_steps=3', 'time_step=0.004')
-    """
-    name, value = pair
-    return f"{name}={int(value) if float(value).is_integer() else repr(float(value))}"
 
 
 def tell_interrupted(stop: Interrupted, folder: Path) -> None:
