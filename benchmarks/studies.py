@@ -52,7 +52,7 @@ def processor_seconds(batch: Batch, values: Any, steps: int, jobs: int) -> tuple
 
 def lanes_of(tick: Any, names: list[str], width: int, flags: tuple[str, ...]) -> Batch:
     """Return tests in lanes as on a processor that has less."""
-    with mock.patch("bondloop.compile.batch.processor_lanes", lambda: (width, flags)):
+    with mock.patch("bondloop.compile.batch.processor_lanes", return_value=(width, flags)):
         return Batch(tick, names, "lanes")
 
 
@@ -100,7 +100,7 @@ def grid() -> str:
         cases = Cases("wagg-three-mass", [])
         once = seconds(lambda values, cases=cases: cases(values)[0])
         ratios.append(seconds(anew) / once)
-    return f"A grid of 10 tests, each built anew: {statistics.median(ratios):.2f} times the time of one built once."
+    return f"A grid of 10 tests, each built anew: {statistics.median(ratios):.2f} times one built once."
 
 
 MEMORY = """
@@ -189,8 +189,10 @@ def main() -> None:
     parser.add_argument("--tests", type=float, default=1e6)
     parser.add_argument("--without-card", action="store_true")
     options = parser.parse_args()
-    print("Lanes by processor time. Two threads: by the processor time of each, and by the clock on the wall.\n")
-    print("| test | lanes | times one by one | with AVX2 | two threads | on the wall | the same to the last bit |")
+    print(
+        "Lanes by processor time. Two threads: by the processor time of each, and by the clock on the wall.\n"
+    )
+    print("| test | lanes | times one by one | with AVX2 | two threads | on the wall | the same bits |")
     print("|---|---:|---:|---:|---:|---:|---|")
     for paper, tests, steps in (
         (wagg_three_mass, 512, 2000), (gawthrop_two_actuators, 512, 1000), (bayer_substep, 128, 500),

@@ -6,7 +6,8 @@ import signal
 import numpy as np
 import pytest
 
-from bondloop.errors import InputError
+from bondloop.compile.cuda_driver import gpu_obstacle
+from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies import sample
 
@@ -54,7 +55,15 @@ def test_a_worker_dies_and_every_result_comes_once(client, tmp_path, monkeypatch
 
     path = tmp_path / "samples.parquet"
     found = sample(
-        test, VARIED, 2048, MEASURES, seconds=0.5, backend="lanes", cluster=client, progress=kill_one, keep=path
+        test,
+        VARIED,
+        2048,
+        MEASURES,
+        seconds=0.5,
+        backend="lanes",
+        cluster=client,
+        progress=kill_one,
+        keep=path,
     )
     assert killed
     assert told == sorted(told)
@@ -71,7 +80,7 @@ def test_interrupted_on_a_cluster_and_gone_on_with_on_one_core(client, tmp_path,
     monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.02)
     test, path = gawthrop_two_actuators.test(), tmp_path / "samples.parquet"
 
-    def stop(done, wanted):
+    def stop(done, _):
         if done > 64:
             raise KeyboardInterrupt
 
@@ -96,19 +105,20 @@ def test_a_tick_on_a_worker_with_several_threads(monkeypatch):
     same(found, sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", jobs=1))
 
 
+@pytest.mark.skipif(not gpu_obstacle(), reason="there is a graphics processor")
 def test_a_fault_on_a_worker_is_the_fault(client):
-    from bondloop.errors import BondloopError
-
-    with pytest.raises(BondloopError, match="no graphics processor|CUDA|cannot run so"):
-        sample(wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 16, seconds=0.1, backend="cuda", cluster=client)
+    with pytest.raises(BondloopError, match="cannot run so"):
+        sample(
+            wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 16, seconds=0.1, backend="cuda", cluster=client
+        )
 
 
 def test_bad_clusters_are_told(monkeypatch):
     monkeypatch.setattr("bondloop.studies.cluster.PATIENCE", 0.5)
     test = wagg_three_mass.test()
     for cluster, words in [
-        (0, "from 1 up"), (2.5, "expected a number of workers"), ("tcp://127.0.0.1:9", "no Dask scheduler answers"),
-        ("nonsense://x", "no Dask scheduler answers"),
+        (0, "from 1 up"), (2.5, "expected a number of workers"),
+        ("tcp://127.0.0.1:9", "no Dask scheduler answers"), ("nonsense://x", "no Dask scheduler answers"),
     ]:  # fmt: skip
         with pytest.raises(InputError, match=words):
             sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=cluster)

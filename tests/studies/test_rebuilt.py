@@ -1,6 +1,7 @@
 """Values that are not data of the tick: tests are built anew, and run as one tick where their form is one."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from bondloop.compile import Runner
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
 from bondloop.papers import bayer_substep, dasilva_beam
+from bondloop.program.tick import Product, revised
 from bondloop.studies import rebuilt, sample
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))
@@ -28,7 +30,9 @@ DRAWN = settings(
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C compiler on this machine")
 
 
-@pytest.mark.parametrize("name", ["network.beam.inertia[1].mass", "plain.A[8,8]", "field.suspension.mass.mass"])
+@pytest.mark.parametrize(
+    "name", ["network.beam.inertia[1].mass", "plain.A[8,8]", "field.suspension.mass.mass"]
+)
 def test_what_is_worked_into_matrices_is_built_anew(name):
     """A beam's masses are in the matrices of its integrator; each case is also built and run by itself."""
     beam = dasilva_beam.test()
@@ -36,7 +40,9 @@ def test_what_is_worked_into_matrices_is_built_anew(name):
     low, high = sorted((0.9 * own, 1.1 * own))
     channel = f"{name.partition('.')[0]}.beam.n2.uy.flow"
     found = sample(beam, {name: f"uniform({low}, {high})"}, 9, (f"peak:{channel}",), seconds=0.05)
-    assert any(f"{name}: not data of the tick, so that 9 tests were built anew (1 form" in n for n in found.notes)
+    assert any(
+        f"{name}: not data of the tick, so that 9 tests were built anew (1 form" in n for n in found.notes
+    )
     assert len(set(found[f"peak:{channel}"])) == 9
     for i, row in enumerate(found.values):
         run = beam.with_values({name: row[0]}).run(0.05)
@@ -49,12 +55,14 @@ def test_another_structure_is_another_form():
 
     def make(values):
         built.append(dict(values))
-        return bayer_substep.test(int(values.get("sub_steps", 3)))
+        return bayer_substep.test(int(values["sub_steps"]))
 
     varied = {"sub_steps": "whole(2, 5)", "scheme.P": "uniform(-1, 0)"}
-    found = sample(make({}), varied, 24, ("peak:force",), seconds=0.5, make=make)
-    assert any("sub_steps: not data of the tick, so that 4 tests were built anew (4 forms" in n for n in found.notes)
-    assert {n["sub_steps"] for n in built if "sub_steps" in n} >= {2, 3, 4, 5}
+    found = sample(bayer_substep.test(), varied, 24, ("peak:force",), seconds=0.5, make=make)
+    assert any(
+        "sub_steps: not data of the tick, so that 4 tests were built anew (4 forms" in n for n in found.notes
+    )
+    assert {n["sub_steps"] for n in built} == {2, 3, 4, 5}
     for i in range(0, 24, 5):
         steps, P = found.values[i]
         run = bayer_substep.test(int(steps)).with_values({"scheme.P": P}).run(0.5)
@@ -81,12 +89,22 @@ def test_too_many_numbers_are_ticks_of_their_own(monkeypatch):
         assert found[f"peak:{channel}"][i] == pytest.approx(np.abs(run[channel]).max(), rel=1e-12)
 
 
+def without_zeros(step):
+    if not isinstance(step, Product):
+        return step
+    return replace(step, matrix=np.where(step.matrix == 0, 0.25, step.matrix))
+
+
 @pytest.mark.slow
 @needs_compiler
 @DRAWN
 @given(tick=ticks(), seed=st.integers(0, 1000))
 def test_a_tick_with_its_numbers_as_parameters_is_the_same_tick(tick, seed):
-    """Of drawn ticks of every kind of statement, any of their numbers are made parameters."""
+    """Of drawn ticks of every kind of statement, any of their numbers are made parameters.
+
+    Matrices without zeros: whether a zero takes part, times an infinity, depends on the size of a product.
+    """
+    tick = replace(tick, steps=revised(tick.steps, without_zeros))
     random = np.random.default_rng(seed)
     numbers = []
     key = rebuilt._form(tick, numbers)

@@ -190,7 +190,7 @@ def test_it_is_saved(tmp_path):
         ({MASS: "normal(1, 1%)"}, {"seed": -1}, "from 0 to"),
         ({MASS: "normal(1, 1%)"}, {"measures": "error"}, "expected several names"),
         ({MASS: "normal(1, 1%)"}, {"measures": {"stopped": Measure("peak", Var("force"))}}, "rename it"),
-        ({"rig.latency": "normal(1 ms, 1%)"}, {}, "decides how it is built"),
+        ({"rig.latency": "normal(1 ms, 1%)"}, {}, "decides how a test is built"),
     ],
 )
 def test_what_is_wrong_is_told(distributions, options, words):

@@ -46,7 +46,7 @@ class Ends:
     def __init__(self, calls, error):
         self.left, self.error = calls, error
 
-    def __call__(self, done, wanted):
+    def __call__(self, *_):
         self.left -= 1
         if self.left < 0:
             raise self.error
@@ -112,7 +112,9 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
 
     monkeypatch.setattr(Stream, "flush", limited)
     try:
-        with pytest.raises(BondloopError, match=r"cannot be written: .*; 32 of 320 tests are kept in") as raised:
+        with pytest.raises(
+            BondloopError, match=r"cannot be written: .*; 32 of 320 tests are kept in"
+        ) as raised:
             study(two_actuators, 320, keep=path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -142,7 +144,13 @@ def test_another_study_is_not_gone_on_with(tmp_path):
         ({"test": test.with_values({MASS: 1.5})}, "test: "),
     ]  # fmt: skip
     for change, words in cases:
-        asked = {"test": test, "distributions": {MASS: "normal(1, 5%)"}, "samples": 16, "seconds": 0.1, **change}
+        asked = {
+            "test": test,
+            "distributions": {MASS: "normal(1, 5%)"},
+            "samples": 16,
+            "seconds": 0.1,
+            **change,
+        }
         with pytest.raises(InputError, match="is of another study") as raised:
             sample(**asked, keep=path, resume=True)
         assert words in str(raised.value)

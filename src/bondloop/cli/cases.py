@@ -6,7 +6,6 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from bondloop.cli.safety_settings import is_of_safety
 from bondloop.cli.tests import find_test
 
 __all__ = ["Cases"]
@@ -30,8 +29,10 @@ class Cases:
 
     def __call__(self, values: Mapping[str, str | float]) -> tuple[Any, Any]:
         """Return the test with other settings, by name, and the module that defines it."""
+        from bondloop.cli.safety_settings import is_of_safety
+
         paths = {name for name in values if "." in name and not is_of_safety(name)}
-        # Nobody knows before a test is built which paths are parameters of it: those of a test file need not be.
+        # Which paths are parameters is known once a test is built: entries of a test file are not.
         test, module, parameters = self._base({n: v for n, v in values.items() if n not in paths})
         if not paths <= parameters:
             test, module, parameters = self._base({n: v for n, v in values.items() if n not in parameters})

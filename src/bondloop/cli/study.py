@@ -138,7 +138,9 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         )
         return
     if workers is not None or dask is not None or resume:
-        raise InputError("--workers, --dask and --resume need --samples: a grid runs on this machine, at once")
+        raise InputError(
+            "--workers, --dask and --resume need --samples: a grid runs on this machine, at once"
+        )
     wanted = wanted or ["stable", "error"]
     axes = [axis_from(text) for text in vary]
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.tick import Tick
 
-__all__ = ["Batch", "BatchResult", "processor_lanes"]
+__all__ = ["Batch", "BatchResult", "next_size", "processor_lanes"]
 
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""
@@ -43,7 +43,7 @@ MOST_BYTES, MOST_ON_A_CARD = 2**22, 2**27
 """Of the states of tests that run at a time: a processor needs no more to be busy, a card is to be full."""
 
 FIRST_PACKS, GROWTH = 4, 8.0
-"""Packs for each thread in the first block, and by how much the next may be larger: the first one measures."""
+"""Packs for each thread in the first block, which measures, and by how much the next may be larger."""
 
 SHARE_SECONDS = 0.1
 """How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
@@ -267,7 +267,9 @@ class Batch:
         while at < tests or not tests:
             part = slice(at, min(tests, at + size))
             states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
-            ends[:, 0] %= WORST  # which loop failed is told by the test alone: here they are counted otherwise
+            ends[:, 0] %= (
+                WORST  # which loop failed is told by the test alone: here they are counted otherwise
+            )
             self._number_channels(ends)
             if shared is not None and not shared.finished:
                 self._end_all(shared, ends)
@@ -394,7 +396,11 @@ class Batch:
 def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) -> int:
     """Return how many tests take about so long, in whole packs, if so many took `wall`.
 
-    >>> next_size(100, 0.5, 2.0, 8, 10_000), next_size(100, 0.001, 2.0, 8, 10_000), next_size(8, 9.0, 2.0, 8, 64)
+    >>> (
+    ...     next_size(100, 0.5, 2.0, 8, 10_000),
+    ...     next_size(100, 0.001, 2.0, 8, 10_000),
+    ...     next_size(8, 9.0, 2.0, 8, 64),
+    ... )
     (400, 800, 8)
     """
     wanted = tests * min(seconds / max(wall, 1e-9), GROWTH)

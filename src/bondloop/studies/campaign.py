@@ -33,10 +33,26 @@ __all__ = ["Campaign", "Interrupted"]
 class Interrupted(KeyboardInterrupt):
     """A study was ended by Ctrl-C.
 
-    Attributes
+    Parameters
     ----------
+    words
+        What happened.
     sampled
         The tests that were done.
+
+    Examples
+    --------
+    >>> from bondloop.papers import wagg_three_mass
+    >>> from bondloop.studies import Interrupted, sample
+    >>> def press(done, wanted):
+    ...     raise KeyboardInterrupt
+    >>> try:
+    ...     sample(
+    ...         wagg_three_mass.test(), {"excitation.scale": "uniform(1, 2)"}, 64, seconds=0.1, progress=press
+    ...     )
+    ... except Interrupted as stop:
+    ...     print(stop, len(stop.sampled) < 64)
+    interrupted True
     """
 
     def __init__(self, words: str, sampled: Sampled) -> None:
@@ -141,9 +157,10 @@ class Campaign:
         columns = rows.there
         stopped = columns.pop(STOPPED, np.zeros(0, dtype=bool))
         by = Counter(columns.pop(STOPPED_BY, np.zeros(0, dtype=object))[stopped].tolist())
+        where = [f"ran on {place.words}"] if place.words else []
         return Sampled(
             self.drawn.owners, self.values[rows.numbers], columns, stopped, dict(by.most_common()),
-            place.backend or "kept", seconds, self.rehearsals.length, (*([f"ran on {place.words}"] if place.words else []), *place.notes),
+            place.backend or "kept", seconds, self.rehearsals.length, (*where, *place.notes),
         )  # fmt: skip
 
 
@@ -153,5 +170,7 @@ def _left(parts: Sequence[Part], rows: Rows) -> list[Part]:
     left[rows.left] = True
     masks = [left[part.numbers] for part in parts]
     return [
-        Part(p.job, p.numbers[mask], p.table[mask]) for p, mask in zip(parts, masks, strict=True) if mask.any()
+        Part(p.job, p.numbers[mask], p.table[mask])
+        for p, mask in zip(parts, masks, strict=True)
+        if mask.any()
     ]

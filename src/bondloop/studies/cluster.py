@@ -143,13 +143,17 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
             raise InputError(f"workers: expected a number from 1 up; found {cluster}")
         cluster = stack.enter_context(
             distributed.LocalCluster(
-                n_workers=cluster, threads_per_worker=1, processes=True, dashboard_address=":0",
-                preload=[__name__], silence_logs=logging.ERROR,
+                n_workers=cluster,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                preload=[__name__],
+                silence_logs=logging.ERROR,
             )
         )
     elif not isinstance(cluster, str):
         raise InputError(
-            f"expected a number of workers, an address such as tcp://host:8786, or a client; found {cluster!r}"
+            f"expected a number of workers, an address (tcp://host:8786) or a client; found {cluster!r}"
         )
     try:
         client = stack.enter_context(distributed.Client(cluster, timeout=PATIENCE))

@@ -164,7 +164,7 @@ def _changed(node: Any, number: Callable[[float], Expr]) -> Any:
 def _product(step: Product, number: Callable[[float], Expr]) -> list[Step]:
     """Return a product with other numbers; written out, column by column, where they are not all numbers.
 
-    Zeros that no test has otherwise are left out, as from any product.
+    Zeros that no test has otherwise are left out, as from any small or sparse product.
     """
     matrix = step.matrix
     dense = np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
@@ -240,15 +240,14 @@ def rebuilt_parts(
     drawn
         Knows with which of them tests are built, and how; the others are data.
     """
-    rebuilt, make = drawn.rebuilt, drawn.make
-    assert make is not None
+    rebuilt = drawn.rebuilt
     columns = [names.index(name) for name in rebuilt]
     rows = [tuple(row) for row in values[:, columns].tolist()]
 
     def build(i: int) -> Tick:
         chosen = dict(zip(rebuilt, rows[i], strict=True))
         try:
-            tick: Tick = make(chosen).tick
+            tick: Tick = drawn.build(chosen).tick
         except BondloopError as error:
             at = ", ".join(f"{name} = {value:.6g}" for name, value in chosen.items())
             raise type(error)(f"at {at}: {error}") from error

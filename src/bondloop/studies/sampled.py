@@ -276,8 +276,8 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
         Run on Dask: a number of worker processes on this machine, the address of a scheduler
         (``"tcp://host:8786"``), or a ``distributed.Client``.
     make
-        Makes the test with other values, by name, where a value is not data of its tick: each test is then
-        built anew. `HybridTest.with_values` unless given.
+        Makes the test with other options, by name, where what is varied is no parameter of it: each test is
+        then built anew.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     whole_number(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
-    drawn = Uncertainty(distributions, test, make or getattr(test, "with_values", None))
+    drawn = Uncertainty(distributions, test, rebuild=True, make=make)
     taken = [n for n in measures if n in drawn.owners or n in RESERVED]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")

@@ -21,7 +21,7 @@ from bondloop.errors import BondloopError, InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Rows", "Stream", "has_parquet"]
+__all__ = ["NO_PYARROW", "Rows", "Stream", "has_parquet"]
 
 NUMBER, STOPPED, STOPPED_BY = "test", "stopped", "stopped_by"
 RESERVED = (NUMBER, STOPPED, STOPPED_BY)
@@ -140,9 +140,7 @@ class Stream:
         if not self._waiting:
             return
         numbers = np.concatenate([n for n, _ in self._waiting])
-        columns = {
-            name: np.concatenate([c[name] for _, c in self._waiting]) for name in self._waiting[0][1]
-        }
+        columns = {name: np.concatenate([c[name] for _, c in self._waiting]) for name in self._waiting[0][1]}
         with _writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             while (target := self.folder / f"{self._file:06d}.parquet").exists():

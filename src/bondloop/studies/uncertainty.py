@@ -42,9 +42,10 @@ class Uncertainty:
         under which its parameters are.
     test
         A `HybridTest`, or anything else that has a tick.
+    rebuild
+        Whether tests may be built anew for values that are not data of the tick; they are refused otherwise.
     make
-        Makes the test with other values, by name, where they are not data of its tick; where it is not given,
-        such values are refused.
+        Makes the test with other options, by name, that are no parameters of it.
 
     Attributes
     ----------
@@ -59,9 +60,14 @@ class Uncertainty:
     """
 
     def __init__(
-        self, given: Given, test: Any, make: Callable[[Mapping[str, float]], Any] | None = None
+        self,
+        given: Given,
+        test: Any,
+        *,
+        rebuild: bool = False,
+        make: Callable[[Mapping[str, float]], Any] | None = None,
     ) -> None:
-        self.make = make
+        self._test, self._make, self._rebuild = test, make, rebuild
         self.rebuilt: list[str] = []
         self.tick: Tick = test.tick
         self._by_name = {v.name: v for v in self.tick.parameters}
@@ -73,11 +79,10 @@ class Uncertainty:
             for name in _names(path, part):
                 if name in self.owners:
                     raise InputError(f"each parameter is drawn once; found {name} twice")
-                if make is None:
-                    self._expect(name)
+                self._expect(name)
                 self.owners[name] = part
             self.parts[path] = part
-            self._expect_values(test, path, part)
+            self._expect_values(path, part)
         if not self.parts:
             raise InputError("nothing is varied; give at least one distribution")
         self.size = sum(_size(part) for part in self.parts.values())
@@ -95,46 +100,55 @@ class Uncertainty:
         return known.units if known else ()
 
     def _expect(self, name: str) -> None:
-        if name not in self._by_name and name not in self._states:
+        if name not in self._by_name and name not in self._states and self._make is None:
             known = [*self._by_name, *self._states]
             raise InputError(
                 f"{unknown_name('parameter', name, known, self.tick.name)}; what decides how a test "
-                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
+                "is built, such as a latency, is drawn by `bondloop study`, and where sample() is told how "
+                "to make= the test"
             )
 
-    def _expect_values(self, test: Any, path: str, part: Distribution | Correlated) -> None:
+    def build(self, values: Mapping[str, float]) -> Any:
+        """Return the test with other values, by name: of its options, then of its parameters."""
+        options = {name: x for name, x in values.items() if name not in self._by_name}
+        test = self._make(options) if options and self._make is not None else self._test
+        own = {name: x for name, x in values.items() if name not in options}
+        return test.with_values(own) if own else test
+
+    def _expect_values(self, path: str, part: Distribution | Correlated) -> None:
         """Refuse a parameter that is worked into the tick when the test is built: a matrix, a first state.
 
         The test is built with other values: nothing but these may differ.
         """
         if path == SEED and not (isinstance(part, Distribution) and part.kind == "whole"):
             raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {part}")
-        make = self.make or getattr(test, "with_values", None)
-        names = [name for name in _names(path, part) if name not in self._states]
-        if make is None or path == SEED or not names:
+        names = [name for name in _names(path, part) if name in self._by_name or name not in self._states]
+        if path == SEED or not names:
             return
         drawn = dict(zip(_names(path, part), _at(part, np.full((_size(part), 1), 0.25))[:, 0], strict=True))
-        if not self._by_name.keys() >= set(names):  # an option of the test: `make` says what is wrong with it
-            make({name: float(drawn[name]) for name in names})
+        other = {name: float(drawn[name]) for name in names}
+        if not self._by_name.keys() >= set(names):  # options of the test: what makes it says what is wrong
+            self.build(other)
             self.rebuilt += names
             return
+        if not hasattr(self._test, "with_values"):
+            return
         try:
-            changed = make({name: float(drawn[name]) for name in names}).tick
+            changed = self.build(other).tick
         except InputError:
             # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
             return
         plain = {v.name: x for v, x in self.tick.parameters.items()}
-        other = {v.name: x for v, x in changed.parameters.items()}
-        same = {n for n in plain if plain[n] == other.get(n)} | set(names)
+        after = {v.name: x for v, x in changed.parameters.items()}
+        same = {n for n in plain if plain[n] == after.get(n)} | set(names)
         if same != set(plain) or _structure(self.tick) != _structure(changed):
-            if self.make is not None:
+            if self._rebuild:
                 self.rebuilt += names
                 return
             what = path if path in names else f"{path} ({', '.join(names)})"
             raise InputError(
                 f"{what} is worked into matrices or first states when the test is built, so that it cannot "
-                "be drawn: vary it over a grid (study without --samples), or take an integrator that keeps "
-                "it, RK4"
+                "be drawn here: vary it with `sample`, or take an integrator that keeps it, RK4"
             )
 
     @property
