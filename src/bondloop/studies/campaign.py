@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,7 @@ class Campaign:
 
     def _chunks(
         self, parts: Sequence[Part], place: Place, jobs: int | None, progress: Progress | None, cluster: Any
-    ) -> Iterator[Chunk]:
+    ) -> Generator[Chunk, None, None]:
         if cluster is not None and parts:
             from bondloop.studies.cluster import on_cluster
 

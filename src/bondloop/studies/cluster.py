@@ -178,7 +178,8 @@ class _Dispatch:
         self._jobs: dict[int, Any] = {}
         self._under_way: dict[Any, NDArray[np.int64]] = {}
         self._part, self._at, self._size = 0, 0, FIRST
-        self._count(), self._next()
+        self._count()
+        self._next()
 
     def _count(self) -> None:
         threads = self._client.nthreads()

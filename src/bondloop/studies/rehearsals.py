@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,6 +141,10 @@ class Rehearsals:
         if "trip_time" in self._trips:
             measured["trip_time"] = np.fmin(when, np.where(ended, result.ends.tick * self.period, np.nan))
         return Outcome(measured, stopped, result.ends, cause, result.seconds)
+
+    def causes(self, outcome: Outcome) -> dict[str, int]:
+        """Return what stopped tests, most often first."""
+        return dict(Counter(self.stopped_by(outcome)[outcome.stopped].tolist()).most_common())
 
     def stopped_by(self, outcome: Outcome) -> NDArray[np.object_]:
         """Return what stopped each test, in words; nothing where nothing did."""
