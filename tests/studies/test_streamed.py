@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bondloop.compile import batch as batches
 from bondloop.compile.batch import Batch
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
@@ -190,3 +191,37 @@ def test_blocks_are_all_tests_in_their_order(count, seconds):
     whole = batch.run(values, 20, jobs=1)
     np.testing.assert_array_equal(np.concatenate([b.states for b in blocks]), whole.states)
     assert len(blocks) == 1 or len(blocks[0].states) == 32
+
+
+class Card:
+    """Stands for a card: runs tests one by one, and counts."""
+
+    card, kernel_seconds = "a card", 0.0
+
+    def __init__(self, tick, varied, plan):
+        self.run_some = batches._one_by_one(tick, [v.name for v in varied], plan)
+        self.blocks = []
+
+    def run(self, steps, rows, state, table, ends, progress):
+        self.blocks.append(len(state))
+        self.run_some(steps, rows, state, table, ends)
+        if progress is not None:
+            progress(len(state), len(state))
+
+
+def test_on_a_card_blocks_are_as_large_as_its_share_of_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(batches, "CudaBatch", Card)
+    monkeypatch.setattr(batches, "gpu_obstacle", str)
+    test, varied = wagg_three_mass.test(), {MASS: "normal(1, 5%)"}
+    found = sample(test, varied, 100, ("error",), seconds=0.1, keep=tmp_path / "samples.parquet")
+    assert found.backend == "cuda"
+    assert found.notes == ("ran on a card",)
+    np.testing.assert_array_equal(
+        found["error"], sample(test, varied, 100, ("error",), seconds=0.1, backend="lanes")["error"]
+    )
+    batch = Batch(test.tick, [MASS])
+    monkeypatch.setattr(batches, "MOST_ON_A_CARD", 8 * 40 * batch._plan.size)
+    told = []
+    batch.run(found.values, 20, progress=lambda done, wanted: told.append((done, wanted)))
+    assert batch._cuda.blocks == [40, 40, 20]
+    assert told == [(40, 100), (80, 100), (100, 100)]
