@@ -125,6 +125,17 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
     same(study(two_actuators, 320, keep=path, resume=True), study(two_actuators, 320))
 
 
+def test_nothing_is_removed_before_there_is_something_new(two_actuators, tmp_path):
+    path = tmp_path / "samples.parquet"
+    study(two_actuators, 16, keep=path)
+    before = path.read_bytes()
+    with pytest.raises(BondloopError, match="no test had been kept"):
+        study(two_actuators, 32, keep=path, progress=Ends(0, BondloopError("at once")))
+    assert path.read_bytes() == before
+    study(two_actuators, 32, keep=path)
+    assert len(pq.read_table(path)) == 32
+
+
 def test_a_damaged_part_runs_again(two_actuators, tmp_path):
     path, parts = tmp_path / "samples.parquet", tmp_path / "samples.parquet.parts"
     with pytest.raises(KeyboardInterrupt):

@@ -169,19 +169,12 @@ class Batch:
         """How long the kernels of the last run took on the card; 0 elsewhere."""
         return self._cuda.kernel_seconds if self._cuda is not None else 0.0
 
-    def where(self, jobs: int | None = None) -> str:
-        """Return where tests run, in words.
-
-        Parameters
-        ----------
-        jobs
-            Threads, as of `run`.
-        """
+    @property
+    def where(self) -> str:
+        """What a thread runs tests on, in words."""
         if self._cuda is not None:
             return self._cuda.card
-        threads = jobs or os.cpu_count() or 1
-        lanes = f"{self.width} lanes" if self.backend == "lanes" else self.backend
-        return f"{lanes}, {threads} thread{'s' * (threads > 1)}"
+        return f"{self.width} lanes" if self.backend == "lanes" else self.backend
 
     def _build(self, parts: Parted | None) -> None:
         """Compile the tick, or what all tests share and the rest."""

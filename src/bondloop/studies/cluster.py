@@ -70,7 +70,7 @@ class _Received:
 def _rehearsed(received: _Received, table: NDArray[np.float64]) -> Done:
     """Run tests on a worker, in the thread that it gives."""
     batch, job = received.batch, received.job
-    return Done(batch.run(table, job.steps, job.inputs, jobs=1), batch.backend, batch.where(1))
+    return Done(batch.run(table, job.steps, job.inputs, jobs=1), batch.backend, batch.where)
 
 
 def dask_setup(worker: Any) -> None:
@@ -117,7 +117,8 @@ def on_cluster(
                 backends.add(answer.backend)
                 workers = dispatch.workers
                 place.backend = " and ".join(sorted(backends))
-                place.words = f"{workers} worker{'s' * (workers > 1)}, {answer.where} each"
+                threads = f", {dispatch.threads} threads" if dispatch.threads > workers else ""
+                place.words = f"{workers} worker{'s' * (workers > 1)}{threads}, {answer.where} each"
                 if progress is not None:
                     progress(done, whole)
                 yield Chunk(numbers, answer.result)
@@ -183,7 +184,7 @@ class _Dispatch:
 
     def _count(self) -> None:
         threads = self._client.nthreads()
-        self.workers, self._threads = len(threads), max(1, sum(threads.values()))
+        self.workers, self.threads = len(threads), max(1, sum(threads.values()))
 
     def _next(self) -> None:
         while self._part < len(self._parts) and self._at >= len(self._parts[self._part].numbers):
@@ -201,10 +202,10 @@ class _Dispatch:
     def _more(self) -> list[Any]:
         """Submit chunks until every thread has some."""
         submitted = []
-        while self._left and len(self._under_way) < AHEAD * self._threads:
+        while self._left and len(self._under_way) < AHEAD * self.threads:
             part = self._parts[self._part]
             # At the end chunks become small, so that workers end together.
-            share = max(WHOLE, self._left // (AHEAD * self._threads))
+            share = max(WHOLE, self._left // (AHEAD * self.threads))
             end = min(len(part.numbers), self._at + min(self._size, share))
             future = self._client.submit(
                 _rehearsed, self._job(self._part), part.table[self._at : end], pure=False

@@ -120,12 +120,9 @@ class Stream:
         self.rows = Rows(self.count)
         self._waiting: list[tuple[NDArray[np.int64], Columns]] = []
         self._flushed, self._file = time.monotonic(), 0
+        self._anew = not resume
         if resume:
             self._load()
-        else:
-            with _writing(self.path):
-                shutil.rmtree(self.folder, ignore_errors=True)
-                self.path.unlink(missing_ok=True)
 
     def add(self, numbers: NDArray[np.int64], columns: Columns) -> None:
         """Take the results of some tests; now and then they are written."""
@@ -142,6 +139,10 @@ class Stream:
         numbers = np.concatenate([n for n, _ in self._waiting])
         columns = {name: np.concatenate([c[name] for _, c in self._waiting]) for name in self._waiting[0][1]}
         with _writing(self.folder):
+            if self._anew:  # not before there is something to put in its place
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.path.unlink(missing_ok=True)
+                self._anew = False
             self.folder.mkdir(parents=True, exist_ok=True)
             while (target := self.folder / f"{self._file:06d}.parquet").exists():
                 self._file += 1
@@ -150,12 +151,12 @@ class Stream:
 
     def finish(self) -> Path:
         """Make one file of all results; return its path."""
-        if self._file or self.folder.exists() or not self.path.exists():
-            self.flush()
+        if self._waiting or self.folder.exists() or not self.path.exists():
             with _writing(self.path):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._write(self.path, self.rows.numbers, self.rows.there)
                 shutil.rmtree(self.folder, ignore_errors=True)
+            self._waiting = []
         return self.path
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -116,7 +117,9 @@ def here(
     for part in parts:
         batch = part.job.batch()
         if not place.words:
-            place.backend, place.words = batch.backend, batch.where(jobs)
+            threads = 1 if batch.backend == "cuda" else jobs or os.cpu_count() or 1
+            place.backend = batch.backend
+            place.words = batch.where + (f", {threads} threads" if threads > 1 else "")
             place.notes += [batch.message] if batch.message else []
 
         def so_far(done: int, _: int, before: int = before) -> None:
