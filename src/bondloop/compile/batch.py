@@ -254,15 +254,15 @@ class Batch:
         threads = jobs or os.cpu_count() or 1
         shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
         room = MOST_BYTES if self._cuda is None else MOST_ON_A_CARD
-        tests, most = len(table), max(self.width, room // (8 * self._plan.size))
+        # Of a large tick as many as keep every thread busy.
+        tests, most = len(table), max(self.width * threads, room // (8 * self._plan.size))
         few = self._cuda is None and seconds < math.inf
         at, size = 0, min(most, FIRST_PACKS * self.width * threads) if few else most
         while at < tests or not tests:
             part = slice(at, min(tests, at + size))
             states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
-            ends[:, 0] %= (
-                WORST  # which loop failed is told by the test alone: here they are counted otherwise
-            )
+            # Which loop failed is told by the test alone: here they are counted otherwise.
+            ends[:, 0] %= WORST
             self._number_channels(ends)
             if shared is not None and not shared.finished:
                 self._end_all(shared, ends)
@@ -408,9 +408,9 @@ def _after(
 
 
 def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
-    """Return first and last test of shares of whole packs, four for each thread."""
+    """Return first and last test of shares of whole packs, eight for each thread: they end together."""
     packs = -(-tests // width)
-    size = max(1, -(-packs // (4 * jobs))) * width
+    size = max(1, -(-packs // (8 * jobs))) * width
     return [(a, min(tests, a + size)) for a in range(0, tests, size)]
 
 
