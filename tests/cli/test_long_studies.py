@@ -95,7 +95,11 @@ def test_faults_are_one_sentence(bondloop, tmp_path, words, sentence):
 def test_options_of_a_test_are_drawn_too(bondloop, tmp_path):
     result = bondloop(
         "study", "bayer-substep", "--vary", "sub_steps=whole(2, 3)", "--samples", 8, "--seconds", 0.2,
-        "--measure", "peak:force", "--no-figures", "-o", tmp_path,
+        "--measure", "peak:force", "--no-figures", "-o", tmp_path, "--keep", "worst",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "worst-1.h5").exists()
+    command = next(line for line in result.stdout.splitlines() if line.startswith("worst peak:force: "))
+    again = bondloop(*command.split()[3:], "-o", tmp_path / "again", "--no-figures")
+    assert again.exit_code == 0, again.stderr
     assert "sub_steps: not data of the tick, so that 2 tests were built anew (2 forms" in result.stdout

@@ -69,6 +69,29 @@ def test_another_structure_is_another_form():
         assert found["peak:force"][i] == pytest.approx(np.abs(run["force"]).max(), rel=1e-12)
 
 
+def test_histories_are_of_tests_built_anew():
+    """The peak of each history is what was measured; a state, a matrix and an option at once."""
+
+    def make(values):
+        return bayer_substep.test(int(values["sub_steps"]))
+
+    varied = {"sub_steps": "whole(2, 4)", "scheme.P": "uniform(-1, 0)"}
+    found = sample(bayer_substep.test(), varied, 8, ("peak:force",), seconds=0.2, make=make)
+    runs = found.histories(bayer_substep.test(), "peak:force", "every 3", make)
+    for name, i in found.choose("peak:force", "every 3").items():
+        assert np.abs(runs[name]["force"]).max() == pytest.approx(found["peak:force"][i], rel=1e-12)
+    with pytest.raises(InputError, match="sub_steps: no parameter of the test; say how to make= it"):
+        found.histories(bayer_substep.test(), "peak:force", "worst")
+    beam, name = dasilva_beam.test(), "plain.A[8,8]"
+    own = {v.name: x for v, x in beam.tick.parameters.items()}[name]
+    state = next(v.name for v in beam.tick.states if v.name.startswith("plain"))
+    varied = {name: f"uniform({2 * own}, {own})", state: "uniform(0, 1e-3)"}
+    found = sample(beam, varied, 4, ("peak:plain.beam.n2.uy.flow",), seconds=0.05)
+    [run] = found.histories(beam, "peak:plain.beam.n2.uy.flow", "worst").values()
+    worst = found["peak:plain.beam.n2.uy.flow"].max()
+    assert np.abs(run["plain.beam.n2.uy.flow"]).max() == pytest.approx(worst, rel=1e-12)
+
+
 def test_a_value_that_no_test_can_have_is_told():
     def make(values):
         return bayer_substep.test(int(values.get("sub_steps", 3)))

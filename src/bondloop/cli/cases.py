@@ -8,7 +8,7 @@ from typing import Any
 
 from bondloop.cli.tests import find_test
 
-__all__ = ["Cases"]
+__all__ = ["Cases", "as_setting"]
 
 
 class Cases:
@@ -41,7 +41,7 @@ class Cases:
 
     def _base(self, options: Mapping[str, str | float]) -> tuple[Any, Any, frozenset[str]]:
         """Return a test, its module and the paths of its parameters; each is built once."""
-        own = tuple(f"{name}={_text(value)}" for name, value in options.items())
+        own = tuple(f"{name}={as_setting(value)}" for name, value in options.items())
         with self._one_at_a_time:
             if own not in self._built:
                 test, module = find_test(self._source, [*self._settings, *own])
@@ -49,10 +49,10 @@ class Cases:
             return self._built[own]
 
 
-def _text(value: str | float) -> str:
+def as_setting(value: str | float) -> str:
     """Return a value as `--set` takes it: a whole number as one, for it may count something.
 
-    >>> _text(3.0), _text(0.004), _text("4 ms")
+    >>> as_setting(3.0), as_setting(0.004), as_setting("4 ms")
     ('3', '0.004', '4 ms')
     """
     if isinstance(value, str):

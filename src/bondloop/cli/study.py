@@ -221,7 +221,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         exceedance(found, path=folder / "samples.png")
         files.append(folder / "samples.png")
     if keep:
-        files += keep_tests(found, test, wanted[0], keep, folder, figures=figures)
+        files += keep_tests(found, cases, wanted[0], keep, folder, figures=figures)
     worst = {
         m: as_command(source, settings or [], found.worst(m, 1)[0], found.length) for m in found.measured
     }

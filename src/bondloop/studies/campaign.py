@@ -161,6 +161,7 @@ class Campaign:
         return Sampled(
             self.drawn.owners, self.values[rows.numbers], columns, stopped, dict(by.most_common()),
             place.backend or "kept", seconds, self.rehearsals.length, (*where, *place.notes),
+            tuple(self.drawn.rebuilt),
         )  # fmt: skip
 
 

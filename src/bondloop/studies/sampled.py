@@ -82,6 +82,8 @@ class Sampled:
         Seconds of each test.
     notes
         What was picked, and why not otherwise; what a reader should know.
+    rebuilt
+        Names of what is varied and is not data of the tick.
     """
 
     distributions: Mapping[str, Distribution | Correlated]
@@ -93,6 +95,7 @@ class Sampled:
     seconds: float
     length: float = math.nan
     notes: tuple[str, ...] = ()
+    rebuilt: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -167,7 +170,13 @@ class Sampled:
         """
         return choose(self, measure, which)
 
-    def histories(self, test: Any, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, Run]:
+    def histories(
+        self,
+        test: Any,
+        measure: str,
+        which: str = "worst 3, best, 50 %, 95 %",
+        make: Callable[[Mapping[str, float]], Any] | None = None,
+    ) -> dict[str, Run]:
         """Rehearse chosen tests once more and return their whole histories, by name.
 
         Parameters
@@ -176,8 +185,10 @@ class Sampled:
             The test that was sampled.
         measure, which
             As of `choose`.
+        make
+            As of `sample`, if that was told.
         """
-        return histories(self, test, self.choose(measure, which))
+        return histories(self, test, self.choose(measure, which), make)
 
     def to_pandas(self) -> Any:
         """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, "Distribution | Correlated | str"]
 
-__all__ = ["Uncertainty", "read_uncertainty"]
+__all__ = ["Uncertainty", "built", "read_uncertainty"]
 
 SEED = "rig.seed"
 
@@ -110,10 +110,7 @@ class Uncertainty:
 
     def build(self, values: Mapping[str, float]) -> Any:
         """Return the test with other values, by name: of its options, then of its parameters."""
-        options = {name: x for name, x in values.items() if name not in self._by_name}
-        test = self._make(options) if options and self._make is not None else self._test
-        own = {name: x for name, x in values.items() if name not in options}
-        return test.with_values(own) if own else test
+        return built(self._test, self._make, values)
 
     def _expect_values(self, path: str, part: Distribution | Correlated) -> None:
         """Refuse a parameter that is worked into the tick when the test is built: a matrix, a first state.
@@ -192,6 +189,27 @@ class Uncertainty:
                 except InputError as error:
                     cut = f"truncated({d}, LOW, HIGH)" if isinstance(d, Distribution) else "within=2"
                     raise InputError(f"{name}: {d} reaches {value:.6g}. {error}; cut it off, {cut}") from None
+
+
+def built(test: Any, make: Callable[[Mapping[str, float]], Any] | None, values: Mapping[str, float]) -> Any:
+    """Return a test with other values, by name: of its options, then of its parameters.
+
+    Parameters
+    ----------
+    test
+        As it is.
+    make
+        Makes it with other options.
+    values
+        By name.
+    """
+    known = {v.name for v in test.tick.parameters}
+    options = {name: x for name, x in values.items() if name not in known}
+    if options and make is None:
+        raise InputError(f"{', '.join(options)}: no parameter of the test; say how to make= it")
+    base = make(options) if options and make is not None else test
+    own = {name: x for name, x in values.items() if name in known}
+    return base.with_values(own) if own else base
 
 
 def _names(path: str, part: Distribution | Correlated) -> tuple[str, ...]:
