@@ -39,6 +39,10 @@ class Cases:
         data = {name: values[name] for name in paths & parameters}
         return (test.with_values(data) if data else test), module
 
+    def test(self, values: Mapping[str, str | float]) -> Any:
+        """Return the test with other settings alone."""
+        return self(values)[0]
+
     def _base(self, options: Mapping[str, str | float]) -> tuple[Any, Any, frozenset[str]]:
         """Return a test, its module and the paths of its parameters; each is built once."""
         own = tuple(f"{name}={as_setting(value)}" for name, value in options.items())

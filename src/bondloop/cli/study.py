@@ -209,7 +209,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
             test, distributions, samples, wanted, seconds=length_of(test, module, seconds),
             method=method, seed=seed, backend=backend, progress=progress_bar(as_json),  # type: ignore[arg-type]
             keep=table, resume=resume, cluster=cluster,
-            make=lambda values: cases(values)[0],
+            make=cases.test,
         )  # fmt: skip
     except Interrupted as stop:
         tell_interrupted(stop, folder)

@@ -104,18 +104,18 @@ def keep_tests(
     from bondloop.studies import overlay
     from bondloop.studies.histories import histories
 
-    test, make = cases({})[0], lambda values: cases(values)[0]
+    test = cases({})[0]
     chosen = found.choose(measure, which)
     wrote: list[Path] = []
     drawn: dict[str, Run] = {}
     for name, number in chosen.items():
         stem = name.replace(" %", "-percent").replace(" ", "-")
-        run = histories(found, test, {name: number}, make)[name]  # one at a time: a history is large
+        run = histories(found, test, {name: number}, cases.test)[name]  # one at a time: a history is large
         wrote.append(Path(run.save(folder / f"{stem}.h5")))
         if len(chosen) <= OVERLAID:
             drawn[name] = run
         try:
-            one = make(found.row(number))
+            one = cases.test(found.row(number))
             one.seconds = found.length
             one.to_toml(folder / f"{stem}.toml")
         except BondloopError:  # a part that is a Python object without a description, a state
