@@ -6,18 +6,27 @@ Run: python benchmarks/studies.py (some minutes; --tests 1000000 for a card; --w
 import argparse
 import ctypes
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from bondloop.cli.cases import Cases
+from bondloop.cli.tests import find_test
 from bondloop.compile.batch import Batch
 from bondloop.compile.cuda_driver import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
+from bondloop.studies import Axis, Case, study
 from bondloop.studies.named_measures import named_measure
 from bondloop.studies.on_the_way import measuring
+from bondloop.studies.streamed import has_parquet
 
 ROUNDS = 5
 SECONDS = 60.0
@@ -31,27 +40,93 @@ def drawn(tick: Any, names: list[str], tests: int) -> Any:
     return base * (1 + 0.03 * np.random.default_rng(1).standard_normal((tests, len(names))).clip(-3, 3))
 
 
-def seconds_of(batch: Batch, values: Any, steps: int, jobs: int) -> float:
-    """Return how long a batch takes."""
-    began = time.perf_counter()
+def processor_seconds(batch: Batch, values: Any, steps: int, jobs: int) -> tuple[float, float]:
+    """Return processor time of all threads, and of the one that waits for the others.
+
+    What else the machine does hardly changes them, unlike the time on the wall.
+    """
+    began, own = time.process_time(), time.thread_time()
     batch.run(values, steps, jobs=jobs)
-    return time.perf_counter() - began
+    return time.process_time() - began, time.thread_time() - own
+
+
+def lanes_of(tick: Any, names: list[str], width: int, flags: tuple[str, ...]) -> Batch:
+    """Return tests in lanes as on a processor that has less."""
+    with mock.patch("bondloop.compile.batch.processor_lanes", return_value=(width, flags)):
+        return Batch(tick, names, "lanes")
 
 
 def row(paper: ModuleType, tests: int, steps: int) -> str:
     """Return a row of the table of lanes."""
     tick = paper.test().tick
     names = [v.name for v, x in tick.parameters.items() if x and "reference" not in v.name][:3]
-    values = drawn(tick, names, tests)
+    few, many = drawn(tick, names, tests), drawn(tick, names, 8 * tests)
     one, lanes = Batch(tick, names, "one by one"), Batch(tick, names, "lanes")
-    same = np.array_equal(one.run(values, steps, jobs=1).states, lanes.run(values, steps, jobs=1).states)
-    ratios, cores = [], []
+    narrow = lanes_of(tick, names, 4, ("-mavx2",)) if lanes.width >= 4 else lanes
+    plain = one.run(few, steps, jobs=1).states
+    same = all(np.array_equal(plain, b.run(few, steps, jobs=1).states) for b in (lanes, narrow))
+    wide, half, cores, wall = [], [], [], []
     for _ in range(ROUNDS):
-        single = seconds_of(lanes, values, steps, 1)
-        ratios.append(seconds_of(one, values, steps, 1) / single)
-        cores.append(single / seconds_of(lanes, values, steps, 2))
-    cells = [f"{statistics.median(ratios):.1f}", "yes" if same else "NO", f"{statistics.median(cores):.2f}"]
-    return f"| {tick.name} | {lanes.width} | {' | '.join(cells)} |"
+        alone = processor_seconds(one, few, steps, 1)[0]
+        wide.append(alone / processor_seconds(lanes, few, steps, 1)[0])
+        half.append(alone / processor_seconds(narrow, few, steps, 1)[0])
+        single = processor_seconds(lanes, many, steps, 1)[0]
+        both, waiting = processor_seconds(lanes, many, steps, 2)
+        # Two threads take half of the time of what they share, beside what one does alone.
+        cores.append(single / (waiting + (both - waiting) / 2))
+        began = time.perf_counter()
+        lanes.run(many, steps, jobs=1)
+        middle = time.perf_counter()
+        lanes.run(many, steps, jobs=2)
+        wall.append((middle - began) / (time.perf_counter() - middle))
+    cells = [f"{statistics.median(x):.2f}" for x in (wide, half, cores, wall)]
+    return f"| {tick.name} | {lanes.width} | {' | '.join(cells)} | {'yes' if same else 'NO'} |"
+
+
+def grid() -> str:
+    """Return how much longer a study over a grid takes that builds its test for every case."""
+    axis = Axis("rig.transfer.mass.mass", tuple(f"{0.5 + 0.1 * i:g}" for i in range(10)))
+
+    def seconds(test_of: Callable[[Mapping[str, str]], Any]) -> float:
+        began = time.process_time()
+        study(lambda values: Case(test_of(values), 10.0), [axis], ["stable", "error"])
+        return time.process_time() - began
+
+    def anew(values: Mapping[str, str]) -> Any:
+        return find_test("wagg-three-mass", [f"{name}={value}" for name, value in values.items()])[0]
+
+    ratios = []
+    for _ in range(3 * ROUNDS):
+        cases = Cases("wagg-three-mass", [])
+        once = seconds(lambda values, cases=cases: cases(values)[0])
+        ratios.append(seconds(anew) / once)
+    return f"A grid of 10 tests, each built anew: {statistics.median(ratios):.2f} times one built once."
+
+
+MEMORY = """
+import resource, sys
+from bondloop.papers import wagg_three_mass
+from bondloop.studies import sample
+varied = {"rig.transfer.mass.mass": "normal(1, 5%)", "rig.transfer.spring.stiffness": "normal(1, 5%)"}
+for count in (64, 100_000):
+    sample(wagg_three_mass.test(), varied, count, ("error", "trip"), seconds=0.5, keep=sys.argv[1] or None)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def memory() -> list[str]:
+    """Return how much memory a process needs for 100,000 results, without and with a Parquet file."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for words, path in (("as arrays", ""), ("kept as Parquet", f"{folder}/samples.parquet")):
+            if path and not has_parquet():
+                continue
+            done = subprocess.run(
+                [sys.executable, "-c", MEMORY, path], capture_output=True, text=True, check=True
+            )
+            few, many = (float(x) for x in done.stdout.split())
+            lines.append(f"100,000 results {words}: {many:.0f} MB at most; 64 of them: {few:.0f} MB.")
+    return lines
 
 
 def on_the_card(card: Device, tests: int) -> list[str]:
@@ -114,12 +189,16 @@ def main() -> None:
     parser.add_argument("--tests", type=float, default=1e6)
     parser.add_argument("--without-card", action="store_true")
     options = parser.parse_args()
-    print("| test | lanes | times one by one | the same to the last bit | two threads, times one |")
-    print("|---|---:|---:|---|---:|")
+    print(
+        "Lanes by processor time. Two threads: by the processor time of each, and by the clock on the wall.\n"
+    )
+    print("| test | lanes | times one by one | with AVX2 | two threads | on the wall | the same bits |")
+    print("|---|---:|---:|---:|---:|---:|---|")
     for paper, tests, steps in (
-        (wagg_three_mass, 512, 5000), (gawthrop_two_actuators, 512, 2000), (bayer_substep, 128, 1000),
+        (wagg_three_mass, 512, 2000), (gawthrop_two_actuators, 512, 1000), (bayer_substep, 128, 500),
     ):  # fmt: skip
         print(row(paper, tests, steps))
+    print("\n" + "\n".join([grid(), *memory()]))
     card = device()
     if isinstance(card, str) or options.without_card:
         print(f"\nNo card: {card}.")

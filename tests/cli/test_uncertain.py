@@ -22,6 +22,7 @@ def test_worst_cases_are_ready_to_run(bondloop, tmp_path):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     names = [path.rsplit("/", 1)[1] for path in found["files"]]
+    names = [name for name in names if name != "samples.parquet"]  # where pyarrow is installed
     assert names == [
         "samples.csv",
         *(f"{n}.{e}" for n in ("worst-1", "worst-2", "50-percent") for e in ("h5", "toml")),

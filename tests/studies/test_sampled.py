@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondloop.errors import InputError
-from bondloop.papers import dasilva_beam, gawthrop_two_actuators, silva_benchmark, wagg_three_mass
+from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.named_measures import named_measure
@@ -101,13 +101,6 @@ def test_measures_on_the_way_are_those_of_the_record():
         }
         for name, value in expected.items():
             assert found[name][i] == pytest.approx(value, rel=1e-12, nan_ok=True), name
-
-
-def test_what_is_worked_into_matrices_is_refused():
-    """A beam's masses are in the matrices of its integrator, made when the test is built."""
-    beam = dasilva_beam.test()
-    with pytest.raises(InputError, match="worked into matrices"):
-        sample(beam, {"network.beam.inertia[1].mass": "normal(2, 5%)"}, 4, ("peak:n2.uy.flow",), seconds=0.01)
 
 
 def test_measures_of_what_all_share_end_where_a_test_stops():

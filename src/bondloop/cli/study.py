@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
+from bondloop.cli.cases import Cases
 from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
+from bondloop.cli.where import cluster_of, tell_interrupted
+from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from bondloop.studies import Case, Sampled
@@ -71,6 +74,19 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             help="With --samples, a power of two: Sobol's indices, which say what matters most.",
         ),
     ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="With --samples: run on so many processes of this machine, by Dask."),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask", metavar="ADDRESS", help="With --samples: run on a Dask cluster, tcp://host:8786."
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --samples: go on with a study that was interrupted.")
+    ] = False,
     settings: Setting = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Length of each run; the test's own if left out.")
@@ -114,18 +130,24 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             samples,
             seconds,
             (method, seed, backend),
+            (cluster_of(workers, dask), resume),
             folder,
             figures,
             as_json,
             keep,
         )
         return
+    if workers is not None or dask is not None or resume:
+        raise InputError(
+            "--workers, --dask and --resume need --samples: a grid runs on this machine, at once"
+        )
     wanted = wanted or ["stable", "error"]
     axes = [axis_from(text) for text in vary]
 
+    cases = Cases(source, settings or [])
+
     def make(values: Mapping[str, str]) -> Case:
-        own = [f"{name}={value}" for name, value in values.items()]
-        test, module = find_test(source, [*(settings or []), *own])
+        test, module = cases(values)
         length = length_of(test, module, seconds)
         return Case(test, length, getattr(module, "findings", None), backend)
 
@@ -160,32 +182,46 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     samples: float,
     seconds: float | None,
     how: tuple[str, int, str],
+    where: tuple[int | str | None, bool],
     folder: Path,
     figures: bool,
     as_json: bool,
     keep: str = "",
 ) -> None:
     """Rehearse a test many times with values drawn from distributions."""
-    from bondloop.studies import exceedance, sample
+    from bondloop.studies import Interrupted, exceedance, sample
     from bondloop.studies.histories import choices
     from bondloop.studies.sampled_figure import differs
+    from bondloop.studies.streamed import NO_PYARROW, has_parquet
 
     distributions = uncertain(vary)
     if keep:
         choices(keep)  # what is wrong with it is told before hours of tests, not after them
-    test, module = find_test(source, settings or [])
+    cases = Cases(source, settings or [])
+    test, module = cases({})
     method, seed, backend = how
-    found: Sampled = sample(
-        test, distributions, samples, wanted, seconds=length_of(test, module, seconds),
-        method=method, seed=seed, backend=backend, progress=progress_bar(as_json),  # type: ignore[arg-type]
-    )  # fmt: skip
+    cluster, resume = where
+    table = folder / "samples.parquet" if has_parquet() else None
+    if resume and table is None:
+        raise InputError(f"--resume: {NO_PYARROW}, in which results are kept as they come")
+    try:
+        found: Sampled = sample(
+            test, distributions, samples, wanted, seconds=length_of(test, module, seconds),
+            method=method, seed=seed, backend=backend, progress=progress_bar(as_json),  # type: ignore[arg-type]
+            keep=table, resume=resume, cluster=cluster,
+            make=cases.test,
+        )  # fmt: skip
+    except Interrupted as stop:
+        tell_interrupted(stop, folder)
+        raise typer.Exit(130) from None
     folder.mkdir(parents=True, exist_ok=True)
-    files = [found.save(folder / "samples.csv")] if len(found) <= MOST_ROWS else []
+    files = [] if table is None else [table]
+    files += [found.save(folder / "samples.csv")] if len(found) <= MOST_ROWS else []
     if figures and differs(found):
         exceedance(found, path=folder / "samples.png")
         files.append(folder / "samples.png")
     if keep:
-        files += keep_tests(found, test, wanted[0], keep, folder, figures=figures)
+        files += keep_tests(found, cases, wanted[0], keep, folder, figures=figures)
     worst = {
         m: as_command(source, settings or [], found.worst(m, 1)[0], found.length) for m in found.measured
     }
@@ -195,7 +231,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
             {
                 "test": short_name(source), "samples": len(found), "seconds": found.seconds,
                 "backend": found.backend, "stopped": stopped._asdict(),
-                "causes": dict(found.causes),
+                "causes": dict(found.causes), "notes": list(found.notes),
                 "quantiles": {
                     m: {q: found.quantile(m, q / 100) for q in (5, 50, 95, 99)} for m in found.measured
                 },
@@ -209,8 +245,8 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         print(f"worst {', '.join(m for m, c in worst.items() if c == command)}: {command}")
     for f in files:
         print(f"wrote {f}")
-    if len(found) > MOST_ROWS:
-        print(f"more than {MOST_ROWS:,} tests are not written as CSV; from Python, save them as Parquet")
+    if len(found) > MOST_ROWS and table is None:
+        print(f"more than {MOST_ROWS:,} tests are not written as CSV; {NO_PYARROW}")
 
 
 def indices(  # noqa: PLR0913, PLR0917 - as the verb

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bondloop.cli.cases import Cases, as_setting
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
@@ -78,20 +79,22 @@ def as_command(source: str, settings: list[str], values: dict[str, float], secon
     """
     from shlex import join
 
-    chosen = [*settings, *(f"{name}={value!r}" for name, value in values.items())]
+    chosen = [*settings, *(f"{name}={as_setting(value)}" for name, value in values.items())]
     options = [word for text in chosen for word in ("--set", text)]
     return join(["bondloop", "run", source, *options, "--seconds", repr(seconds)])
 
 
 def keep_tests(
-    found: Sampled, test: Any, measure: str, which: str, folder: Path, *, figures: bool
+    found: Sampled, cases: Cases, measure: str, which: str, folder: Path, *, figures: bool
 ) -> list[Path]:
     """Write the histories of chosen tests, and the tests themselves as files that can be run.
 
     Parameters
     ----------
-    found, test, measure, which
+    found, measure, which
         As of `Sampled.histories`.
+    cases
+        Of the test that was sampled.
     folder
         Where to.
     figures
@@ -101,17 +104,18 @@ def keep_tests(
     from bondloop.studies import overlay
     from bondloop.studies.histories import histories
 
+    test = cases({})[0]
     chosen = found.choose(measure, which)
     wrote: list[Path] = []
     drawn: dict[str, Run] = {}
     for name, number in chosen.items():
         stem = name.replace(" %", "-percent").replace(" ", "-")
-        run = histories(found, test, {name: number})[name]  # one at a time: a history is large
+        run = histories(found, test, {name: number}, cases.test)[name]  # one at a time: a history is large
         wrote.append(Path(run.save(folder / f"{stem}.h5")))
         if len(chosen) <= OVERLAID:
             drawn[name] = run
         try:
-            one = test.with_values(found.row(number))
+            one = cases.test(found.row(number))
             one.seconds = found.length
             one.to_toml(folder / f"{stem}.toml")
         except BondloopError:  # a part that is a Python object without a description, a state

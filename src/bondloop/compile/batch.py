@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.tick import Tick
 
-__all__ = ["Batch", "BatchResult", "processor_lanes"]
+__all__ = ["Batch", "BatchResult", "next_size", "processor_lanes"]
 
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""
@@ -38,8 +39,11 @@ BATCHES = ("auto", "cuda", "lanes", "one by one")
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Tests in a pack: powers of two."""
 
-MOST_BYTES = 128 * 2**20
-"""Of the states of tests that run at a time."""
+MOST_BYTES, MOST_ON_A_CARD = 2**22, 2**27
+"""Of the states of tests that run at a time: a processor needs no more to be busy, a card is to be full."""
+
+FIRST_PACKS, GROWTH = 4, 8.0
+"""Packs for each thread in the first block, which measures, and by how much the next may be larger."""
 
 SHARE_SECONDS = 0.1
 """How long a thread may be busy before it says that it goes on and hears Ctrl-C."""
@@ -165,6 +169,13 @@ class Batch:
         """How long the kernels of the last run took on the card; 0 elsewhere."""
         return self._cuda.kernel_seconds if self._cuda is not None else 0.0
 
+    @property
+    def where(self) -> str:
+        """What a thread runs tests on, in words."""
+        if self._cuda is not None:
+            return self._cuda.card
+        return f"{self.width} lanes" if self.backend == "lanes" else self.backend
+
     def _build(self, parts: Parted | None) -> None:
         """Compile the tick, or what all tests share and the rest."""
         self._same = None if parts is None else Runner(parts.same)
@@ -204,6 +215,31 @@ class Batch:
         progress
             Called with the tests done and the tests wanted. What it raises ends the batch.
         """
+        parts = list(self.blocks(values, steps, inputs, jobs, progress))
+        ends = (np.concatenate(column) for column in zip(*(p.ends for p in parts), strict=True))
+        return BatchResult(
+            np.concatenate([p.states for p in parts]), self.wanted, Ends(*ends), sum(p.seconds for p in parts)
+        )
+
+    def blocks(
+        self,
+        values: ArrayLike,
+        steps: int,
+        inputs: ArrayLike | None = None,
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        seconds: float = math.inf,
+    ) -> Iterator[BatchResult]:
+        """Run the tests to their end, and return them block by block in their order.
+
+        Parameters
+        ----------
+        values, steps, inputs, jobs, progress
+            As of `run`.
+        seconds
+            About how long a block may take, as the one before it tells; no block has more tests than memory
+            is taken for. On a card blocks are as large as memory allows: it is as fast as it is full.
+        """
         table = np.array(values, dtype=float, ndmin=1)
         if table.ndim != 2 or table.shape[1] != len(self.varied):
             raise InputError(
@@ -215,24 +251,36 @@ class Batch:
         began = time.perf_counter()
         if self._cuda is not None:
             self._cuda.kernel_seconds = 0.0
+        threads = jobs or os.cpu_count() or 1
         shared, rows, steps = self._shared(steps, self._inputs(steps, inputs))
-        tests, block = len(table), max(self.width, MOST_BYTES // (8 * self._plan.size))
-        found, ends = np.empty((tests, len(self.wanted))), np.empty((tests, 3), dtype=np.int64)
-        for at in range(0, tests, block):
-            part = slice(at, min(tests, at + block))
-            found[part], ends[part] = self._block(table[part], steps, rows, jobs, _after(progress, at, tests))
-        ends[:, 0] %= WORST  # which loop failed is told by the test alone: here they are counted otherwise
-        self._number_channels(ends)
-        if shared is not None and not shared.finished:
-            self._end_all(shared, ends)
-        return BatchResult(found, self.wanted, Ends(*ends.T), time.perf_counter() - began)
+        room = MOST_BYTES if self._cuda is None else MOST_ON_A_CARD
+        # Of a large tick as many as keep every thread busy.
+        tests, most = len(table), max(self.width * threads, room // (8 * self._plan.size))
+        few = self._cuda is None and seconds < math.inf
+        at, size = 0, min(most, FIRST_PACKS * self.width * threads) if few else most
+        while at < tests or not tests:
+            part = slice(at, min(tests, at + size))
+            states, ends = self._block(table[part], steps, rows, threads, _after(progress, at, tests))
+            # Which loop failed is told by the test alone: here they are counted otherwise.
+            ends[:, 0] %= WORST
+            self._number_channels(ends)
+            if shared is not None and not shared.finished:
+                self._end_all(shared, ends)
+            wall = time.perf_counter() - began
+            yield BatchResult(states, self.wanted, Ends(*ends.T), wall)
+            began = time.perf_counter()
+            if not tests:
+                return
+            if few:
+                size = next_size(len(states), wall, seconds, self.width * threads, most)
+            at = part.stop
 
     def _block(
         self,
         table: NDArray[np.float64],
         steps: int,
         rows: NDArray[np.float64] | None,
-        jobs: int | None,
+        jobs: int,
         progress: Callable[[int, int], None] | None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Run as many tests as memory is taken for at a time; return wanted states, and how they ended."""
@@ -245,7 +293,7 @@ class Batch:
         if self._cuda is not None:
             self._cuda.run(steps, rows, state, chosen, ends, progress)
         else:
-            self._in_shares(steps, rows, state, chosen, ends, jobs or os.cpu_count() or 1, progress)
+            self._in_shares(steps, rows, state, chosen, ends, jobs, progress)
         return state[:, [own.index(name) for name in self.wanted]], ends
 
     def _shared(
@@ -338,6 +386,20 @@ class Batch:
                 raise
 
 
+def next_size(tests: int, wall: float, seconds: float, whole: int, most: int) -> int:
+    """Return how many tests take about so long, in whole packs, if so many took `wall`.
+
+    >>> (
+    ...     next_size(100, 0.5, 2.0, 8, 10_000),
+    ...     next_size(100, 0.001, 2.0, 8, 10_000),
+    ...     next_size(8, 9.0, 2.0, 8, 64),
+    ... )
+    (400, 800, 8)
+    """
+    wanted = tests * min(seconds / max(wall, 1e-9), GROWTH)
+    return max(whole, min(most, int(wanted) // whole * whole))
+
+
 def _after(
     progress: Callable[[int, int], None] | None, before: int, tests: int
 ) -> Callable[[int, int], None] | None:
@@ -346,9 +408,9 @@ def _after(
 
 
 def _shares(tests: int, width: int, jobs: int) -> list[tuple[int, int]]:
-    """Return first and last test of shares of whole packs, four for each thread."""
+    """Return first and last test of shares of whole packs, eight for each thread: they end together."""
     packs = -(-tests // width)
-    size = max(1, -(-packs // (4 * jobs))) * width
+    size = max(1, -(-packs // (8 * jobs))) * width
     return [(a, min(tests, a + size)) for a in range(0, tests, size)]
 
 

@@ -48,7 +48,7 @@ class CudaBatch:
             raise CompileError(f"there is no graphics processor to run on: {found}")
         self._device, self._tick, self._plan = found, tick, plan
         self._kernels = found.kernels(found.compiled(write_cuda(tick, varied)))
-        self.kernel_seconds = 0.0
+        self.kernel_seconds, self.card = 0.0, found.name
 
     def run(
         self,

@@ -62,7 +62,7 @@ which take a blow a thousand times harder than the structure does."""
 
 ASIDE = 0.06
 """The knock that comes by the excitation instead of the interfaces, and leaves the test to rest a little
-elsewhere: where a step of a converter lies, or a specimen is stiffer, what is at rest here may not be there."""
+elsewhere: what is at rest here may not be beside a step of a converter, or where a specimen is stiffer."""
 
 OTHER = 1.2
 """Size of a second knock, from the other side, against the first."""

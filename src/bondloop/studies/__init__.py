@@ -1,26 +1,60 @@
-"""Sweeps over a test's options and parameters, and rehearsals by the million: tables, maps, probabilities."""
+"""Sweeps over a test's options and parameters, and rehearsals by the million: tables, maps, probabilities.
+
+Figures are imported when they are first used: a worker that rehearses draws nothing.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from bondloop.studies.axis import Axis, axis_from
+from bondloop.studies.campaign import Interrupted
 from bondloop.studies.correlated import Correlated
 from bondloop.studies.distributions import Distribution, distribution
-from bondloop.studies.heat_maps import heat_maps
 from bondloop.studies.identified import from_identified
 from bondloop.studies.measures import MEASURES, Case
 from bondloop.studies.on_the_way import Measure
 from bondloop.studies.robust_tuning import Setting, Tuned, tune_over
 from bondloop.studies.sampled import Probability, Sampled, sample
-from bondloop.studies.sampled_figure import exceedance
 from bondloop.studies.sensitivity import Index, Sensitivity, sensitivity
 from bondloop.studies.simulated import Simulated, simulated_stability
 from bondloop.studies.study import Study, study
 from bondloop.studies.uncertainty import read_uncertainty
-from bondloop.studies.uncertainty_figures import exceedance_curves, overlay, tornado, trade_off
+
+if TYPE_CHECKING:
+    from bondloop.studies.grid_figure import heat_maps
+    from bondloop.studies.sampled_figure import exceedance
+    from bondloop.studies.uncertainty_figures import exceedance_curves, overlay, tornado, trade_off
 
 __all__ = [
-    "MEASURES", "Axis", "Case", "Correlated", "Distribution", "Index", "Measure", "Probability", "Sampled",
-    "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from", "distribution", "exceedance",
-    "exceedance_curves", "from_identified", "heat_maps", "overlay", "read_uncertainty", "sample",
-    "sensitivity", "simulated_stability", "study", "tornado", "trade_off", "tune_over",
+    "MEASURES", "Axis", "Case", "Correlated", "Distribution", "Index", "Interrupted", "Measure",
+    "Probability", "Sampled", "Sensitivity", "Setting", "Simulated", "Study", "Tuned", "axis_from",
+    "distribution", "exceedance", "exceedance_curves", "from_identified", "heat_maps", "overlay",
+    "read_uncertainty", "sample", "sensitivity", "simulated_stability", "study", "tornado", "trade_off",
+    "tune_over",
 ]  # fmt: skip
+
+# The module of each figure. A name added here goes into __all__ and into the TYPE_CHECKING block above.
+_LAZY = {
+    "exceedance": "sampled_figure",
+    "exceedance_curves": "uncertainty_figures",
+    "heat_maps": "grid_figure",
+    "overlay": "uncertainty_figures",
+    "tornado": "uncertainty_figures",
+    "trade_off": "uncertainty_figures",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what `name` stands for (PEP 562)."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=None)
+    thing: object = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    globals()[name] = thing
+    return thing
+
+
+def __dir__() -> list[str]:
+    """Show the lazy names before they are imported."""
+    return sorted({*globals(), *_LAZY})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bondloop.errors import InputError
+from bondloop.studies.uncertainty import built
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run
@@ -77,7 +78,12 @@ def choices(which: str) -> list[tuple[str, float]]:
     return found
 
 
-def histories(found: Sampled, test: Any, chosen: Mapping[str, int]) -> dict[str, Run]:
+def histories(
+    found: Sampled,
+    test: Any,
+    chosen: Mapping[str, int],
+    make: Callable[[Mapping[str, float]], Any] | None = None,
+) -> dict[str, Run]:
     """Rehearse chosen tests and return them by name.
 
     Parameters
@@ -88,6 +94,8 @@ def histories(found: Sampled, test: Any, chosen: Mapping[str, int]) -> dict[str,
         That was sampled.
     chosen
         Their numbers by name.
+    make
+        Makes the test with other options, where some were varied.
     """
     from bondloop.hybrid.run import rehearse
 
@@ -95,8 +103,10 @@ def histories(found: Sampled, test: Any, chosen: Mapping[str, int]) -> dict[str,
         raise InputError("these tests do not say how long they were; sample them anew")
     runs = {}
     for name, i in chosen.items():
+        row = found.row(i)
+        base = built(test, make, {n: row.pop(n) for n in found.rebuilt})
         try:
-            runs[name] = rehearse(test.with_values(found.row(i)), found.length)
+            runs[name] = rehearse(base.with_values(row), found.length)
         except InputError:  # a state that begins otherwise: it is of the tick alone
-            runs[name] = rehearse(test, found.length, values=found.row(i))
+            runs[name] = rehearse(base, found.length, values=row)
     return runs

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.compile.batch import Batch
 from bondloop.errors import InputError
 from bondloop.program.expr import Var
 from bondloop.studies.named_measures import TRIP, named_measure
-from bondloop.studies.on_the_way import Measure, measuring
+from bondloop.studies.on_the_way import Measure, Measuring, measuring
+from bondloop.studies.work import Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.backend import Ends
-    from bondloop.compile.batch import BatchResult
+    from bondloop.compile.batch import Batch, BatchResult
+    from bondloop.program.tick import Tick
 
 __all__ = ["Outcome", "Rehearsals"]
 
@@ -77,7 +79,9 @@ class Rehearsals:
         from bondloop.hybrid.rehearsal import steps_of
         from bondloop.program.signals.in_tick import now_and_next
 
-        tick = self.tick = test.tick
+        tick: Tick = test.tick
+        self.tick = tick
+        self.measures = list(measures)
         self._trips = [name for name in measures if name in TRIP]
         if isinstance(measures, Mapping):
             wanted = dict(measures)
@@ -91,10 +95,22 @@ class Rehearsals:
         self.steps, self.period = steps_of(length, test.period), test.period
         interlock = CAUSE in {c.name for c in tick.channels}
         own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
-        self._whole = measuring(tick, {**wanted, **own}, self.steps)
-        self.batch = Batch(self._whole.tick, list(names), backend, wanted=self._whole.states)  # type: ignore[arg-type]
+        self._wanted = {**wanted, **own}
+        self._whole = self.measuring(tick)
         tables = test.tables
         self.inputs = now_and_next(tables.values(), self.steps, test.period) if tables else None
+        self.job = Job(
+            self._whole.tick, tuple(names), tuple(self._whole.states), self.steps, self.inputs, backend
+        )
+
+    def measuring(self, tick: Tick) -> Measuring:
+        """Return a tick with the test's channels, with its measures on the way."""
+        return measuring(tick, self._wanted, self.steps)
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The tick with its measures, compiled."""
+        return self.job.batch()
 
     def run(
         self,
@@ -128,14 +144,17 @@ class Rehearsals:
 
     def causes(self, outcome: Outcome) -> dict[str, int]:
         """Return what stopped tests, most often first."""
+        return dict(Counter(self.stopped_by(outcome)[outcome.stopped].tolist()).most_common())
+
+    def stopped_by(self, outcome: Outcome) -> NDArray[np.object_]:
+        """Return what stopped each test, in words; nothing where nothing did."""
         from bondloop.safety import cause_words
 
         names = [c.name for c in self.tick.channels]
-        ends, cause = outcome.ends, outcome.cause
-        found: Counter[str] = Counter()
-        for number, how_many in zip(*np.unique(cause[cause != 0], return_counts=True), strict=True):
-            found[f"the interlock: {cause_words(int(number))}"] += int(how_many)
-        ended = ends.channel[ends.code != 0]
-        for channel, how_many in zip(*np.unique(ended, return_counts=True), strict=True):
-            found[names[channel] if channel >= 0 else "an algebraic loop"] += int(how_many)
-        return dict(found.most_common())
+        ended, channels, cause = outcome.ends.code != 0, outcome.ends.channel, outcome.cause
+        by = np.full(len(cause), "", dtype=object)
+        for channel in np.unique(channels[ended]):
+            by[ended & (channels == channel)] = names[channel] if channel >= 0 else "an algebraic loop"
+        for number in np.unique(cause[cause != 0]):
+            by[cause == number] = f"the interlock: {cause_words(int(number))}"
+        return by

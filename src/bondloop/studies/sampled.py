@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.studies.campaign import Campaign
 from bondloop.studies.histories import choose, histories
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.rehearsals import Rehearsals
+from bondloop.studies.streamed import NO_PYARROW, RESERVED, has_parquet
 from bondloop.studies.tables import data_frame, data_set
 from bondloop.studies.uncertainty import Uncertainty
 
@@ -78,6 +80,10 @@ class Sampled:
         Where the tests ran, and for how long.
     length
         Seconds of each test.
+    notes
+        What was picked, and why not otherwise; what a reader should know.
+    rebuilt
+        Names of what is varied and is not data of the tick.
     """
 
     distributions: Mapping[str, Distribution | Correlated]
@@ -88,6 +94,8 @@ class Sampled:
     backend: str
     seconds: float
     length: float = math.nan
+    notes: tuple[str, ...] = ()
+    rebuilt: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -162,7 +170,13 @@ class Sampled:
         """
         return choose(self, measure, which)
 
-    def histories(self, test: Any, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, Run]:
+    def histories(
+        self,
+        test: Any,
+        measure: str,
+        which: str = "worst 3, best, 50 %, 95 %",
+        make: Callable[[Mapping[str, float]], Any] | None = None,
+    ) -> dict[str, Run]:
         """Rehearse chosen tests once more and return their whole histories, by name.
 
         Parameters
@@ -171,8 +185,10 @@ class Sampled:
             The test that was sampled.
         measure, which
             As of `choose`.
+        make
+            As of `sample`, if that was told.
         """
-        return histories(self, test, self.choose(measure, which))
+        return histories(self, test, self.choose(measure, which), make)
 
     def to_pandas(self) -> Any:
         """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""
@@ -192,13 +208,11 @@ class Sampled:
         target = Path(path)
         columns = self.columns()
         if target.suffix == ".parquet":
-            try:
-                import pyarrow as pa
-                from pyarrow import parquet
-            except ImportError:
-                raise InputError(
-                    f"{target.name}: Parquet needs pyarrow ('pip install pyarrow'); a CSV file needs nothing"
-                ) from None
+            if not has_parquet():
+                raise InputError(f"{target.name}: {NO_PYARROW}; a CSV file needs nothing")
+            import pyarrow as pa
+            from pyarrow import parquet
+
             parquet.write_table(pa.table(columns), target)
             return target
         with target.open("w", newline="", encoding="utf-8") as file:
@@ -217,6 +231,7 @@ class Sampled:
             lines.append(f"{name}: {shown}" if np.isfinite(values).any() else f"{name}: none")
         lines.append(f"stopped: {self.probability()}")
         lines += [f"  by {cause}: {count:,}" for cause, count in self.causes.items()]
+        lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
 
@@ -232,6 +247,10 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     backend: str = "auto",
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: str | Path | None = None,
+    resume: bool = False,
+    cluster: Any = None,
+    make: Callable[[Mapping[str, float]], Any] | None = None,
 ) -> Sampled:
     """Rehearse a test many times with values drawn from distributions.
 
@@ -260,6 +279,21 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
         See `bondloop.compile.batch.Batch`.
     progress
         Called with the tests done and the tests wanted.
+    keep
+        A Parquet file into which results go as they come. Whatever ends the study, they are kept.
+    resume
+        Go on with the study of that file, if it was interrupted.
+    cluster
+        Run on Dask: a number of worker processes on this machine, the address of a scheduler
+        (``"tcp://host:8786"``), or a ``distributed.Client``.
+    make
+        Makes the test with other options, by name, where what is varied is no parameter of it: each test is
+        then built anew.
+
+    Raises
+    ------
+    Interrupted
+        By Ctrl-C; it has the tests that are done.
 
     Examples
     --------
@@ -272,17 +306,17 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     whole_number(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
-    drawn = Uncertainty(distributions, test)
-    taken = [n for n in measures if n in drawn.owners or n == "stopped"]
+    drawn = Uncertainty(distributions, test, rebuild=True, make=make)
+    taken = [n for n in measures if n in drawn.owners or n in RESERVED]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
-    rehearsals = Rehearsals(test, list(drawn.owners), measures, seconds, backend)
+    data = [name for name in drawn.owners if name not in drawn.rebuilt]
+    rehearsals = Rehearsals(test, data, measures, seconds, backend)
     values = drawn.at(unit_points(drawn.size, count, method, seed))
-    found = rehearsals.run(values, jobs=jobs, progress=progress)
-    return Sampled(
-        drawn.owners, values, found.measured, found.stopped, rehearsals.causes(found),
-        rehearsals.batch.backend, found.seconds, rehearsals.length,
-    )  # fmt: skip
+    about = {"samples": count, "varied": drawn.words, "method": method, "seed": seed}
+    return Campaign(rehearsals, drawn, values).run(
+        about, jobs=jobs, progress=progress, keep=keep, resume=resume, cluster=cluster
+    )
 
 
 def whole_number(value: Any, what: str, least: int) -> int:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Given = Mapping[str, "Distribution | Correlated | str"]
 
-__all__ = ["Uncertainty", "read_uncertainty"]
+__all__ = ["Uncertainty", "built", "read_uncertainty"]
 
 SEED = "rig.seed"
 
@@ -42,6 +42,10 @@ class Uncertainty:
         under which its parameters are.
     test
         A `HybridTest`, or anything else that has a tick.
+    rebuild
+        Whether tests may be built anew for values that are not data of the tick; they are refused otherwise.
+    make
+        Makes the test with other options, by name, that are no parameters of it.
 
     Attributes
     ----------
@@ -51,9 +55,20 @@ class Uncertainty:
         How each parameter is drawn, by its path.
     size
         How many numbers are drawn for a test.
+    rebuilt
+        Names of what is not data of the tick.
     """
 
-    def __init__(self, given: Given, test: Any) -> None:
+    def __init__(
+        self,
+        given: Given,
+        test: Any,
+        *,
+        rebuild: bool = False,
+        make: Callable[[Mapping[str, float]], Any] | None = None,
+    ) -> None:
+        self._test, self._make, self._rebuild = test, make, rebuild
+        self.rebuilt: list[str] = []
         self.tick: Tick = test.tick
         self._by_name = {v.name: v for v in self.tick.parameters}
         self._states = [v.name for v in self.tick.states]
@@ -67,7 +82,7 @@ class Uncertainty:
                 self._expect(name)
                 self.owners[name] = part
             self.parts[path] = part
-            self._expect_values(test, path, part)
+            self._expect_values(path, part)
         if not self.parts:
             raise InputError("nothing is varied; give at least one distribution")
         self.size = sum(_size(part) for part in self.parts.values())
@@ -85,39 +100,58 @@ class Uncertainty:
         return known.units if known else ()
 
     def _expect(self, name: str) -> None:
-        if name not in self._by_name and name not in self._states:
+        if name not in self._by_name and name not in self._states and self._make is None:
             known = [*self._by_name, *self._states]
             raise InputError(
                 f"{unknown_name('parameter', name, known, self.tick.name)}; what decides how a test "
-                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
+                "is built, such as a latency, is drawn by `bondloop study`, and where sample() is told how "
+                "to make= the test"
             )
 
-    def _expect_values(self, test: Any, path: str, part: Distribution | Correlated) -> None:
+    def build(self, values: Mapping[str, float]) -> Any:
+        """Return the test with other values, by name: of its options, then of its parameters."""
+        return built(self._test, self._make, values)
+
+    def _expect_values(self, path: str, part: Distribution | Correlated) -> None:
         """Refuse a parameter that is worked into the tick when the test is built: a matrix, a first state.
 
         The test is built with other values: nothing but these may differ.
         """
         if path == SEED and not (isinstance(part, Distribution) and part.kind == "whole"):
             raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {part}")
-        names = [name for name in _names(path, part) if name in self._by_name]
-        if not hasattr(test, "with_values") or path == SEED or not names:
+        names = [name for name in _names(path, part) if name in self._by_name or name not in self._states]
+        if path == SEED or not names:
             return
         drawn = dict(zip(_names(path, part), _at(part, np.full((_size(part), 1), 0.25))[:, 0], strict=True))
+        other = {name: float(drawn[name]) for name in names}
+        if not self._by_name.keys() >= set(names):  # options of the test: what makes it says what is wrong
+            self.build(other)
+            self.rebuilt += names
+            return
+        if not hasattr(self._test, "with_values"):
+            return
         try:
-            changed = test.with_values({name: float(drawn[name]) for name in names}).tick
+            changed = self.build(other).tick
         except InputError:
             # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
             return
         plain = {v.name: x for v, x in self.tick.parameters.items()}
-        other = {v.name: x for v, x in changed.parameters.items()}
-        same = {n for n in plain if plain[n] == other.get(n)} | set(names)
+        after = {v.name: x for v, x in changed.parameters.items()}
+        same = {n for n in plain if plain[n] == after.get(n)} | set(names)
         if same != set(plain) or _structure(self.tick) != _structure(changed):
+            if self._rebuild:
+                self.rebuilt += names
+                return
             what = path if path in names else f"{path} ({', '.join(names)})"
             raise InputError(
                 f"{what} is worked into matrices or first states when the test is built, so that it cannot "
-                "be drawn: vary it over a grid (study without --samples), or take an integrator that keeps "
-                "it, RK4"
+                "be drawn here: vary it with `sample`, or take an integrator that keeps it, RK4"
             )
+
+    @property
+    def words(self) -> dict[str, str]:
+        """How everything is drawn, by the path that was given."""
+        return {path: str(part) for path, part in self.parts.items()}
 
     def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that shares stand for, (tests, parameters); refuse those that are forbidden.
@@ -155,6 +189,27 @@ class Uncertainty:
                 except InputError as error:
                     cut = f"truncated({d}, LOW, HIGH)" if isinstance(d, Distribution) else "within=2"
                     raise InputError(f"{name}: {d} reaches {value:.6g}. {error}; cut it off, {cut}") from None
+
+
+def built(test: Any, make: Callable[[Mapping[str, float]], Any] | None, values: Mapping[str, float]) -> Any:
+    """Return a test with other values, by name: of its options, then of its parameters.
+
+    Parameters
+    ----------
+    test
+        As it is.
+    make
+        Makes it with other options.
+    values
+        By name.
+    """
+    known = {v.name for v in test.tick.parameters}
+    options = {name: x for name, x in values.items() if name not in known}
+    if options and make is None:
+        raise InputError(f"{', '.join(options)}: no parameter of the test; say how to make= it")
+    base = make(options) if options and make is not None else test
+    own = {name: x for name, x in values.items() if name in known}
+    return base.with_values(own) if own else base
 
 
 def _names(path: str, part: Distribution | Correlated) -> tuple[str, ...]:

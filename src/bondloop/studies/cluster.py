@@ -1,0 +1,248 @@
+"""Studies on the workers of a Dask cluster: on this machine, or on many."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bondloop.compile.backend import Ends
+from bondloop.compile.batch import Batch, BatchResult, next_size
+from bondloop.errors import BondloopError, InputError
+from bondloop.studies.work import CHUNK_SECONDS, Chunk, Job, Part, Place, Progress
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["on_cluster"]
+
+FIRST, WHOLE, MOST = 32, 8, 2**20
+"""Tests of a worker's first chunk; of which chunks are multiples; and of one at most."""
+
+AHEAD = 2
+"""Chunks for each thread of the cluster, so that none waits while results travel."""
+
+PATIENCE = 30.0
+"""Seconds in which a scheduler has to answer, and to have a worker."""
+
+INSTALL = "Dask is not installed: pip install 'bondloop[cluster]'"
+
+
+class Done(NamedTuple):
+    """What a worker sends back."""
+
+    result: BatchResult
+    backend: str
+    where: str
+
+
+class _Received:
+    """A job on a worker, compiled once for each of its threads: a batch runs one thing at a time.
+
+    It is made of what was sent, which any worker can do again, whoever dies.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self.job: Job = pickle.loads(text)  # noqa: S301 - from the study, over Dask's own connection
+        self._batches: dict[int, Batch] = {}
+
+    def __reduce__(self) -> tuple[type[_Received], tuple[bytes]]:
+        return _Received, (self._text,)
+
+    @property
+    def batch(self) -> Batch:
+        """Compiled, for this thread."""
+        thread = threading.get_ident()
+        if thread not in self._batches:
+            self._batches[thread] = self.job.batch()
+        return self._batches[thread]
+
+
+def _rehearsed(received: _Received, table: NDArray[np.float64]) -> Done:
+    """Run tests on a worker, in the thread that it gives."""
+    batch, job = received.batch, received.job
+    return Done(batch.run(table, job.steps, job.inputs, jobs=1), batch.backend, batch.where)
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C to the study; Dask calls this in the workers that a study starts.
+
+    Parameters
+    ----------
+    worker
+        Dask's.
+    """
+    del worker
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def on_cluster(
+    cluster: Any, parts: Sequence[Part], place: Place, progress: Progress | None = None
+) -> Iterator[Chunk]:
+    """Run tests on the workers of a cluster; results come in any order, each once.
+
+    Parameters
+    ----------
+    cluster
+        A number of processes on this machine, the address of a scheduler, or a ``distributed.Client``.
+    parts
+        What to run.
+    place
+        Is told where they run.
+    progress
+        Called with the tests done and the tests wanted.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise InputError(INSTALL) from None
+    with ExitStack() as stack:
+        client = _client(cluster, stack)
+        dispatch = _Dispatch(client, parts)
+        stack.callback(dispatch.cancel)
+        whole, done, backends = sum(len(part.numbers) for part in parts), 0, set()
+        try:
+            for numbers, answer in dispatch.results():
+                done += len(numbers)
+                backends.add(answer.backend)
+                workers = dispatch.workers
+                place.backend = " and ".join(sorted(backends))
+                threads = f", {dispatch.threads} threads" if dispatch.threads > workers else ""
+                place.words = f"{workers} worker{'s' * (workers > 1)}{threads}, {answer.where} each"
+                if progress is not None:
+                    progress(done, whole)
+                yield Chunk(numbers, answer.result)
+        except distributed.KilledWorker as error:
+            raise BondloopError(
+                f"the same tests ended a worker again and again ({error.last_worker.address} at last): see "
+                "its log, and whether it has enough memory"
+            ) from error
+        except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
+            raise BondloopError("the scheduler of the cluster is gone") from error
+        except ModuleNotFoundError as error:
+            raise BondloopError(f"a worker cannot import {error.name}: install it there, too") from error
+
+
+def _client(cluster: Any, stack: ExitStack) -> Any:
+    """Return a client; what is started for it ends with the stack."""
+    import distributed
+
+    if isinstance(cluster, distributed.Client):
+        return cluster
+    if isinstance(cluster, int) and not isinstance(cluster, bool):
+        if cluster < 1:
+            raise InputError(f"workers: expected a number from 1 up; found {cluster}")
+        cluster = stack.enter_context(
+            distributed.LocalCluster(
+                n_workers=cluster,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                preload=[__name__],
+                silence_logs=logging.ERROR,
+            )
+        )
+    elif not isinstance(cluster, str):
+        raise InputError(
+            f"expected a number of workers, an address (tcp://host:8786) or a client; found {cluster!r}"
+        )
+    try:
+        client = stack.enter_context(distributed.Client(cluster, timeout=PATIENCE))
+    except (OSError, ValueError) as error:  # TimeoutError among them; an address that is none
+        raise InputError(
+            f"no Dask scheduler answers at {cluster} ({error}): start one with 'dask scheduler', and 'dask "
+            "worker ADDRESS' wherever tests are to run"
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        raise InputError(f"the cluster at {cluster} has no workers: start 'dask worker ADDRESS'") from error
+    return client
+
+
+class _Dispatch:
+    """Gives workers chunks that take some seconds, as measured."""
+
+    def __init__(self, client: Any, parts: Sequence[Part]) -> None:
+        self._client, self._parts = client, list(parts)
+        self._left = sum(len(part.numbers) for part in parts)
+        self._jobs: dict[int, Any] = {}
+        self._under_way: dict[Any, NDArray[np.int64]] = {}
+        self._part, self._at, self._size = 0, 0, FIRST
+        self._count()
+        self._next()
+
+    def _count(self) -> None:
+        threads = self._client.nthreads()
+        self.workers, self.threads = len(threads), max(1, sum(threads.values()))
+
+    def _next(self) -> None:
+        while self._part < len(self._parts) and self._at >= len(self._parts[self._part].numbers):
+            self._part, self._at = self._part + 1, 0
+
+    def _job(self, number: int) -> Any:
+        """Return a part's job on the cluster; parts of one job share it."""
+        job = self._parts[number].job
+        if id(job) not in self._jobs:
+            text = pickle.dumps(job)
+            key = f"bondloop-job-{hashlib.sha256(text).hexdigest()}"
+            self._jobs[id(job)] = self._client.submit(_Received, text, key=key)
+        return self._jobs[id(job)]
+
+    def _more(self) -> list[Any]:
+        """Submit chunks until every thread has some."""
+        submitted = []
+        while self._left and len(self._under_way) < AHEAD * self.threads:
+            part = self._parts[self._part]
+            # At the end chunks become small, so that workers end together.
+            share = max(WHOLE, self._left // (AHEAD * self.threads))
+            end = min(len(part.numbers), self._at + min(self._size, share))
+            future = self._client.submit(
+                _rehearsed, self._job(self._part), part.table[self._at : end], pure=False
+            )
+            self._under_way[future] = part.numbers[self._at : end]
+            self._left -= end - self._at
+            self._at = end
+            self._next()
+            submitted.append(future)
+        return submitted
+
+    def results(self) -> Iterator[tuple[NDArray[np.int64], Done]]:
+        """Return tests and what came of them, as they come."""
+        from distributed import as_completed
+
+        ended = as_completed(self._more())
+        counted = time.monotonic()
+        for future in ended:
+            answer: Done = future.result()
+            numbers = self._under_way.pop(future)
+            self._size = next_size(len(numbers), answer.result.seconds, CHUNK_SECONDS, WHOLE, MOST)
+            if time.monotonic() - counted > CHUNK_SECONDS:  # workers come and go
+                self._count()
+                counted = time.monotonic()
+            for other in self._more():
+                ended.add(other)
+            yield numbers, Done(_own(answer.result), *answer[1:])
+
+    def cancel(self) -> None:
+        """Take back what is not done."""
+        if self._under_way and self._client.status == "running":
+            self._client.cancel(list(self._under_way))
+        self._under_way.clear()
+
+
+def _own(result: BatchResult) -> BatchResult:
+    """Return a result whose arrays can be written: those that came over a network cannot."""
+    return BatchResult(
+        np.array(result.states), result.names, Ends(*(np.array(e) for e in result.ends)), result.seconds
+    )

@@ -1,0 +1,132 @@
+"""Studies on a real cluster of processes: workers die, results do not."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from bondloop.compile.cuda_driver import gpu_obstacle
+from bondloop.errors import BondloopError, InputError
+from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
+from bondloop.studies import sample
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+
+MASS = "rig.transfer.mass.mass"
+VARIED = {"excitation.scale": "uniform(5, 40)", "numerical.mn1.I.mass": "normal(1, 5%)"}
+MEASURES = ("error", "trip_time", "peak:force[0]")
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def same(one, two):
+    np.testing.assert_array_equal(one.values, two.values)
+    np.testing.assert_array_equal(one.stopped, two.stopped)
+    for name, values in one.measured.items():
+        np.testing.assert_array_equal(values, two.measured[name])
+    assert one.causes == two.causes
+
+
+def test_a_worker_dies_and_every_result_comes_once(client, tmp_path, monkeypatch):
+    """The same, to the last bit, as on one core; a worker is killed once some results are there."""
+    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.05)  # many chunks
+    test = gawthrop_two_actuators.test()
+    alone = sample(test, VARIED, 2048, MEASURES, seconds=0.5, backend="lanes", jobs=1)
+    before = client.run(os.getpid)
+    killed, told = [], []
+
+    def kill_one(done, wanted):
+        told.append(done)
+        assert wanted == 2048
+        if not killed and done < 1024:
+            killed.append(next(iter(before.values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    path = tmp_path / "samples.parquet"
+    found = sample(
+        test,
+        VARIED,
+        2048,
+        MEASURES,
+        seconds=0.5,
+        backend="lanes",
+        cluster=client,
+        progress=kill_one,
+        keep=path,
+    )
+    assert killed
+    assert told == sorted(told)
+    assert told[-1] == 2048
+    same(found, alone)
+    from pyarrow import parquet
+
+    assert parquet.read_table(path)["test"].to_pylist() == list(range(2048))
+    client.wait_for_workers(2, timeout=60)
+    assert killed[0] not in client.run(os.getpid).values()
+
+
+def test_interrupted_on_a_cluster_and_gone_on_with_on_one_core(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.02)
+    test, path = gawthrop_two_actuators.test(), tmp_path / "samples.parquet"
+
+    def stop(done, _):
+        if done > 64:
+            raise KeyboardInterrupt
+
+    options = {"seconds": 0.5, "backend": "lanes", "keep": path}
+    with pytest.raises(KeyboardInterrupt):
+        sample(test, VARIED, 512, MEASURES, cluster=client, progress=stop, **options)
+    found = sample(test, VARIED, 512, MEASURES, resume=True, jobs=1, **options)
+    same(found, sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", jobs=1))
+
+
+def test_a_tick_on_a_worker_with_several_threads(monkeypatch):
+    """Threads of one worker do not disturb each other."""
+    monkeypatch.setattr("bondloop.studies.cluster.CHUNK_SECONDS", 0.02)
+    test = gawthrop_two_actuators.test()
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        found = sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", cluster=client)
+    same(found, sample(test, VARIED, 512, MEASURES, seconds=0.5, backend="lanes", jobs=1))
+
+
+@pytest.mark.skipif(not gpu_obstacle(), reason="there is a graphics processor")
+def test_a_fault_on_a_worker_is_the_fault(client):
+    with pytest.raises(BondloopError, match="cannot run so"):
+        sample(
+            wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 16, seconds=0.1, backend="cuda", cluster=client
+        )
+
+
+def test_bad_clusters_are_told(monkeypatch):
+    monkeypatch.setattr("bondloop.studies.cluster.PATIENCE", 0.5)
+    test = wagg_three_mass.test()
+    for cluster, words in [
+        (0, "from 1 up"), (2.5, "expected a number of workers"),
+        ("tcp://127.0.0.1:9", "no Dask scheduler answers"), ("nonsense://x", "no Dask scheduler answers"),
+    ]:  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=cluster)
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"pip install 'bondloop\[cluster\]'"):
+        sample(wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=2)
