@@ -301,7 +301,7 @@ def test_a_law_reads_a_signal():
 
 
 def test_a_pseudo_dynamic_test_of_a_brace():
-    """Ramp and hold: the force on the structure is the law's own along the displacements that were imposed."""
+    """Ramp and hold: the force is the law's own along the displacements that were imposed."""
     frame = two_storeys()
     law = Bilinear(8e5, 2e3, 0.05)
     rig = bl.rigs.RampHold(bl.rigs.Specimen.from_model(mounted(law)))
