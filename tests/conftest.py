@@ -29,7 +29,7 @@ LONG = {
         "adaptive_feedforward adaptive_virtual_junction compensators coupled_inverse inverse_model mcs "
         "mcs_forms scheduled virtual_junction"
     ),
-    "devices": "devices in_a_model independent",
+    "devices": "devices in_a_model in_a_test independent",
     "examples": "examples",
     "hybrid": (
         "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves "

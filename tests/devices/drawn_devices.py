@@ -17,11 +17,6 @@ ALL = sorted(
 """Every device of the package."""
 
 
-def own(kind):
-    """Return a device without an input: of others, where they stand still."""
-    return [c for c in kind if not c.inputs]
-
-
 @st.composite
 def drawn(draw, kind):
     """Draw a device: each parameter within its range, at 0.3 to 3 times its default."""

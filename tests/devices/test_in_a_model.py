@@ -1,12 +1,18 @@
-"""Devices in bond graphs: in structures of both forms, in both halves of a test, in files, in the check."""
+"""Devices in bond graphs: in structures of both forms, beside what switches, in equations."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # for braced.py
+
+from braced import MASSES, STIFFNESSES, machine, two_storeys
+
 import bondloop as bl
-from bondloop.bondgraph import C, Df, Function, I, Model, One, R, Se, Stop
+from bondloop.bondgraph import Df, Function, I, Model, One, Se, Stop
 from bondloop.compile import compiler
-from bondloop.description import load
 from bondloop.devices import (
     BaberNoori,
     Bilinear,
@@ -16,22 +22,9 @@ from bondloop.devices import (
 )
 from bondloop.errors import InputError, ModelError
 from bondloop.rigs import OdeSpecimen, mounted
-from bondloop.structures import PointMass, Spring, Structure, field_form, network_form
+from bondloop.structures import field_form, network_form
 
 BACKENDS = ["numpy", *(["c"] if compiler() is not None else [])]
-MASSES, STIFFNESSES = (1000.0, 800.0), (4e5, 3e5)
-
-
-def two_storeys():
-    storeys = Structure("frame")
-    for name in ("ground", "one", "two"):
-        storeys.node(name, x=0.0)
-    storeys.support("ground")
-    storeys.add(PointMass("one", m=MASSES[0], dofs=("ux",)))
-    storeys.add(PointMass("two", m=MASSES[1], dofs=("ux",)))
-    storeys.add(Spring("ground", "one", k=STIFFNESSES[0], dof="ux"))
-    storeys.add(Spring("one", "two", k=STIFFNESSES[1], dof="ux"))
-    return storeys.assemble()
 
 
 def by_hand(law, force, h, steps):
@@ -79,13 +72,6 @@ def test_a_structure_yields(form, law, backend):
     assert np.max(np.abs(found - elastic)) > 0.1 * np.max(np.abs(expected)), "it must have yielded"
 
 
-def machine(law):
-    model = Model("machine")
-    model.push, model.v, model.brace = Se("push"), One(), law.element()
-    model.push >> model.v >> [I(mass=2000), C(stiffness=5e5), R(damping=1200), model.brace]
-    return model
-
-
 def test_energy_is_accounted_for():
     """Work of the push = kinetic and elastic energy + what damper and brace took."""
     system = machine(Bilinear(2e6, 5e3, 0.1)).compile(
@@ -106,76 +92,6 @@ def test_energy_is_accounted_for():
         errors.append(abs(work - lost - brace - 1000 * v[-1] ** 2 - e[-1] ** 2 / (2 * 5e5)) / work)
     assert errors[1] < 1e-3
     assert errors[1] < errors[0] / 3
-
-
-@pytest.mark.parametrize("in_rig", [True, False])
-def test_either_half_may_yield(in_rig):
-    """Cut beside the brace it is the specimen; cut at the spring it stays in the computer."""
-    model = machine(Bilinear(2e6, 8e3, 0.05))
-    if not in_rig:
-        model = Model("machine")
-        model.push, model.v, model.brace, model.spring = (
-            Se("push"),
-            One(),
-            Bilinear(2e6, 8e3, 0.05).element(),
-            C(stiffness=5e5),
-        )
-        model.push >> model.v >> [I(mass=2000), model.spring, R(damping=1200), model.brace]
-    numerical, physical = model.cut("v >> brace" if in_rig else "v >> spring")
-    test = bl.HybridTest(
-        numerical, rig=bl.rigs.Emulated(physical, bl.transfer.ServoHydraulic()),
-        controller=bl.control.LeadCompensation("8 ms"), excitation={"push": bl.signals.Sine("12 kN", 2.0)},
-        rate=1000, reference=(model, ["v.flow"]),
-    )  # fmt: skip
-    check = test.check(2)
-    assert check.verdict.startswith("Run it")
-    assert len(check.regimes) > 1, "elastic and yielding are looked at apart"
-    assert any("brace" in regime.words for regime in check.regimes)
-    where = "rig.specimen" if in_rig else "numerical"
-    runs = [test.with_values({f"{where}.brace.yield_force": force}).run(2) for force in ("8 kN", "4 kN")]
-    assert all(run.completed for run in runs)
-    assert np.ptp(runs[0]["actual.displacement"]) != np.ptp(runs[1]["actual.displacement"])
-
-
-def test_a_test_in_a_file_has_devices(tmp_path):
-    file = tmp_path / "brace.toml"
-    file.write_text(
-        """
-name = "brace"
-rate = "1 kHz"
-seconds = 1
-cut = "v >> brace"
-[structure]
-model = "Model"
-bonds = ["push >> v", "v >> mass", "v >> spring", "v >> damper", "v >> brace"]
-[structure.parts]
-push = {part = "Se", name = "push"}
-v = {part = "One"}
-mass = {part = "I", mass = 2000}
-spring = {part = "C", stiffness = 5e5}
-damper = {part = "R", damping = 1200}
-[structure.parts.brace]
-part = "ode_element"
-law = {device = "GiuffreMenegottoPinto", stiffness = "2 kN/mm", yield_force = "8 kN"}
-[rig]
-rig = "Emulated"
-actuators = {transfer = "ServoHydraulic"}
-[controller]
-controller = "LeadCompensation"
-delay = "8 ms"
-[excitation]
-push = {signal = "Sine", amplitude = "12 kN", frequency = 2}
-""",
-        encoding="utf-8",
-    )
-    test = load(file)
-    assert test.run(1).completed
-    again = tmp_path / "again.toml"
-    again.write_text(test.to_toml(), encoding="utf-8")
-    assert load(again).to_toml() == test.to_toml()
-    file.write_text(file.read_text(encoding="utf-8").replace('"8 kN"', '"-8 kN"'), encoding="utf-8")
-    with pytest.raises(InputError, match="yield_force"):
-        load(file)
 
 
 def test_loops_are_drawn_of_an_element():
@@ -298,21 +214,3 @@ def test_a_law_reads_a_signal():
     rates = system.rates([3.0], [5.0], [], list(system.values().values()))
     assert rates == pytest.approx([5 - 10 * (2 * 3) * 3])
     assert Coil().at_states(current=2.0).force(bl.devices.Imposed(velocity=0.5)) == 10.0
-
-
-def test_a_pseudo_dynamic_test_of_a_brace():
-    """Ramp and hold: the force is the law's own along the displacements that were imposed."""
-    frame = two_storeys()
-    law = Bilinear(8e5, 2e3, 0.05)
-    rig = bl.rigs.RampHold(bl.rigs.Specimen.from_model(mounted(law)))
-    test = bl.PseudoDynamicTest(
-        frame, scheme=bl.integrate.SubStep(sub_steps=4, control="displacement"), rig=rig, interface="one.ux",
-        excitation={"two.ux": bl.signals.Sine(3e3, 1.5)}, time_step=0.004,
-    )  # fmt: skip
-    run = test.run(2)
-    assert run.completed
-    x = run["actual.displacement"]
-    assert np.max(np.abs(x)) > 3 * 2e3 / 8e5, "it must yield"
-    force = run["force"]
-    expected = -law.respond(x, 250)
-    assert np.max(np.abs(force - expected)) < 1e-6 * np.max(np.abs(expected))
