@@ -147,6 +147,7 @@ def test_what_a_rehearsal_has_and_a_laboratory_has_not_asks_for_care():
         ({"ground": {}}, "ground: expected ground="),
         ({"ground": 3.0}, "ground: expected ground="),
         ({"ground": {"ux": 3.0}}, r"ground\['ux'\]: expected ground="),
+        ({"ground": {"ux": Sine("1 mm/s", 2.0)}}, r"ground\['ux'\] is in mm/s; expected an acceleration"),
         ({"coordinates": "inertial"}, "coordinates must be 'relative' or 'absolute'; found 'inertial'"),
         ({"ground": None, "excitation": {}, "coordinates": "absolute"}, "they are those of a moving ground"),
         ({"ground": None}, "excitation: expected signals"),
@@ -279,6 +280,7 @@ def test_a_real_rig_takes_the_ground_by_its_commands_alone():
     test = hybrid(building(), coupling="sampled", integrator=None)
     assert test.coordinates == "absolute"
     assert [v.name for v in test.rig_tick().inputs] == ["command"]
+    assert {"ground_ux.now", "ground_ux.next"} < {v.name for v in test.computer_tick.inputs}
     with pytest.raises(InputError, match="a rig by itself has no ground"):
         hybrid(building(), coupling="sampled", integrator=None, coordinates="relative").rig_tick()
 

@@ -15,7 +15,8 @@ from bondloop.program.kinds import origin_of
 from bondloop.program.tick import Update
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.footing import footing_of
-from bondloop.substructure.ground_frame import GroundFrame, ground_input
+from bondloop.substructure.ground_edits import ground_input
+from bondloop.substructure.ground_frame import GroundFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,8 @@ from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.system import System
 from bondloop.program.tick import Channel, Step, Tick, identifier
-from bondloop.substructure.ground_frame import GroundFrame, ground_input
+from bondloop.substructure.ground_edits import ground_input
+from bondloop.substructure.ground_frame import GroundFrame
 
 if TYPE_CHECKING:
     from bondloop.hybrid.ground import Ground

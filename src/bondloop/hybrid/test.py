@@ -43,7 +43,8 @@ from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.coupler import Pins
-from bondloop.substructure.ground_frame import GroundFrame, ground_input
+from bondloop.substructure.ground_edits import ground_input
+from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width

@@ -9,37 +9,29 @@ structure does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from bondloop.bondgraph import I, Input, Model, MSe, MSf, One, Zero, bond
+from bondloop.bondgraph import I
 from bondloop.bondgraph.cut import INTERFACE, interfaces
 from bondloop.bondgraph.field_elements import IField
-from bondloop.bondgraph.parts import Port, Terminal, reading
+from bondloop.bondgraph.parts import Port
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms import StructureModel
+from bondloop.substructure.ground_edits import NOTHING, Shift, add_shift, drive, ground_input, opened
 from bondloop.substructure.rigid_flows import is_power, rigid_flows
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph import Model, Zero
     from bondloop.bondgraph.parts import Bond, Part
 
-__all__ = ["Coordinates", "GroundFrame", "ground_input"]
+__all__ = ["Coordinates", "GroundFrame"]
 
 Coordinates = Literal["relative", "absolute"]
 """Relative to the ground, or in space."""
-
-
-def ground_input(where: str) -> str:
-    """Return the name of the input that is the ground's acceleration in a direction, or of a support.
-
-    >>> ground_input("ux"), ground_input("pier[2].ux")
-    ('ground_ux', 'ground_pier_2_ux')
-    """
-    words = "".join(c if c.isalnum() else "_" for c in where.replace("]", ""))
-    return f"ground_{words}"
 
 
 @dataclass
@@ -75,7 +67,7 @@ class GroundFrame:
 
     Examples
     --------
-    >>> from bondloop.bondgraph import C
+    >>> from bondloop.bondgraph import C, I, Model, One
     >>> from bondloop.structures import Matrices, field_form
     >>> whole = Model("tower")
     >>> whole.frame = field_form(Matrices([[2.0]], None, [[8.0]], ("top.ux",)), "frame")
@@ -250,14 +242,14 @@ class GroundFrame:
         """
         if self.carried is not None and self.structures and coordinates == "absolute" and self.floats:
             return self.model.copy()  # moved in space, it needs nothing else
-        shifts: dict[Bond, _Shift] = {}
+        shifts: dict[Bond, Shift] = {}
         for group in self.groups:
             need = self.natural(group)
             frame = need or (coordinates if group.ends else "relative")
             if frame == "absolute":
                 for b, s, dof in group.joints:
                     if dof:
-                        _add(
+                        add_shift(
                             shifts,
                             b,
                             b.head in group.parts,
@@ -268,86 +260,19 @@ class GroundFrame:
                 for i in group.ends:
                     b = self.sensors[i]._bonds[0]
                     gains = {w: sign * self._along(group, w)[0][b] for w in self.wheres}
-                    _add(shifts, b, b.head is self.sensors[i], gains)
+                    add_shift(shifts, b, b.head is self.sensors[i], gains)
         copy = self.model.copy()
         twins = dict(zip((p for _, p in self.model.walk()), (p for _, p in copy.walk()), strict=True))
         bonds = dict(zip(self.model.bonds(), copy.bonds(), strict=True))
-        totals: list[tuple[Zero, _Shift]] = []
+        totals: list[tuple[Zero, Shift]] = []
         for b, shift in shifts.items():
             if any(abs(gain) > NOTHING for gain in shift.gains.values()):
-                totals.append((_opened(copy, bonds[b], len(totals)), shift))
+                totals.append((opened(copy, bonds[b], len(totals)), shift))
         for where in self.wheres:
             loads = [(twins[one], x) for s in self.structures for one, x in s.ground_load(where)]
             flows = [(total, x.into_head * x.gains[where]) for total, x in totals]
-            _drive(copy, where, loads, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
+            drive(copy, where, loads, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
         return copy
-
-
-NOTHING = 1e-12
-"""Share of the ground's motion that rounding leaves."""
-
-
-@dataclass
-class _Shift:
-    """The ground's velocity in a bond: how much by direction; +1 where the head's flow gains it, else -1."""
-
-    into_head: int
-    gains: dict[str, float]
-
-
-def _add(shifts: dict[Bond, _Shift], b: Bond, head: bool, gains: Mapping[str, float]) -> None:
-    sign = 1 if head else -1
-    if b not in shifts:
-        shifts[b] = _Shift(sign, dict(gains))
-        return
-    for where, gain in gains.items():
-        shifts[b].gains[where] += gain * sign * shifts[b].into_head
-
-
-def _opened(model: Model, b: Bond, number: int) -> Zero:
-    """Put a 0-junction into a bond, where flows add up."""
-    total = Zero(domain=b.tail.domain or b.head.domain)
-    setattr(model, f"ground_total_{number}", total)
-    tail = b.tail if b.tail_index is None else Terminal(b.tail, b.tail_index)
-    head = b.head if b.head_index is None else Terminal(b.head, b.head_index)
-    model._unbond(b)
-    bond(tail, total)
-    bond(total, head)
-    return total
-
-
-def _drive(
-    model: Model, where: str, loads: list[tuple[Part, float]], flows: list[tuple[Zero, float]]
-) -> None:
-    """Put the ground's acceleration on a model: forces on 1-junctions, velocities into 0-junctions."""
-    name = ground_input(where)
-    if not loads and not flows:
-        return
-    source = Input(name, unit="m/s^2")
-    setattr(model, name, source)
-    for i, (one, load) in enumerate(loads):
-        force = MSe(_times(load))
-        setattr(model, f"{name}_force_{i}", force)
-        bond(source, force)
-        bond(force, one)
-    if not flows:
-        return
-    # A mass of 1 kg that is pushed by as many newtons has the ground's velocity.
-    push, velocity, mass = MSe(_times(1.0)), One(), I(mass=1.0)
-    for word, part in (("push", push), ("velocity", velocity), ("mass", mass)):
-        setattr(model, f"{name}_{word}", part)
-    bond(source, push)
-    bond(push, velocity)
-    bond(velocity, mass)
-    for i, (total, gain) in enumerate(flows):
-        flow = MSf(_times(gain))
-        setattr(model, f"{name}_flow_{i}", flow)
-        bond(reading(mass, "momentum"), flow)
-        bond(flow, total)
-
-
-def _times(factor: float) -> Callable[[Any], Any]:
-    return lambda signal: factor * signal
 
 
 def _names(parts: Sequence[Part]) -> str:
