@@ -170,9 +170,52 @@ def _at2(path: Path) -> None:
 
 
 def _read_at2(path: Path) -> Any:
-    from bondloop.records.ground_motion import read_at2
+    from bondloop.records import read_at2
 
     return read_at2(path)
+
+
+def _esm(path: Path) -> None:
+    head = [
+        "EVENT_NAME: NORCIA",
+        "STATION_CODE: AMT",
+        "STREAM: HGE",
+        "SAMPLING_INTERVAL_S: 0.005000",
+        "NDATA: 6",
+    ]
+    head += ["UNITS: cm/s^2", "DATA_TYPE: ACCELERATION", "USER5:"]
+    path.write_text("\n".join([*head, "0.0", "-850.8", "12.5", "3.1", "-4.25", "0.5"]) + "\n")
+
+
+def _cosmos(path: Path) -> None:
+    lines = ["Corrected acceleration    (Format v01.20 with 13 text lines) Converted", *["text"] * 12]
+    lines += ["  20 Integer-header values follow on   2 lines, Format= (10I8)", *["       1" * 10] * 2]
+    lines += [" 100 Real-header values follow on  20 lines, Format= (5F15.6)"]
+    reals = [-999.0] * 100
+    reals[61] = 5.0
+    lines += ["".join(f"{x:15.6f}" for x in reals[i : i + 5]) for i in range(0, 100, 5)]
+    lines += ['   1 Comment line(s) follow, each starting with a "|":', "| nothing"]
+    lines += ["      10 acceleration pts, approx  0 secs, units=cm/sec2 (04),Format=(8F10.5)"]
+    lines += ["-123.45678" * 8, "   1.00000-123.45678", "End-of-data for Chan  1 acceleration"]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _motion_csv(path: Path) -> None:
+    rows = "\n".join(f"{20 * k};{k % 7 / 10};{k % 3}" for k in range(40))
+    path.write_text(f"# Kobe\ntime [ms];EW [g];NS [cm/s^2]\n{rows}\n")
+
+
+def _read_motion_csv(path: Path) -> Any:
+    from bondloop.records import read_ground_motion
+
+    return read_ground_motion(path, channel="NS").corrected("high-pass", 1.0).spectrum([0.1, 1.0])
+
+
+def _read_any_motion(path: Path) -> Any:
+    from bondloop.records import read_ground_motion
+
+    motion = read_ground_motion(path).corrected("linear")
+    return motion.displacement()(motion.time), motion.arias_intensity, motion.significant_duration()
 
 
 def _motion_mat(path: Path) -> None:
@@ -218,6 +261,9 @@ KINDS: dict[str, Kind] = {
     "data mat": Kind(".mat", _data_mat, _read_data),
     "data h5": Kind(".h5", lambda path: _run().save(path), _read_data),
     "ground motion": Kind(".at2", _at2, _read_at2),
+    "ground motion ESM": Kind(".asc", _esm, _read_any_motion),
+    "ground motion COSMOS": Kind(".v2", _cosmos, _read_any_motion),
+    "ground motion csv": Kind(".csv", _motion_csv, _read_motion_csv),
     "ground motion mat": Kind(".mat", _motion_mat, _read_motion),
     "test": Kind(".toml", _toml, _read_toml),
 }

@@ -12,6 +12,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
     expect,
+    expect_kind_of_signal,
     expect_limits_of,
     expect_signals,
     expect_units_of_command,
@@ -26,6 +27,7 @@ from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
 from bondloop.safety import Limits
+from bondloop.structures.dofs import dof_domain
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
@@ -185,7 +187,10 @@ class PseudoDynamicTest(Checkable):
         pattern = np.zeros(len(self.numerical))
         for dof, value in where.items():
             pattern[self.numerical.index(dof)] = float(value)
-        return as_signal(name, signal), pattern
+        answer = as_signal(name, signal)
+        if not isinstance(given, tuple):
+            expect_kind_of_signal(name, answer, dof_domain(name).effort)
+        return answer, pattern
 
     def _complete(self) -> Matrices | None:
         if isinstance(self.reference, Matrices):
