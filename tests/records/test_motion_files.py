@@ -81,7 +81,7 @@ def test_all_faults_of_a_cosmos_file_at_once(file):
     assert "line 41, column 11: '2.0x000' is no number" in said  # 13 + 3 + 21 + 2 + 1 lines of header
     assert "line 40, column" in said
     assert "raw counts of a V0 file" in said
-    assert "say no time between values" in said
+    assert "tell no sample period" in said
 
 
 def test_esm(file):

@@ -1,5 +1,7 @@
 """Response spectra against closed forms and a fine integration; intensities and scaling against theirs."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,7 +45,7 @@ def test_against_a_fine_integration(seed, h, ratio, zeta):
     # Step by step between samples, where the right-hand side is smooth, then half a period of free vibration.
     marks = [*h * np.arange(40), end + 0.55 * period / np.sqrt(1 - zeta**2)]
     y, peaks = np.zeros(2), np.zeros(3)
-    for k, (start, stop) in enumerate(zip(marks[:-1], marks[1:], strict=True)):
+    for k, (start, stop) in enumerate(itertools.pairwise(marks)):
 
         def ground(t, k=k, start=start):
             return 0.0 * t if k == 39 else a[k] + (t - start) / h * (a[k + 1] - a[k])
@@ -84,7 +86,7 @@ def test_scaling_to_a_peak_and_to_a_spectrum():
     own = motion.scaled_to(flat, (0.2, 1.0)).spectrum(np.geomspace(0.2, 1.0, 50)).pseudo_acceleration
     assert np.log(own).mean() == pytest.approx(np.log(5.0), abs=1e-12)
     for wrong in (
-        lambda: motion.scaled(),
+        motion.scaled,
         lambda: motion.scaled(2.0, peak=1.0),
         lambda: motion.scaled(peak=-1.0),
         lambda: motion.scaled_to(flat, (0.01, 1.0)),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
 from bondloop.plots.thinning import drawable, envelope

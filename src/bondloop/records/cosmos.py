@@ -133,7 +133,7 @@ def _checked(channel: _Channel, match: re.Match[str], faults: list[str]) -> _Cha
         faults.append(f"{place} {match.start(1) + 1}: {channel.count} values; expected at least two")
     if not 0 < channel.period < np.inf:
         faults.append(
-            f"{place} 1: real headers {SERIES_INTERVAL} [ms] and {RAW_INTERVAL} [s] say no time between values"
+            f"{place} 1: real headers {SERIES_INTERVAL} [ms] and {RAW_INTERVAL} [s] tell no sample period"
         )
     return channel
 

@@ -36,8 +36,8 @@ def read_esm(path: str | os.PathLike[str]) -> GroundMotion:
     >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "amt.asc"
     >>> _ = file.write_text(
-    ...     "EVENT_NAME: CENTRAL ITALY\nSTATION_CODE: AMT\nSTREAM: HGE\nSAMPLING_INTERVAL_S: 0.005\nNDATA: 3\n"
-    ...     "UNITS: cm/s^2\nDATA_TYPE: ACCELERATION\n0.0\n-850.8\n12.5\n"
+    ...     "EVENT_NAME: CENTRAL ITALY\nSTATION_CODE: AMT\nSTREAM: HGE\nSAMPLING_INTERVAL_S: 0.005\n"
+    ...     "NDATA: 3\nUNITS: cm/s^2\nDATA_TYPE: ACCELERATION\n0.0\n-850.8\n12.5\n"
     ... )
     >>> motion = read_esm(file)
     >>> motion.title, motion.sample_period, motion.peak
@@ -46,7 +46,7 @@ def read_esm(path: str | os.PathLike[str]) -> GroundMotion:
     lines = read_text(path, strict=False).splitlines()
     entries: dict[str, tuple[int, str]] = {}
     end = 0
-    for end, line in enumerate(lines):  # noqa: B007 - where the header ends
+    for end, line in enumerate(lines):
         match = _ENTRY.fullmatch(line.strip())
         if match is None and line.strip():
             break

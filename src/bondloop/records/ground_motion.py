@@ -63,8 +63,8 @@ class GroundMotion:
             object.__setattr__(self, name, getattr(signal, name))
         if not 0 < signal.duration < np.inf:
             raise InputError(
-                f"a ground motion has at least two samples and a finite length; found {len(self.samples)} every "
-                f"{self.sample_period:g} s"
+                f"a ground motion has at least two samples and a finite length; found {len(self.samples)} "
+                f"every {self.sample_period:g} s"
             )
 
     def acceleration(self) -> Recorded:
@@ -128,7 +128,7 @@ class GroundMotion:
         wanted = number(peak, "scaled(peak)", "m/s^2")
         if not (wanted > 0 and self.peak > 0):
             raise InputError(
-                f"scaled(peak): a peak of {self.peak:g} m/s² cannot become {wanted:g} m/s²; both must be above 0"
+                f"scaled(peak): a peak of {self.peak:g} m/s² cannot become {wanted:g}; both must be above 0"
             )
         return replace(self, scale=self.scale * wanted / self.peak)
 
@@ -146,7 +146,7 @@ class GroundMotion:
         Parameters
         ----------
         target
-            A response spectrum, whose damping ratio then counts, or pseudo-accelerations [m/s²] by period [s].
+            A response spectrum, whose damping then counts, or pseudo-accelerations [m/s²] by period [s].
         periods
             Where to fit, from and to [s]; all of the target unless given.
         damping
@@ -162,7 +162,7 @@ class GroundMotion:
         low, high = (T[0], T[-1]) if periods is None else periods
         if not T[0] <= low <= high <= T[-1]:
             raise InputError(
-                f"scaled_to(periods): the target goes from {T[0]:g} to {T[-1]:g} s; found {low:g} to {high:g} s"
+                f"scaled_to(periods): the target has {T[0]:g} to {T[-1]:g} s; found {low:g} to {high:g} s"
             )
         grid = np.geomspace(low, high, 50) if high > low else np.array([low])
         own = self.spectrum(grid, damping).pseudo_acceleration

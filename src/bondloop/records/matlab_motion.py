@@ -71,7 +71,7 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) ->
     if not file.is_file():
         raise InputError(f"there is no file {path}")
     content = load_matlab(file, simple=True)
-    said = {text for text in _unit_texts(content or {})}
+    said = set(_unit_texts(content or {}))
     if unit is None and len(said) > 1:
         raise InputError(
             f"{path}: it names {len(said)} units, {', '.join(sorted(said))[:80]}; say which with unit="

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
 from bondloop.records.cosmos import FIRST, read_cosmos
 from bondloop.records.esm import read_esm
-from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.matlab_motion import read_matlab_motion
 from bondloop.records.peer import HEADER_LINES, read_at2
 from bondloop.records.text_table import read_text
 from bondloop.records.two_columns import read_two_columns
+
+if TYPE_CHECKING:
+    from bondloop.records.ground_motion import GroundMotion
 
 __all__ = ["read_ground_motion"]
 
@@ -20,7 +23,7 @@ __all__ = ["read_ground_motion"]
 def read_ground_motion(
     path: str | os.PathLike[str], unit: str | None = None, *, channel: int | str | None = None
 ) -> GroundMotion:
-    """Read a ground motion: PEER's AT2, COSMOS V1 and V2, ESM, MATLAB, or columns of text; told by its content.
+    """Read a ground motion of any kind: AT2, COSMOS V1 and V2, ESM, MATLAB, columns of text; told by content.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ResponseSpectrum", "response_spectrum"]
 
 PARTS = 40
-"""Steps in a period, at least: samples are divided, which changes nothing where the acceleration is linear."""
+"""Steps in a period, at least: samples are divided, which changes nothing where accelerations are linear."""
 
 FINEST = 4
 """Steps in a sample, at least: velocities bend from sample to sample, and peaks lie between."""
@@ -96,7 +96,7 @@ def response_spectrum(
 
     Each oscillator x'' + 2ζω x' + ω² x = -a starts from rest; from sample to sample its motion is exact for
     an acceleration that is linear between them (Nigam and Jennings 1969). The peak between two steps is that
-    of the parabola by displacement and velocities. Half a period of free vibration after the end belongs to it.
+    of the parabola by displacement and velocities. Half a period of free vibration after the end counts too.
 
     Parameters
     ----------

@@ -24,6 +24,6 @@ from bondloop.program.signals.table import Table
 
 __all__ = [
     "Chirp", "Constant", "Derivative", "Earthquake", "Envelope", "Flat", "Gamma", "HalfSine", "Jennings",
-    "Noise", "Pulse", "Ramp", "Recorded", "Scaled", "Shifted", "Signal", "Sine", "Step", "Sum", "SumOfSines", "Sweep",
-    "Table", "Trapezoid", "signal_from",
+    "Noise", "Pulse", "Ramp", "Recorded", "Scaled", "Shifted", "Signal", "Sine", "Step", "Sum", "SumOfSines",
+    "Sweep", "Table", "Trapezoid", "signal_from",
 ]  # fmt: skip

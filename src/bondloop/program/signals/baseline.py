@@ -77,8 +77,9 @@ def corrected(
     pad = padding(sample_period, corner)
     if a.size + 2 * pad > MOST:
         raise InputError(
-            f"a high-pass filter at {corner:g} Hz needs {pad * sample_period:g} s of silence before and after "
-            f"the record, {a.size + 2 * pad:,} samples in all; at most {MOST:,} are filtered: raise the corner"
+            f"a high-pass filter at {corner:g} Hz needs {pad * sample_period:g} s of silence before and "
+            f"after the record, {a.size + 2 * pad:,} samples in all; at most {MOST:,} are filtered: "
+            "raise the corner"
         )
     sections = signal.butter(ORDER, corner, "highpass", fs=1 / sample_period, output="sos")
     # From rest both ways: the zeros at either end are what sosfiltfilt would guess otherwise.
@@ -91,7 +92,7 @@ MOST = 20_000_000
 
 
 def padding(sample_period: float, corner: float) -> int:
-    """Samples that the high-pass filter adds at either end.
+    """Return how many samples the high-pass filter adds at either end.
 
     >>> padding(0.01, 0.1)
     3000

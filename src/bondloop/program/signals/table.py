@@ -36,7 +36,7 @@ class Table(Signal):
     beyond
         Before the first and after the last point: ``"hold"`` their values, or ``"zero"``.
     unit
-        What the values measure, such as ``"m/s^2"`` for an acceleration: what it drives must measure the same.
+        What the values measure, such as ``"m/s^2"`` for an acceleration: what it drives must measure that.
         The values are in SI, whatever the prefix. Empty where it is not said.
 
     Examples
