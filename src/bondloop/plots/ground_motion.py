@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bondloop.plots.axis_unit import labelled, scaled
 from bondloop.plots.page import ACTUAL, DESIRED, dress, finish, heading, legend, page
 from bondloop.plots.thinning import drawable, envelope
-from bondloop.records.response_spectrum import checked_periods
+from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    from bondloop.records import GroundMotion, ResponseSpectrum
+    from bondloop.records import GroundMotion
 
 __all__ = ["ground_motion"]
 
@@ -95,7 +95,7 @@ def _said(motion: GroundMotion) -> str:
 
 
 def _points(target: ResponseSpectrum | Mapping[float, float]) -> tuple[Sequence[float], Sequence[float]]:
-    if hasattr(target, "pseudo_acceleration"):
+    if isinstance(target, ResponseSpectrum):
         return list(target.periods), list(target.pseudo_acceleration)
     periods = sorted(target)
     return periods, [target[t] for t in periods]

@@ -148,10 +148,10 @@ def _peaks(a: NDArray[np.float64], h: float, period: float, zeta: float) -> tupl
     adjoint = np.array([[c[0], A[0, 1] * c[1] - A[1, 1] * c[0]], [c[1], A[1, 0] * c[0] - A[0, 0] * c[1]]])
     x, v = (signal.lfilter(np.append(0.0, adjoint[i]), denominator, a) + b1[i] * a for i in range(2))
     # The filter starts with w = 0, the oscillator with s = 0: w = -b1 a[0], which rings down freely.
-    free = _ringing(-b1 * a[0], omega, zeta, h * np.arange(a.size))
+    free = _ringing(-b1 * a[0], omega, zeta, h * np.arange(a.size, dtype=np.float64))
     x, v = x + free[0], v + free[1]
     # After the record the acceleration is zero, at once: free vibration from where it ended.
-    after = _ringing(np.array([x[-1], v[-1]]), omega, zeta, h * np.arange(silence))
+    after = _ringing(np.array([x[-1], v[-1]]), omega, zeta, h * np.arange(silence, dtype=np.float64))
     within, beyond = _largest(x, v, a, omega, zeta, h), _largest(*after, np.zeros(silence), omega, zeta, h)
     return max(within[0], beyond[0]), max(within[1], beyond[1]), max(within[2], beyond[2])
 

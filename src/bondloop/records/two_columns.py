@@ -49,7 +49,8 @@ def read_two_columns(
     (0.02, 4.903325)
     """
     table = read_table(path, names=False, width=2 if column is None else None)
-    where, faults = str(path), []
+    where = str(path)
+    faults: list[str] = []
     place = 1 if column is None else _place(column, table.remarks, len(table.numbers), where)
     if table.numbers.shape[1] < 2:
         raise InputError(f"{where}: {table.numbers.shape[1]} lines with numbers; at least 2 are needed")

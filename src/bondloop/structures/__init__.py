@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.structures.damping_regions import RayleighRegion
 from bondloop.structures.elements import (
     Bar,
     Beam,
@@ -14,6 +15,7 @@ from bondloop.structures.elements import (
     Spring,
     Timoshenko,
 )
+from bondloop.structures.foreign import ForeignModel, LeftOut, read_opensees
 from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.io import read_matrices, write_matrices
@@ -24,9 +26,10 @@ from bondloop.structures.structure import Structure
 from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
-    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
-    "matrices_from_structure", "network_form", "read_matrices", "structure_from_tables", "write_matrices",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut", "Matrices",
+    "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure", "StructureModel",
+    "Timoshenko", "field_form", "matrices_from_structure", "network_form", "read_matrices", "read_opensees",
+    "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction

@@ -12,8 +12,9 @@ from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.damping_regions import RayleighRegion, region_damping
 from bondloop.structures.dofs import dof_domain
-from bondloop.structures.element_loads import distributed_load
+from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
@@ -63,6 +64,7 @@ class Structure:
         self.constraints: list[Constraint | RigidFloor] = []
         self._counts: dict[str, int] = {}
         self._proportional = (0.0, 0.0)
+        self._regions: list[RayleighRegion] = []
         self._ratios: float | tuple[float, ...] | None = None
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
 
@@ -176,6 +178,26 @@ class Structure:
         self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
         return self._proportional
 
+    def rayleigh_of(
+        self, *elements: str, alpha: Number = 0.0, beta: Number = 0.0, without: Sequence[str] = ()
+    ) -> None:
+        """Damp some elements in proportion to their own masses and stiffnesses; several calls add up.
+
+        Parameters
+        ----------
+        *elements
+            Names of elements, or one that several share (``"column"``); none: all.
+        alpha, beta
+            In 1/s and s, as for `rayleigh`.
+        without
+            Elements to leave out: isolators and dampers have their own damping.
+        """
+        pair = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
+        region = RayleighRegion(elements, *pair, (without,) if isinstance(without, str) else tuple(without))
+        for names in (region.elements, region.without):
+            chosen(self, names)
+        self._regions.append(region)
+
     def modal_damping(self, ratios: float | Sequence[float]) -> None:
         """Damp the lowest modes with the given ratios, or all modes with one; C becomes a full matrix."""
         self._ratios = float(ratios) if isinstance(ratios, (int, float)) else tuple(float(z) for z in ratios)
@@ -209,7 +231,7 @@ class Structure:
         """
         from bondloop.structures.structure_tables import remember
 
-        return remember(self._matrices(self.assembly(mass), free=free), self, mass=mass, free=free)
+        return remember(self._matrices(self.assembly(mass), mass, free=free), self, mass=mass, free=free)
 
     def describe(self) -> dict[str, Any]:
         """Return nodes, elements, supports, constraints and damping as tables."""
@@ -217,13 +239,15 @@ class Structure:
 
         return describe_structure(self)
 
-    def _matrices(self, assembly: Assembly, *, free: bool) -> Matrices:
+    def _matrices(self, assembly: Assembly, mass: Mass, *, free: bool) -> Matrices:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
             refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
         alpha, beta = self._proportional
         if alpha or beta:
             C = C + alpha * M + beta * K
+        if self._regions:
+            C = C + assembly.reduced(region_damping(self, self._regions, mass, assembly))
         if self._ratios is not None:
             C = C + modal_damping_matrix(M, K, self._ratios)
         return Matrices(M, C, K, assembly.free_names)
@@ -276,7 +300,7 @@ class Structure:
         A support of such a degree of freedom gives way: this is how the ground moves one foot of a bridge.
         """
         assembly = self.assembly(mass, frozenset(dofs))
-        whole = self._matrices(assembly, free=True)
+        whole = self._matrices(assembly, mass, free=True)
         for d in dofs:
             if d not in whole.dofs:
                 raise InputError(

@@ -1,0 +1,385 @@
+"""Materials, sections and elements of OpenSees, and what damps and loads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from bondloop.structures.elements import Bar, Dashpot, Frame2D, Frame3D, PointMass, Spring
+from bondloop.structures.elements.axes import plane_axes, space_axes
+from bondloop.structures.foreign.opensees_arguments import Arguments, UnknownOptionError
+from bondloop.structures.foreign.opensees_model import LeftOut
+
+if TYPE_CHECKING:
+    from bondloop.structures.foreign.opensees_model import Pattern
+    from bondloop.structures.structure import Structure
+
+__all__ = ["ElementReader"]
+
+T = TypeVar("T")
+
+
+class Model(Protocol):
+    """What elements need to know of the model that is read."""
+
+    structure: Structure
+    length: float
+    force: float
+    dimensions: int
+    dofs: int
+    pattern: Pattern | None
+    left_out: list[LeftOut]
+
+    def place(self, tag: int, a: Arguments) -> str:
+        """Return the name of a node."""
+
+    def need_model(self, a: Arguments) -> None:
+        """Refuse what stands above the line ``model``."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Stiffness (or modulus) and damping, in the units of the model."""
+
+    stiffness: float
+    damping: float
+
+
+@dataclass(frozen=True)
+class Section:
+    """Values of a member, in the units of the model; None for what a plane member has not."""
+
+    E: float
+    A: float
+    Iz: float
+    Iy: float | None = None
+    G: float | None = None
+    J: float | None = None
+
+
+class ElementReader:
+    """Reads what elements are made of.
+
+    Parameters
+    ----------
+    model
+        The model as it is read.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.materials: dict[int, Material] = {}
+        self.sections: dict[int, Section] = {}
+        self.transformations: dict[int, tuple[float, float, float] | None] = {}
+        self.members: dict[int, str] = {}
+        self.damped: list[str] = []
+        self.rayleigh = (0.0, 0.0)
+        self.known: dict[str, Callable[[Arguments], None]] = {
+            "uniaxialMaterial": self.material, "section": self.section, "geomTransf": self.transformation,
+            "element": self.element, "rayleigh": self.proportional, "eleLoad": self.member_load,
+        }  # fmt: skip
+
+    def new_tag(self, a: Arguments, what: str, known: object) -> int:
+        tag = a.tag(what)
+        if isinstance(known, dict) and tag in known:
+            raise a.fault(f"{what} {tag} exists already")
+        return tag
+
+    def material(self, a: Arguments) -> None:
+        kind = a.take("the kind of material")
+        if kind.text not in ("Elastic", "Viscous"):
+            raise UnknownOptionError(
+                kind.line,
+                kind.column,
+                f"the material {kind.text[:40]!r} is not understood; Elastic and Viscous are",
+            )
+        tag = self.new_tag(a, "material", self.materials)
+        first = a.number("the stiffness" if kind.text == "Elastic" else "the damping")
+        rest = a.numbers(len(a.words), "a value")
+        if kind.text == "Viscous":
+            if rest[:1] != [1.0] or len(rest) > 1:
+                raise UnknownOptionError(
+                    kind.line, kind.column, "only a Viscous material of power 1 is linear"
+                )
+            self.materials[tag] = Material(0.0, first)
+        elif len(rest) > 2 or (len(rest) == 2 and rest[1] != first):
+            raise UnknownOptionError(kind.line, kind.column, "another stiffness in compression is not linear")
+        else:
+            self.materials[tag] = Material(first, rest[0] if rest else 0.0)
+
+    def section(self, a: Arguments) -> None:
+        self.model.need_model(a)
+        kind = a.take("the kind of section")
+        if kind.text != "Elastic":
+            raise UnknownOptionError(
+                kind.line, kind.column, f"the section {kind.text[:40]!r} is not understood"
+            )
+        tag = self.new_tag(a, "section", self.sections)
+        E, A, Iz = a.numbers(3, "E, A or Iz")
+        if self.model.dimensions == 3:
+            Iy, G, J = a.numbers(3, "Iy, G or J")
+            self.sections[tag] = Section(E, A, Iz, Iy, G, J)
+        else:
+            self.sections[tag] = Section(E, A, Iz)
+        if a:
+            raise UnknownOptionError(
+                kind.line, kind.column, f"{a.words[0].text[:40]!r} of a section is not understood"
+            )
+
+    def transformation(self, a: Arguments) -> None:
+        self.model.need_model(a)
+        kind = a.take("the kind of transformation")
+        if kind.text not in ("Linear", "PDelta", "Corotational"):
+            raise a.fault("expected Linear, PDelta or Corotational", kind)
+        tag = self.new_tag(a, "transformation", self.transformations)
+        vector = None
+        if self.model.dimensions == 3:
+            x, y, z = a.numbers(3, "vecxz")
+            vector = (x, y, z)
+        if a:
+            raise UnknownOptionError(
+                kind.line, kind.column, f"geomTransf: {a.words[0].text[:40]!r} is not understood"
+            )
+        self.transformations[tag] = vector
+        if kind.text != "Linear":
+            line = a.command.line
+            why = f"taken as Linear: large displacements ({kind.text}) are left out"
+            self.model.left_out.append(LeftOut(line, a.command.text, why, matters=True))
+
+    def element(self, a: Arguments) -> None:
+        self.model.need_model(a)
+        kind = a.take("the kind of element")
+        known = {
+            "elasticBeamColumn": self.beam,
+            "truss": self.truss,
+            "Truss": self.truss,
+            "zeroLength": self.zero,
+        }
+        if kind.text not in known:
+            raise UnknownOptionError(
+                kind.line, kind.column, f"the element {kind.text[:40]!r} is not understood"
+            )
+        a.label = f"element {kind.text}"
+        tag = self.new_tag(a, "element", self.members)
+        ends = (self.model.place(a.tag("a node"), a), self.model.place(a.tag("a node"), a))
+        known[kind.text](a, tag, *ends)
+
+    def span(self, one: str, other: str, a: Arguments) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        """Return the ends of a member, shape (1, 2, 3)."""
+        xyz = np.array([[self.model.structure.nodes[one], self.model.structure.nodes[other]]])
+        if not np.linalg.norm(xyz[0, 1] - xyz[0, 0]) > 0:
+            raise a.fault("it has no length: its nodes are at the same place")
+        return xyz
+
+    def beam(self, a: Arguments, tag: int, one: str, other: str) -> None:
+        """``tag i j (A E Iz | A E G J Iy Iz | section) transformation`` and options."""
+        options = next((i for i in range(len(a.words)) if a.is_option(a.words[i])), len(a.words))
+        space = self.model.dimensions == 3
+        if self.model.dofs != (6 if space else 3):
+            raise a.fault(f"a beam needs rotations; found -ndf {self.model.dofs}")
+        if options == 2:
+            section = self.of_tag(self.sections, a.tag("a section"), "section", a)
+        elif space:
+            A, E, G, J, Iy, Iz = a.numbers(6, "A, E, G, J, Iy or Iz")
+            section = Section(E, A, Iz, Iy, G, J)
+        else:
+            A, E, Iz = a.numbers(3, "A, E or Iz")
+            section = Section(E, A, Iz)
+        transformation = a.tag("a transformation")
+        if transformation not in self.transformations:
+            raise a.fault(f"transformation {transformation} is not defined above")
+        mass, consistent = 0.0, False
+        released: dict[str, int] = {}
+        while a:
+            option = a.option(("-mass", "-cMass", "-releasez", "-releasey"))
+            if option == "-mass":
+                mass = a.number("the mass per length")
+            elif option == "-cMass":
+                consistent = True
+            else:
+                released[f"r{option[-1]}"] = a.tag("a release")
+        self.add_beam(
+            a, tag, (one, other), section, self.transformations[transformation], mass, consistent, released
+        )
+
+    def add_beam(
+        self,
+        a: Arguments,
+        tag: int,
+        ends: tuple[str, str],
+        section: Section,
+        reference: tuple[float, float, float] | None,
+        mass: float,
+        consistent: bool,
+        released: dict[str, int],
+    ) -> None:
+        """Add a member in the units of the model."""
+        L, F = self.model.length, self.model.force
+        xyz = self.span(*ends, a)
+        if not set(released.values()) <= {0, 1, 2, 3} or mass < 0:
+            raise a.fault(f"expected releases of 0 to 3 and no negative mass; found {released}, {mass:g}")
+        release_a, release_b = (tuple(d for d, code in released.items() if code & bit) for bit in (1, 2))
+        per_length = mass * F / L**2
+        values = {
+            "E": section.E * F / L**2, "A": section.A * L**2, "release_a": release_a, "release_b": release_b,
+            "rho": per_length / (section.A * L**2) if consistent and section.A else 0.0,
+        }  # fmt: skip
+        name = f"beam[{tag}]"
+        if section.Iy is not None and section.G is not None and section.J is not None:
+            more = {"Iy": section.Iy * L**4, "Iz": section.Iz * L**4, "J": section.J * L**4}
+            G = section.G * F / L**2
+            self.model.structure.add(Frame3D(*ends, G=G, reference=reference, **values, **more), name)
+            if consistent and mass:
+                why = "its inertia in torsion is taken by Iy + Iz; OpenSees takes J"
+                self.model.left_out.append(LeftOut(a.command.line, a.command.text, why, matters=True))
+        else:
+            self.model.structure.add(Frame2D(*ends, I=section.Iz * L**4, **values), name)
+        self.damped.append(name)
+        self.members[tag] = name
+        if per_length and not consistent:
+            self.halves(tag, ends, per_length * float(np.linalg.norm(xyz[0, 1] - xyz[0, 0])), damped=True)
+
+    def halves(self, tag: int, ends: tuple[str, str], mass: float, *, damped: bool) -> None:
+        """Put half of a member's mass on each end, along translations alone, as OpenSees does."""
+        for side, node in zip("ab", ends, strict=True):
+            name = self.model.structure.add(PointMass(node, m=mass / 2), f"mass of element {tag}, {side}")
+            if damped:
+                self.damped.append(name)
+
+    def truss(self, a: Arguments, tag: int, one: str, other: str) -> None:
+        """``tag i j A material`` and options."""
+        L, F = self.model.length, self.model.force
+        A = a.number("A")
+        material = self.of_tag(self.materials, a.tag("a material"), "material", a)
+        mass, consistent, damped = 0.0, 0, 0
+        while a:
+            option = a.option(("-rho", "-cMass", "-doRayleigh"))
+            if option == "-rho":
+                mass = a.number("the mass per length")
+            elif option == "-cMass":
+                consistent = a.tag("0 or 1")
+            else:
+                damped = a.tag("0 or 1")
+        size = float(np.linalg.norm(np.diff(self.span(one, other, a)[0], axis=0)))
+        per_length = mass * F / L**2
+        name = f"truss[{tag}]"
+        rho = per_length / (A * L**2) if consistent and A else 0.0
+        if material.stiffness:
+            bar = Bar(one, other, E=material.stiffness * F / L**2, A=A * L**2, rho=rho)
+            self.model.structure.add(bar, name)
+            self.members[tag] = name
+            if damped:
+                self.damped.append(name)
+        if material.damping:
+            c = material.damping * F / L**2 * A * L**2 / size  # of strain rates
+            self.model.structure.add(Dashpot(one, other, c=c), f"dashpot[{tag}]")
+        if per_length and not consistent:
+            self.halves(tag, (one, other), per_length * size, damped=bool(damped))
+
+    def zero(self, a: Arguments, tag: int, one: str, other: str) -> None:
+        """``tag i j -mat ... -dir ...`` and options."""
+        L, F = self.model.length, self.model.force
+        directions = {1: "ux", 2: "uy", 3: "uz", 4: "rx", 5: "ry", 6: "rz"}
+        if self.model.dimensions == 2:
+            directions = {1: "ux", 2: "uy", **({3: "rz", 6: "rz"} if self.model.dofs == 3 else {})}
+        elif self.model.dimensions == 1:
+            directions = {1: "ux"}
+        materials: list[Material] = []
+        along: list[int] = []
+        damped = 0
+        while a:
+            option = a.option(("-mat", "-dir", "-doRayleigh"))
+            if option == "-mat":
+                materials = [self.of_tag(self.materials, t, "material", a) for t in a.tags("a material")]
+            elif option == "-dir":
+                along = a.tags("a direction")
+            else:
+                damped = a.tag("0 or 1")
+        if len(materials) != len(along) or not along:
+            raise a.fault(f"{len(materials)} materials for {len(along)} directions")
+        if not set(along) <= set(directions) or (
+            self.model.dofs == 3 and self.model.dimensions == 3 and max(along) > 3
+        ):
+            raise a.fault(f"directions {along}; this model has {', '.join(map(str, directions))}")
+        for number, material in zip(along, materials, strict=True):
+            dof = directions[number]
+            unit = F * L if dof[0] == "r" else F / L
+            if material.stiffness:
+                name = f"zeroLength[{tag}, {number}]"
+                self.model.structure.add(Spring(one, other, k=material.stiffness * unit, dof=dof), name)
+                if damped:
+                    self.damped.append(name)
+            if material.damping:
+                dashpot = Dashpot(one, other, c=material.damping * unit, dof=dof)
+                self.model.structure.add(dashpot, f"dashpot[{tag}, {number}]")
+        self.members[tag] = ""
+
+    def of_tag(self, known: dict[int, T], tag: int, what: str, a: Arguments) -> T:
+        """Return what has a tag."""
+        if tag not in known:
+            raise UnknownOptionError(
+                a.command.line,
+                a.command.words[0].column,
+                f"{what} {tag} is not defined above, or was left out",
+            )
+        return known[tag]
+
+    def member_load(self, a: Arguments) -> None:
+        """``-ele tags -type -beamUniform Wy (Wz) Wx``, in the member's own axes."""
+        if self.model.pattern is None:
+            raise a.fault("it stands in no pattern")
+        tags: list[int] = []
+        load: list[float] = []
+        while a:
+            option = a.option(("-ele", "-range", "-type"))
+            if option == "-ele":
+                tags += a.tags("an element")
+            elif option == "-range":
+                first, last = a.tag("an element"), a.tag("an element")
+                tags += [t for t in self.members if first <= t <= last]
+            else:
+                a.option(("-beamUniform",))
+                load = a.numbers(len(a.words), "a load")
+        space = self.model.dimensions == 3
+        if not tags or not (2 if space else 1) <= len(load) <= (3 if space else 2):
+            raise a.fault("expected -ele TAG ... -type -beamUniform Wy Wx, in space Wy Wz Wx")
+        across = [*load[:2], *load[2:], 0.0][:3] if space else [load[0], 0.0, *load[1:], 0.0][:3]
+        local = np.array([across[2], across[0], across[1]]) * self.model.force / self.model.length
+        for tag in tags:
+            name = self.members.get(tag, "")
+            member = self.model.structure.elements.get(name)
+            if not isinstance(member, (Frame2D, Frame3D)):
+                raise a.fault(f"element {tag} is no beam that was read")
+            xyz = np.array([[self.model.structure.nodes[node] for node in member.nodes]])
+            if isinstance(member, Frame3D):
+                axes = space_axes(xyz, np.array([member.reference], dtype=float))[0]
+            else:
+                axes = plane_axes(xyz)[0]
+            f = axes.T @ local
+            self.model.pattern.members.append((name, (float(f[0]), float(f[1]), float(f[2]))))
+
+    def proportional(self, a: Arguments) -> None:
+        """``alphaM betaK betaKinit betaKcomm``; all three stiffnesses are one in a linear model."""
+        alpha, *betas = a.numbers(4, "a coefficient")
+        if min(alpha, sum(betas)) < 0:
+            raise a.fault(f"alpha = {alpha:g} and beta = {sum(betas):g}; expected none below 0")
+        self.rayleigh = (alpha, sum(betas))
+
+    def finish(self) -> None:
+        """Damp what OpenSees damps: nodal masses and beams; trusses and zeroLength if told to (-doRayleigh)."""
+        alpha, beta = self.rayleigh
+        if not (alpha or beta):
+            return
+        structure = self.model.structure
+        told = set(self.damped)
+        nodal = [
+            n
+            for n, e in structure.elements.items()
+            if isinstance(e, PointMass) and not n.startswith("mass of")
+        ]
+        names = [n for n in structure.elements if n in told or n in nodal]
+        if names:
+            structure.rayleigh_of(*names, alpha=alpha, beta=beta)
