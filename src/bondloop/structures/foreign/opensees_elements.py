@@ -73,7 +73,7 @@ class ElementReader:
         self.model = model
         self.materials: dict[int, Material] = {}
         self.sections: dict[int, Section] = {}
-        self.transformations: dict[int, tuple[float, float, float] | None] = {}
+        self.transformations: dict[int, tuple[str, tuple[float, float, float] | None]] = {}
         self.members: dict[int, str] = {}
         self.damped: list[str] = []
         self.rayleigh = (0.0, 0.0)
@@ -143,11 +143,7 @@ class ElementReader:
             raise UnknownOptionError(
                 kind.line, kind.column, f"geomTransf: {a.words[0].text[:40]!r} is not understood"
             )
-        self.transformations[tag] = vector
-        if kind.text != "Linear":
-            line = a.command.line
-            why = f"taken as Linear: large displacements ({kind.text}) are left out"
-            self.model.left_out.append(LeftOut(line, a.command.text, why, matters=True))
+        self.transformations[tag] = (kind.text, vector)
 
     def element(self, a: Arguments) -> None:
         self.model.need_model(a)
@@ -188,9 +184,9 @@ class ElementReader:
         else:
             A, E, Iz = a.numbers(3, "A, E or Iz")
             section = Section(E, A, Iz)
-        transformation = a.tag("a transformation")
-        if transformation not in self.transformations:
-            raise a.fault(f"transformation {transformation} is not defined above")
+        kind, reference = self.of_tag(self.transformations, a.tag("a transformation"), "transformation", a)
+        if kind != "Linear":
+            self.note(a, f"taken as Linear: large displacements ({kind}) are left out")
         mass, consistent = 0.0, False
         released: dict[str, int] = {}
         while a:
@@ -201,9 +197,11 @@ class ElementReader:
                 consistent = True
             else:
                 released[f"r{option[-1]}"] = a.tag("a release")
-        self.add_beam(
-            a, tag, (one, other), section, self.transformations[transformation], mass, consistent, released
-        )
+        self.add_beam(a, tag, (one, other), section, reference, mass, consistent, released)
+
+    def note(self, a: Arguments, why: str) -> None:
+        """Say what of a line is not as it is in OpenSees."""
+        self.model.left_out.append(LeftOut(a.command.line, a.command.text, why, matters=True))
 
     def add_beam(
         self,
@@ -233,10 +231,11 @@ class ElementReader:
             G = section.G * F / L**2
             self.model.structure.add(Frame3D(*ends, G=G, reference=reference, **values, **more), name)
             if consistent and mass:
-                why = "its inertia in torsion is taken by Iy + Iz; OpenSees takes J"
-                self.model.left_out.append(LeftOut(a.command.line, a.command.text, why, matters=True))
+                self.note(a, "its inertia in torsion is taken by Iy + Iz; OpenSees takes J")
         else:
             self.model.structure.add(Frame2D(*ends, I=section.Iz * L**4, **values), name)
+        if consistent and mass and (release_a or release_b):
+            self.note(a, "its mass is that of the released member; OpenSees takes that of the whole one")
         self.damped.append(name)
         self.members[tag] = name
         if per_length and not consistent:
