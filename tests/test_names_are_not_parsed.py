@@ -55,7 +55,7 @@ EXCEPTIONS = {
     "program/mode_merge.py": SHOWN,
     "program/resolve.py": SHOWN, "program/switching_rest.py": SHOWN, "program/walk.py": SHOWN,
     "realtime": OTHER, "records/csv_text.py": OTHER, "records/cosmos.py": OTHER, "records/esm.py": OTHER,
-    "records/motion_units.py": OTHER, "records/number_block.py": OTHER, "records/peer.py": OTHER,
+    "records/motion_units.py": OTHER, "program/number_block.py": OTHER, "records/peer.py": OTHER,
     "records/two_columns.py": OTHER, "records/motion_files.py": OTHER,
     "records/text_table.py": OTHER,
     "records/mat.py": SHOWN,

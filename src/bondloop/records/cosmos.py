@@ -13,7 +13,7 @@ from bondloop.errors import InputError
 from bondloop.records.faults import refuse
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import factor_of
-from bondloop.records.number_block import fixed_numbers
+from bondloop.program.number_block import fixed_numbers
 from bondloop.records.text_table import read_text
 
 if TYPE_CHECKING:
