@@ -1,4 +1,4 @@
-"""Commands of a model, given to OpenSeesPy; prints eigenvalues, a static case and the free vibration after it.
+"""Commands of a model, given to OpenSeesPy; prints eigenvalues, a static case, free vibration after it.
 
 Run by `opensees_models.py`, which writes the commands to the standard input.
 """
@@ -47,8 +47,9 @@ def main() -> None:
             continue
         if name == "pattern":  # the series gets a tag of its own
             ops.timeSeries(words[2], int(words[1]))
-            words = [words[0], words[1], words[1]]
-        getattr(ops, name)(*[value(word) for word in words])
+            ops.pattern(words[0], int(words[1]), int(words[1]))
+        else:
+            getattr(ops, name)(*[value(word) for word in words])
     analysis("Static", ("LoadControl", 1.0))
     squares = ops.eigen("-fullGenLapack", told["modes"])
     ops.analyze(1)

@@ -1,9 +1,9 @@
-"""Models read by bondloop beside the same commands given to OpenSeesPy: frequencies, statics, damped vibration.
+"""Models read by bondloop beside the same commands given to OpenSeesPy: frequencies, statics, vibration.
 
 Run: python benchmarks/opensees_models.py [MODEL.tcl ...] --opensees PYTHON
 
-OpenSeesPy has no Tcl, so bondloop's reader puts in the variables and unrolls the loops, and OpenSees is given the
-commands that remain, one by one. It may live in an environment of its own, which PYTHON names; that runs
+OpenSeesPy has no Tcl, so bondloop's reader puts in the variables and unrolls the loops, and OpenSees is given
+the commands that remain, one by one. It may live in an environment of its own, which PYTHON names; that runs
 `opensees_commands.py`.
 """
 

@@ -126,7 +126,8 @@ def _punch(path: Path) -> None:
 
 
 def _op4(path: Path) -> None:
-    dense = "       2       2       6       2KAA     1P,3E23.16\n       1       1       2\n 3.0000000000000000E+00-1.0E+00\n"
+    dense = "       2       2       6       2KAA     1P,3E23.16\n"
+    dense += "       1       1       2\n 3.0000000000000000E+00-1.0E+00\n"
     dense += "       2       1       2\n-1.0000000000000000E+00 1.0E+00\n       3       1       1\n 1.0E+00\n"
     packed = (
         "       2       2       6       2MAA     1P,3E23.16\n       1       0       3\n  196609\n 3.0E+00\n"

@@ -68,5 +68,5 @@ def test_regions_add_up_to_the_whole():
 def test_what_is_not_there_is_refused():
     s = building(k=(1, 2, 3), m=(1, 1, 1))
     for names, options in ((("wall",), {}), ((), {"without": ["wall"]}), (("storey",), {"alpha": -1.0})):
-        with pytest.raises(InputError, match="wall|negative"):
+        with pytest.raises(InputError, match=r"wall|negative"):
             s.rayleigh_of(*names, **options)

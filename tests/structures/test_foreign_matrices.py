@@ -92,9 +92,10 @@ def test_op4_comes_back_to_the_last_digit(tmp_path_factory, entries, how):
 
 
 def test_abaqus(tmp_path):
-    """Node 2 is held (1e36), node -1 is one of Abaqus's own, and a warping degree of freedom has the number 7."""
+    """Node 2 is held (1e36), node -1 is one of Abaqus's own, and warping has the number 7."""
     (tmp_path / "k.mtx").write_text(
-        "** STIFFNESS\n1,1, 1,1, 3.0\n2,1, 1,1, -1.0\n2,1, 2,1, 1.0e36\n3,6, 1,1, 0.5\n3,6, 3,6, 2.0\n-1,7, -1,7, 4.0\n"
+        "** STIFFNESS\n1,1, 1,1, 3.0\n2,1, 1,1, -1.0\n2,1, 2,1, 1.0e36\n"
+        "3,6, 1,1, 0.5\n3,6, 3,6, 2.0\n-1,7, -1,7, 4.0\n"
     )
     (tmp_path / "m.mtx").write_text("1,1, 1,1, 10.0\n2,1, 2,1, 5.0\n")
     again = read_matrices(M=tmp_path / "m.mtx", K=tmp_path / "k.mtx")
@@ -125,15 +126,18 @@ def test_tables(tmp_path, text):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("a.csv", "1,2\n3,x\n4\n", ["line 2, column 3: 'x' is no finite number", "line 3, column 1: 1 cells"]),
+        ("a.csv", "1,2\n3,x\n4\n", [
+            "line 2, column 3: 'x' is no finite number", "line 3, column 1: 1 cells"]),
         ("a.csv", "1,2,3\n2,4,5\n", [r"K has shape (2, 3)"]),
         ("a.mtx", "1,1, 1,1, 3\n1,0, 1,1, 3\n1,1, 2,1, nan\n1,2\n", [
             "line 2, column 3: '0' is no label", "line 3, column 11: 'nan' is no finite number",
             "line 4, column 1: 2 numbers; expected 5"]),
         ("a.mtx", "1,1, 1,1, 3\n1,1, 1,1, 4\n", ["written twice"]),
         ("a.op4", "       1       1       6       4KAA     1P\n", ["line 1, column 32: numbers of type 4"]),
-        ("a.op4", "       2       2       6       2KAA     1P\n       1       2       2\n 1.0 2.0\n", ["lie outside 2 x 2"]),
-        ("a.op4", "       2       2       6       2KAA     1P\n       1       1       3\n 1.0\n", ["1 values; the column says 3"]),
+        ("a.op4", "       2       2       6       2KAA     1P\n       1       2       2\n 1.0 2.0\n", [
+            "lie outside 2 x 2"]),
+        ("a.op4", "       2       2       6       2KAA     1P\n       1       1       3\n 1.0\n", [
+            "1 values; the column says 3"]),
         ("a.op4", "junk\n", ["expected the header of a matrix"]),
         ("a.pch", "DMIG    KAAX           0       6       4       0\n", ["numbers of type 4"]),
         ("a.pch", "DMIG*   KAAX                           1               1\nGRID  1\n", [

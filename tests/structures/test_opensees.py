@@ -1,5 +1,6 @@
 """OpenSees models: the subset that is read gives OpenSees's results, the rest is told line by line."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,8 @@ def read(tmp_path):
     return write
 
 
-# What OpenSeesPy 3.7.1 says of the two models (benchmarks/opensees_models.py runs it again): four frequencies in Hz,
-# displacements of a node under the pattern, and after 0.4 s of free vibration (Newmark, 10 ms).
+# What OpenSeesPy 3.7.1 says of the two models (benchmarks/opensees_models.py runs it again): four frequencies
+# in Hz, displacements of a node under the pattern, and after 0.4 s of free vibration (Newmark, 10 ms).
 OPENSEES = {
     "portal": (
         [5.112458098082169, 19.27372415967418, 44.915425789727344, 73.1058592627022],
@@ -71,7 +72,8 @@ def test_units_are_those_that_are_said(read):
     """A cantilever of 10 ft, E = 29000 ksi, I = 100 in⁴: PL³/3EI under 2 kips, by hand in inches."""
     text = (
         "model basic -ndm 2 -ndf 3\nnode 1 0 0\nnode 2 120 0\nfix 1 1 1 1\ngeomTransf Linear 1\n"
-        "element elasticBeamColumn 1 1 2 10.0 29000.0 100.0 1 -mass 1.0e-4\npattern Plain 1 Linear { load 2 0 2 0 }"
+        "element elasticBeamColumn 1 1 2 10.0 29000.0 100.0 1 -mass 1.0e-4\n"
+        "pattern Plain 1 Linear { load 2 0 2 0 }"
     )
     model = read(text, length="in", force="4.4482216152605 kN")
     m = model.structure.assemble()
@@ -165,7 +167,7 @@ def test_arithmetic_is_that_of_tcl(text):
 
     python = re.sub(r"(?<![\d.])(\d+)(?![\d.])", r"Whole(\1)", text)
     try:
-        expected = eval(python, {"Whole": Whole, "abs": abs})  # noqa: S307 - drawn above
+        expected = eval(python, {"Whole": Whole, "abs": abs})
     except ZeroDivisionError:
         with pytest.raises(InputError):
             evaluate(text)
@@ -185,7 +187,7 @@ def test_words_have_their_places():
 
 def test_conditions_and_lists():
     said = []
-    script = Script(lambda command: said.append(command.text), lambda words, error: said.append(str(error)))
+    script = Script(lambda command: said.append(command.text), lambda _, error: said.append(str(error)))
     script.run(
         "foreach x {1 2 3} { if {$x == 1} { a } elseif {$x == 2} { b $x } else { c [expr {$x * 1.5}] } }"
     )
@@ -198,9 +200,5 @@ def test_conditions_and_lists():
 def test_any_text_is_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("tcl") / "a.tcl"
     path.write_text("model basic -ndm 1 -ndf 1\n" + text)
-    try:
-        model = read_opensees(path)
-    except InputError as error:
-        assert str(error)
-    else:
-        assert all(part.why for part in model.left_out)
+    with contextlib.suppress(InputError):  # anything else is a fault of the reader
+        assert all(part.why for part in read_opensees(path).left_out)

@@ -26,8 +26,8 @@ from bondloop.structures.structure import Structure
 from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut", "Matrices",
-    "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure", "StructureModel",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
+    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure", "StructureModel",
     "Timoshenko", "field_form", "matrices_from_structure", "network_form", "read_matrices", "read_opensees",
     "structure_from_tables", "write_matrices",
 ]  # fmt: skip

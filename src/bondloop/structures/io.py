@@ -49,13 +49,14 @@ def read_matrices(
     Parameters
     ----------
     source
-        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 (as text) with matrices
-        whose names begin with M, B and K; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx and
-        name.K.mtx.
+        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 (as text) with
+        matrices whose names begin with M, B and K; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx
+        and name.K.mtx.
     M, C, K
-        Files of single matrices: .mtx (Matrix Market or Abaqus), .npz (also SciPy's), .npy, .mat, .pch, .op4,
-        .csv, .txt. Without C there is no damping. Where they name their degrees of freedom, these may stand in
-        different orders; the first file's is kept. Those that Abaqus holds (1e36 on the diagonal) are left out.
+        Files of single matrices: .mtx (Matrix Market or Abaqus), .npz (also SciPy's), .npy, .mat, .pch,
+        .op4, .csv, .txt. Without C there is no damping. Where they name their degrees of freedom, these may
+        stand in different orders; the first file's is kept. Those that Abaqus holds (1e36 on the diagonal)
+        are left out.
     dofs
         Names of the degrees of freedom; by default those in the file, or ``dof[1]``, ``dof[2]``, ...
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["matrices_from_structure", "structure_from_tables"]
 
 
-def structure_from_tables(
+def structure_from_tables(  # noqa: PLR0913, PLR0917 - a table each
     nodes: Mapping[str, Sequence[Number]],
     elements: Mapping[str, Element],
     supports: Mapping[str, Sequence[str]] | None = None,
@@ -78,8 +78,7 @@ def structure_from_tables(
     if modal_damping is not None:
         structure.modal_damping(modal_damping)
     for region in regions:
-        names = {"alpha": region.alpha, "beta": region.beta, "without": region.without}
-        structure.rayleigh_of(*region.elements, **names)
+        structure.rayleigh_of(*region.elements, alpha=region.alpha, beta=region.beta, without=region.without)
     return structure
 
 

@@ -69,14 +69,13 @@ def read_abaqus(path: Path) -> dict[str, Any]:
     triangle = not any(i != j and (j, i) in places for i, j in places)
     content = labelled_content({"": (entries, triangle)})
     if width == 3:  # rows and columns by number, not by node
-        content["dofs"] = tuple(
-            f"dof[{k}]" for k in sorted({label[0] for i, j, _ in entries for label in (i, j)})
-        )
+        numbers = sorted({label[0] for i, j, _ in entries for label in (i, j)})
+        content["dofs"] = tuple(f"dof[{k}]" for k in numbers)
     return content
 
 
 def _fits(word: str, place: int, width: int) -> bool:
-    """Whether a word is what stands at its place: a node (negative inside of Abaqus), a number from 1, a value."""
+    """Whether a word fits its place: a node (negative inside of Abaqus), a number from 1, a value."""
     try:
         if place == width - 1:
             return bool(np.isfinite(fortran_number(word)))

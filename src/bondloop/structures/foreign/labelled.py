@@ -62,7 +62,7 @@ def labelled_content(matrices: Mapping[str, tuple[Entries, bool]]) -> dict[str, 
 def united(
     matrices: Mapping[str, Any], order: Sequence[str], more: Mapping[str, Any], own: Sequence[str]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the matrices of two files over the degrees of freedom of both; what a file does not name is zero.
+    """Return the matrices of two files over the degrees of freedom of both; what one does not name is zero.
 
     Parameters
     ----------

@@ -61,26 +61,28 @@ def read_punch(path: Path) -> dict[str, Any]:
                 column = None
             elif head == "DMIG*":
                 name = line[8:24].strip()
-                if name not in matrices:
-                    raise InputError(
-                        f"line {row}, column 9: the matrix {name[:20]!r} has no header 'DMIG NAME 0 ...'"
-                    )
-                column = (name, _label(line, row, 24, 40))
+                column = (_known(name, row, matrices), _label(line, row, 24, 40))
             elif head == "*" and column is not None:
                 name, label = column
                 matrices[name][0].append((_label(line, row, 8, 24), label, _value(line, row, 40)))
             else:
-                raise InputError(f"line {row}, column 1: {head[:20]!r}; expected DMIG, DMIG* or *")
+                faults.append(f"line {row}, column 1: {head[:20]!r}; expected DMIG, DMIG* or *")
         except InputError as error:
             faults.append(str(error))
-            if len(faults) > 1000:  # it is no punch file
-                break
+        if len(faults) > 1000:  # it is no punch file
+            break
     if not matrices and not faults:
         faults.append("no line begins with DMIG")
     refuse_faults(faults)
     for name, role in role_of(matrices).items():
         matrices[role] = matrices.pop(name)
     return labelled_content(matrices)
+
+
+def _known(name: str, row: int, matrices: dict[str, tuple[Entries, bool]]) -> str:
+    if name not in matrices:
+        raise InputError(f"line {row}, column 9: the matrix {name[:20]!r} has no header 'DMIG NAME 0 ...'")
+    return name
 
 
 def _open_matrix(line: str, row: int, matrices: dict[str, tuple[Entries, bool]]) -> None:

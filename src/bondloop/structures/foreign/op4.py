@@ -122,7 +122,7 @@ def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -
                         f"line {at}, column 1: {len(block)} values; the string says {(words - 1) / kind:g}"
                     )
         for row, block, at in strings:
-            if not (1 <= column <= columns and 1 <= row and row - 1 + len(block) <= rows):
+            if not (1 <= column <= columns and row >= 1 and row - 1 + len(block) <= rows):
                 faults.append(
                     f"line {at}, column 1: rows from {row} of column {column} lie outside {rows} x {columns}"
                 )

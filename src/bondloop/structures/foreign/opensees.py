@@ -25,12 +25,13 @@ from bondloop.units import quantity
 __all__ = ["read_opensees"]
 
 ASIDE = frozenset(
-    (
-        "recorder constraints numberer system test algorithm integrator analysis analyze eigen loadConst wipe "
-        "wipeAnalysis puts file close record reset print printA printB setTime timeSeries region-free logFile "
-        "modalProperties getTime exit quit stop flush database save"
-    ).split()
-)
+    {
+        "recorder", "constraints", "numberer", "system", "test", "algorithm", "integrator", "analysis",
+        "analyze", "eigen", "loadConst", "wipe", "wipeAnalysis", "puts", "file", "close", "record", "reset", "print",
+        "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit", "quit",
+        "flush", "database", "save",
+    }
+)  # fmt: skip
 """Commands that analyse or print: without them the structure is the same."""
 PLACES = {
     (1, 1): ("ux",),
@@ -102,8 +103,9 @@ class _Reader:
         self.elements = ElementReader(self)
         self.script = Script(self.command, self.refused)
         self.known: dict[str, Callable[[Arguments], None]] = {
-            "model": self.model, "node": self.node, "mass": self.mass, "fix": self.fix, "equalDOF": self.equal_dof,
-            "rigidDiaphragm": self.diaphragm, "pattern": self.loads, "load": self.load, **self.elements.known,
+            "model": self.model, "node": self.node, "mass": self.mass, "fix": self.fix,
+            "equalDOF": self.equal_dof, "rigidDiaphragm": self.diaphragm, "pattern": self.loads,
+            "load": self.load, **self.elements.known,
         }  # fmt: skip
 
     # ------------------------------------------------------------ lines

@@ -1,10 +1,8 @@
-"""Materials, sections and elements of OpenSees, and what damps and loads them."""
+"""Elements of OpenSees, and what damps and loads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,52 +10,9 @@ from bondloop.structures.elements import Bar, Dashpot, Frame2D, Frame3D, PointMa
 from bondloop.structures.elements.axes import plane_axes, space_axes
 from bondloop.structures.foreign.opensees_arguments import Arguments, UnknownOptionError
 from bondloop.structures.foreign.opensees_model import LeftOut
-
-if TYPE_CHECKING:
-    from bondloop.structures.foreign.opensees_model import Pattern
-    from bondloop.structures.structure import Structure
+from bondloop.structures.foreign.opensees_parts import Material, Model, Parts, Section, new_tag, of_tag
 
 __all__ = ["ElementReader"]
-
-T = TypeVar("T")
-
-
-class Model(Protocol):
-    """What elements need to know of the model that is read."""
-
-    structure: Structure
-    length: float
-    force: float
-    dimensions: int
-    dofs: int
-    pattern: Pattern | None
-    left_out: list[LeftOut]
-
-    def place(self, tag: int, a: Arguments) -> str:
-        """Return the name of a node."""
-
-    def need_model(self, a: Arguments) -> None:
-        """Refuse what stands above the line ``model``."""
-
-
-@dataclass(frozen=True)
-class Material:
-    """Stiffness (or modulus) and damping, in the units of the model."""
-
-    stiffness: float
-    damping: float
-
-
-@dataclass(frozen=True)
-class Section:
-    """Values of a member, in the units of the model; None for what a plane member has not."""
-
-    E: float
-    A: float
-    Iz: float
-    Iy: float | None = None
-    G: float | None = None
-    J: float | None = None
 
 
 class ElementReader:
@@ -71,81 +26,17 @@ class ElementReader:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.materials: dict[int, Material] = {}
-        self.sections: dict[int, Section] = {}
-        self.transformations: dict[int, tuple[str, tuple[float, float, float] | None]] = {}
+        self.parts = Parts(model)
         self.members: dict[int, str] = {}
         self.damped: list[str] = []
         self.rayleigh = (0.0, 0.0)
         self.known: dict[str, Callable[[Arguments], None]] = {
-            "uniaxialMaterial": self.material, "section": self.section, "geomTransf": self.transformation,
             "element": self.element, "rayleigh": self.proportional, "eleLoad": self.member_load,
+            **self.parts.known,
         }  # fmt: skip
 
-    def new_tag(self, a: Arguments, what: str, known: object) -> int:
-        tag = a.tag(what)
-        if isinstance(known, dict) and tag in known:
-            raise a.fault(f"{what} {tag} exists already")
-        return tag
-
-    def material(self, a: Arguments) -> None:
-        kind = a.take("the kind of material")
-        if kind.text not in ("Elastic", "Viscous"):
-            raise UnknownOptionError(
-                kind.line,
-                kind.column,
-                f"the material {kind.text[:40]!r} is not understood; Elastic and Viscous are",
-            )
-        tag = self.new_tag(a, "material", self.materials)
-        first = a.number("the stiffness" if kind.text == "Elastic" else "the damping")
-        rest = a.numbers(len(a.words), "a value")
-        if kind.text == "Viscous":
-            if rest[:1] != [1.0] or len(rest) > 1:
-                raise UnknownOptionError(
-                    kind.line, kind.column, "only a Viscous material of power 1 is linear"
-                )
-            self.materials[tag] = Material(0.0, first)
-        elif len(rest) > 2 or (len(rest) == 2 and rest[1] != first):
-            raise UnknownOptionError(kind.line, kind.column, "another stiffness in compression is not linear")
-        else:
-            self.materials[tag] = Material(first, rest[0] if rest else 0.0)
-
-    def section(self, a: Arguments) -> None:
-        self.model.need_model(a)
-        kind = a.take("the kind of section")
-        if kind.text != "Elastic":
-            raise UnknownOptionError(
-                kind.line, kind.column, f"the section {kind.text[:40]!r} is not understood"
-            )
-        tag = self.new_tag(a, "section", self.sections)
-        E, A, Iz = a.numbers(3, "E, A or Iz")
-        if self.model.dimensions == 3:
-            Iy, G, J = a.numbers(3, "Iy, G or J")
-            self.sections[tag] = Section(E, A, Iz, Iy, G, J)
-        else:
-            self.sections[tag] = Section(E, A, Iz)
-        if a:
-            raise UnknownOptionError(
-                kind.line, kind.column, f"{a.words[0].text[:40]!r} of a section is not understood"
-            )
-
-    def transformation(self, a: Arguments) -> None:
-        self.model.need_model(a)
-        kind = a.take("the kind of transformation")
-        if kind.text not in ("Linear", "PDelta", "Corotational"):
-            raise a.fault("expected Linear, PDelta or Corotational", kind)
-        tag = self.new_tag(a, "transformation", self.transformations)
-        vector = None
-        if self.model.dimensions == 3:
-            x, y, z = a.numbers(3, "vecxz")
-            vector = (x, y, z)
-        if a:
-            raise UnknownOptionError(
-                kind.line, kind.column, f"geomTransf: {a.words[0].text[:40]!r} is not understood"
-            )
-        self.transformations[tag] = (kind.text, vector)
-
     def element(self, a: Arguments) -> None:
+        """One element of a kind that is known."""
         self.model.need_model(a)
         kind = a.take("the kind of element")
         known = {
@@ -159,7 +50,7 @@ class ElementReader:
                 kind.line, kind.column, f"the element {kind.text[:40]!r} is not understood"
             )
         a.label = f"element {kind.text}"
-        tag = self.new_tag(a, "element", self.members)
+        tag = new_tag(a, "element", self.members)
         ends = (self.model.place(a.tag("a node"), a), self.model.place(a.tag("a node"), a))
         known[kind.text](a, tag, *ends)
 
@@ -177,14 +68,14 @@ class ElementReader:
         if self.model.dofs != (6 if space else 3):
             raise a.fault(f"a beam needs rotations; found -ndf {self.model.dofs}")
         if options == 2:
-            section = self.of_tag(self.sections, a.tag("a section"), "section", a)
+            section = of_tag(self.parts.sections, a.tag("a section"), "section", a)
         elif space:
             A, E, G, J, Iy, Iz = a.numbers(6, "A, E, G, J, Iy or Iz")
             section = Section(E, A, Iz, Iy, G, J)
         else:
             A, E, Iz = a.numbers(3, "A, E or Iz")
             section = Section(E, A, Iz)
-        kind, reference = self.of_tag(self.transformations, a.tag("a transformation"), "transformation", a)
+        kind, reference = of_tag(self.parts.transformations, a.tag("a transformation"), "transformation", a)
         if kind != "Linear":
             self.note(a, f"taken as Linear: large displacements ({kind}) are left out")
         mass, consistent = 0.0, False
@@ -221,19 +112,21 @@ class ElementReader:
             raise a.fault(f"expected releases of 0 to 3 and no negative mass; found {released}, {mass:g}")
         release_a, release_b = (tuple(d for d, code in released.items() if code & bit) for bit in (1, 2))
         per_length = mass * F / L**2
-        values = {
-            "E": section.E * F / L**2, "A": section.A * L**2, "release_a": release_a, "release_b": release_b,
-            "rho": per_length / (section.A * L**2) if consistent and section.A else 0.0,
-        }  # fmt: skip
+        E, A = section.E * F / L**2, section.A * L**2
+        rho = per_length / A if consistent and A else 0.0
         name = f"beam[{tag}]"
+        member: Frame2D | Frame3D
         if section.Iy is not None and section.G is not None and section.J is not None:
-            more = {"Iy": section.Iy * L**4, "Iz": section.Iz * L**4, "J": section.J * L**4}
-            G = section.G * F / L**2
-            self.model.structure.add(Frame3D(*ends, G=G, reference=reference, **values, **more), name)
+            member = Frame3D(
+                *ends, E=E, A=A, rho=rho, G=section.G * F / L**2, Iy=section.Iy * L**4, Iz=section.Iz * L**4,
+                J=section.J * L**4, reference=reference, release_a=release_a, release_b=release_b,
+            )  # fmt: skip
             if consistent and mass:
                 self.note(a, "its inertia in torsion is taken by Iy + Iz; OpenSees takes J")
         else:
-            self.model.structure.add(Frame2D(*ends, I=section.Iz * L**4, **values), name)
+            I = section.Iz * L**4
+            member = Frame2D(*ends, E=E, A=A, rho=rho, I=I, release_a=release_a, release_b=release_b)
+        self.model.structure.add(member, name)
         if consistent and mass and (release_a or release_b):
             self.note(a, "its mass is that of the released member; OpenSees takes that of the whole one")
         self.damped.append(name)
@@ -252,7 +145,7 @@ class ElementReader:
         """``tag i j A material`` and options."""
         L, F = self.model.length, self.model.force
         A = a.number("A")
-        material = self.of_tag(self.materials, a.tag("a material"), "material", a)
+        material = of_tag(self.parts.materials, a.tag("a material"), "material", a)
         mass, consistent, damped = 0.0, 0, 0
         while a:
             option = a.option(("-rho", "-cMass", "-doRayleigh"))
@@ -292,7 +185,7 @@ class ElementReader:
         while a:
             option = a.option(("-mat", "-dir", "-doRayleigh"))
             if option == "-mat":
-                materials = [self.of_tag(self.materials, t, "material", a) for t in a.tags("a material")]
+                materials = [of_tag(self.parts.materials, t, "material", a) for t in a.tags("a material")]
             elif option == "-dir":
                 along = a.tags("a direction")
             else:
@@ -315,16 +208,6 @@ class ElementReader:
                 dashpot = Dashpot(one, other, c=material.damping * unit, dof=dof)
                 self.model.structure.add(dashpot, f"dashpot[{tag}, {number}]")
         self.members[tag] = ""
-
-    def of_tag(self, known: dict[int, T], tag: int, what: str, a: Arguments) -> T:
-        """Return what has a tag."""
-        if tag not in known:
-            raise UnknownOptionError(
-                a.command.line,
-                a.command.words[0].column,
-                f"{what} {tag} is not defined above, or was left out",
-            )
-        return known[tag]
 
     def member_load(self, a: Arguments) -> None:
         """``-ele tags -type -beamUniform Wy (Wz) Wx``, in the member's own axes."""
@@ -368,7 +251,7 @@ class ElementReader:
         self.rayleigh = (alpha, sum(betas))
 
     def finish(self) -> None:
-        """Damp what OpenSees damps: nodal masses and beams; trusses and zeroLength if told to (-doRayleigh)."""
+        """Damp what OpenSees damps: nodal masses and beams; others if told to (-doRayleigh)."""
         alpha, beta = self.rayleigh
         if not (alpha or beta):
             return

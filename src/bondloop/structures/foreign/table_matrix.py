@@ -20,7 +20,7 @@ WIDEST = 20_000
 
 
 def read_table_matrix(path: Path) -> dict[str, Any]:
-    r"""Return the matrix of a table, and the names of its degrees of freedom if a line of names stands above it.
+    r"""Return the matrix of a table, and the names of its degrees of freedom if these stand above it.
 
     Parameters
     ----------
