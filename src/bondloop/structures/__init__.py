@@ -27,9 +27,9 @@ from bondloop.structures.structure_tables import matrices_from_structure, struct
 
 __all__ = [
     "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
-    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure", "StructureModel",
-    "Timoshenko", "field_form", "matrices_from_structure", "network_form", "read_matrices", "read_opensees",
-    "structure_from_tables", "write_matrices",
+    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure",
+    "StructureModel", "Timoshenko", "field_form", "matrices_from_structure", "network_form", "read_matrices",
+    "read_opensees", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction

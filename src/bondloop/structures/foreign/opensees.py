@@ -27,8 +27,8 @@ __all__ = ["read_opensees"]
 ASIDE = frozenset(
     {
         "recorder", "constraints", "numberer", "system", "test", "algorithm", "integrator", "analysis",
-        "analyze", "eigen", "loadConst", "wipe", "wipeAnalysis", "puts", "file", "close", "record", "reset", "print",
-        "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit", "quit",
+        "analyze", "eigen", "loadConst", "wipe", "wipeAnalysis", "puts", "file", "close", "record", "reset",
+        "print", "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit", "quit",
         "flush", "database", "save",
     }
 )  # fmt: skip

@@ -29,6 +29,7 @@ class ElementReader:
         self.parts = Parts(model)
         self.members: dict[int, str] = {}
         self.damped: list[str] = []
+        self.lumped: set[str] = set()
         self.rayleigh = (0.0, 0.0)
         self.known: dict[str, Callable[[Arguments], None]] = {
             "element": self.element, "rayleigh": self.proportional, "eleLoad": self.member_load,
@@ -138,6 +139,7 @@ class ElementReader:
         """Put half of a member's mass on each end, along translations alone, as OpenSees does."""
         for side, node in zip("ab", ends, strict=True):
             name = self.model.structure.add(PointMass(node, m=mass / 2), f"mass of element {tag}, {side}")
+            self.lumped.add(name)
             if damped:
                 self.damped.append(name)
 
@@ -256,12 +258,9 @@ class ElementReader:
         if not (alpha or beta):
             return
         structure = self.model.structure
-        told = set(self.damped)
-        nodal = [
-            n
-            for n, e in structure.elements.items()
-            if isinstance(e, PointMass) and not n.startswith("mass of")
-        ]
-        names = [n for n in structure.elements if n in told or n in nodal]
+        # Nodal masses are damped always, those of members as their members are.
+        nodal = {n for n, e in structure.elements.items() if isinstance(e, PointMass)} - self.lumped
+        damped = set(self.damped)
+        names = [n for n in structure.elements if n in nodal or n in damped]
         if names:
             structure.rayleigh_of(*names, alpha=alpha, beta=beta)
