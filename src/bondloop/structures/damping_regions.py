@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bondloop.structures.assembly import Assembly
     from bondloop.structures.structure import Structure
 
-__all__ = ["RayleighRegion", "region_damping"]
+__all__ = ["RayleighRegion", "region_sum", "with_regions"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ class RayleighRegion(Described, family="damping", alone=True):
     without: tuple[str, ...] = ()
 
 
-def region_damping(structure: Structure, regions: list[RayleighRegion], mass: str, assembly: Assembly) -> Any:
-    """Return the damping matrix of regions, of all degrees of freedom, shape (n, n).
+def region_sum(
+    structure: Structure, regions: list[RayleighRegion], assembly: Assembly, part: Literal["M", "lumped", "K"]
+) -> Any:
+    """Return Σ β K_e, or Σ α M_e, over the elements of regions, of all degrees of freedom, shape (n, n).
 
     Parameters
     ----------
@@ -52,17 +54,19 @@ def region_damping(structure: Structure, regions: list[RayleighRegion], mass: st
         The structure.
     regions
         They add up.
-    mass
-        ``"consistent"`` or ``"lumped"``.
     assembly
         Its degrees of freedom.
+    part
+        Which matrices of the elements.
     """
     groups = element_blocks(structure)
     number = np.full(6 * len(structure.nodes), -1)
     number[assembly.codes] = np.arange(len(assembly.codes))
-    part = "lumped" if mass == "lumped" else "M"
     total: Any = 0 * assembly.C
     for region in regions:
+        coefficient = region.beta if part == "K" else region.alpha
+        if not coefficient:
+            continue
         names = set(chosen(structure, region.elements)) if region.elements else set(structure.elements)
         names -= set(chosen(structure, region.without))
         kept = []
@@ -71,8 +75,18 @@ def region_damping(structure: Structure, regions: list[RayleighRegion], mass: st
             if which.any():
                 some = type(blocks)(*(block[which] for block in blocks))
                 kept.append(([n for n in members if n in names], codes[which], some))
-        n = len(assembly.codes)
-        total = (
-            total + region.alpha * summed(kept, part, number, n) + region.beta * summed(kept, "K", number, n)
-        )
+        total = total + coefficient * summed(kept, part, number, len(assembly.codes))
     return total
+
+
+def with_regions(structure: Structure, regions: list[RayleighRegion], assembly: Assembly) -> Assembly:
+    """Return an assembly whose elements are damped by βK of their regions, as by a ``beta=`` of their own.
+
+    Parameters
+    ----------
+    structure, regions, assembly
+        As for `region_sum`.
+    """
+    if not regions:
+        return assembly
+    return replace(assembly, C=assembly.C + region_sum(structure, regions, assembly, "K"))

@@ -12,7 +12,7 @@ from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, rayleigh_coefficients
-from bondloop.structures.damping_regions import RayleighRegion, region_damping
+from bondloop.structures.damping_regions import RayleighRegion, region_sum, with_regions
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
@@ -196,6 +196,7 @@ class Structure:
         region = RayleighRegion(elements, *pair, (without,) if isinstance(without, str) else tuple(without))
         for names in (region.elements, region.without):
             chosen(self, names)
+        self._cache.clear()
         self._regions.append(region)
 
     def modal_damping(self, ratios: float | Sequence[float]) -> None:
@@ -215,7 +216,7 @@ class Structure:
         key = (mass, released)
         if key not in self._cache:
             raise_faults(self.name, self.faults())
-            self._cache[key] = assemble_all(self, mass, released)
+            self._cache[key] = with_regions(self, self._regions, assemble_all(self, mass, released))
             raise_faults(self.name, lonely_masses(self, self._cache[key].names))
         return self._cache[key]
 
@@ -247,7 +248,8 @@ class Structure:
         if alpha or beta:
             C = C + alpha * M + beta * K
         if self._regions:
-            C = C + assembly.reduced(region_damping(self, self._regions, mass, assembly))
+            part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
+            C = C + assembly.reduced(region_sum(self, self._regions, assembly, part))
         if self._ratios is not None:
             C = C + modal_damping_matrix(M, K, self._ratios)
         return Matrices(M, C, K, assembly.free_names)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bondloop.errors import FaultsError, InputError
-from bondloop.structures.constraints import checked_constraint
+from bondloop.structures.constraints import RigidFloor, checked_constraint
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.elements.point_mass import PointMass
 from bondloop.structures.foreign.opensees_arguments import (
@@ -28,8 +28,8 @@ ASIDE = frozenset(
     {
         "recorder", "constraints", "numberer", "system", "test", "algorithm", "integrator", "analysis",
         "analyze", "eigen", "loadConst", "wipe", "wipeAnalysis", "puts", "file", "close", "record", "reset",
-        "print", "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit", "quit",
-        "flush", "database", "save",
+        "print", "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit",
+        "quit", "flush", "database", "save",
     }
 )  # fmt: skip
 """Commands that analyse or print: without them the structure is the same."""
@@ -77,9 +77,11 @@ def read_opensees(
         raise InputError(f"{file}: {reader.faults[0]}")
     if reader.faults:
         raise FaultsError(str(file), [*reader.faults[:50], *(["..."] if len(reader.faults) > 50 else [])])
-    if not reader.structure.nodes:
+    if not reader.lines:
         raise InputError(f"{file}: it has no line 'node TAG X ...'; is it an OpenSees model in Tcl?")
-    return ForeignModel(reader.structure, reader.patterns, tuple(reader.left_out))
+    return ForeignModel(
+        reader.structure, reader.patterns, tuple(sorted(reader.left_out, key=lambda part: part.line))
+    )
 
 
 def _unit(text: str, kind: str) -> float:
@@ -99,6 +101,7 @@ class _Reader:
         self.faults: list[str] = []
         self.left_out: list[LeftOut] = []
         self.dimensions, self.dofs = 0, 0
+        self.lines: dict[str, int] = {}
         self.equal: list[tuple[str, str, str]] = []
         self.elements = ElementReader(self)
         self.script = Script(self.command, self.refused)
@@ -171,6 +174,7 @@ class _Reader:
             a.option(("-mass",))
             masses = a.numbers(self.dofs, "a mass")
         self.structure.node(f"n{tag}", *at)
+        self.lines[f"n{tag}"] = a.command.line
         if masses:
             self.add_masses(f"n{tag}", masses, a)
 
@@ -247,6 +251,16 @@ class _Reader:
                     self.structure.support(twin, dof)
             self.structure.constraints.append(checked_constraint({one: 1.0, other: -1.0}, lenient=True))
         self.elements.finish()
+        joined = {node for element in self.structure.elements.values() for node in element.nodes}
+        for constraint in self.structure.constraints:
+            if isinstance(constraint, RigidFloor):
+                joined |= {constraint.master, *constraint.nodes}
+        joined |= {node for leads, follows, _ in self.equal for node in (leads, follows)}
+        for name in [node for node in self.structure.nodes if node not in joined]:
+            why = "no element that was read uses it"
+            self.left_out.append(LeftOut(self.lines[name], f"node {name[1:]}", why, matters=False))
+            del self.structure.nodes[name]
+            self.structure.supports.pop(name, None)
 
     # ------------------------------------------------------------ loads
 
