@@ -134,7 +134,7 @@ def test_loops_and_values_are_bounded(read):
     with pytest.raises(InputError, match="more than 100,000 commands"):
         read(head + "for {set i 0} {1} {incr i} {set a $i}\n")
     model = read(head + "set a xxxxxxxx\nfor {set i 0} {$i < 40} {incr i} { set a $a$a }\n")
-    assert [part.line for part in model.left_out] == [2, 4]  # the node that nothing uses, and the loop
+    assert [part.line for part in model.left_out] == [2, 4, 4]  # nothing uses the node; then $a is unknown
     assert "a value of more than" in model.left_out[1].why
     model = read(
         head + "set b [expr " + "(" * 200 + "1" + ")" * 200 + "]\nset c [expr 9**9**9**9]\nset d [expr 1/0]"

@@ -33,13 +33,15 @@ __all__ = [
 ]  # fmt: skip
 
 from bondloop.structures import reduction
+from bondloop.structures.caughey import caughey
 from bondloop.structures.history import History, time_history
 from bondloop.structures.modal_system import modal_system
 from bondloop.structures.modes import Modes, mac, modes
 from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
 from bondloop.structures.response import frequency_response
+from bondloop.structures.static import static
 
 __all__ += [
-    "History", "Modes", "Reduced", "ReductionError", "craig_bampton", "frequency_response", "guyan", "mac",
-    "modal_form", "modal_system", "modes", "reduction", "time_history",
+    "History", "Modes", "Reduced", "ReductionError", "caughey", "craig_bampton", "frequency_response",
+    "guyan", "mac", "modal_form", "modal_system", "modes", "reduction", "static", "time_history",
 ]  # fmt: skip

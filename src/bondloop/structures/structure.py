@@ -18,6 +18,7 @@ from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.thermal_load import thermal_load
 from bondloop.units import quantity
 
 __all__ = ["Structure"]
@@ -276,6 +277,37 @@ class Structure:
         """
         assembly = self.assembly()
         load = distributed_load(self, elements, np.array([_si(f, "N/m") for f in (fx, fy, fz)]))
+        return np.asarray(assembly.T.T @ load[assembly.codes])
+
+    def thermal(
+        self,
+        *elements: str,
+        rise: Number = 0.0,
+        expansion: Number,
+        gradient: Number = 0.0,
+        gradient_z: Number = 0.0,
+    ) -> Array:
+        """Return the forces of members that grow warmer, on the free degrees of freedom.
+
+        Parameters
+        ----------
+        *elements
+            Bars and frame members, one by one or by the name they share.
+        rise
+            Of the temperature of the axis, in K.
+        expansion
+            Per K: 12e-6 for steel.
+        gradient, gradient_z
+            How the temperature rises along the local y and z, in K/m.
+        """
+        assembly = self.assembly()
+        per_kelvin = _si(expansion, "1/K")
+        strains = (
+            per_kelvin * _si(rise, "K"),
+            per_kelvin * _si(gradient, "K/m"),
+            per_kelvin * _si(gradient_z, "K/m"),
+        )
+        load = thermal_load(self, elements, strains[0], strains[1:])
         return np.asarray(assembly.T.T @ load[assembly.codes])
 
     def influence(self, direction: str) -> Array:

@@ -80,7 +80,9 @@ def read_opensees(
     if not reader.lines:
         raise InputError(f"{file}: it has no line 'node TAG X ...'; is it an OpenSees model in Tcl?")
     return ForeignModel(
-        reader.structure, reader.patterns, tuple(sorted(reader.left_out, key=lambda part: part.line))
+        reader.structure,
+        reader.patterns,
+        tuple(sorted(dict.fromkeys(reader.left_out), key=lambda part: part.line)),
     )
 
 
