@@ -12,7 +12,7 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ResponseSpectrum", "response_spectrum"]
+__all__ = ["ResponseSpectrum", "checked_periods", "loglog", "response_spectrum"]
 
 PARTS = 40
 """Steps in a period, at least: samples are divided, which changes nothing where accelerations are linear."""

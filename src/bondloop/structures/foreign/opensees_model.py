@@ -35,6 +35,11 @@ class LeftOut:
         Why it was left out.
     matters
         Whether the structure would be another with it; not for what only analyses or prints.
+
+    Examples
+    --------
+    >>> print(LeftOut(12, "source walls.tcl", "this command is not understood", matters=True))
+    ! line 12: source walls.tcl: this command is not understood
     """
 
     line: int
