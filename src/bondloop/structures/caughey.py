@@ -59,7 +59,7 @@ def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
         )
     scale = omega.max()
     x = (omega / scale) ** 2  # of size one, so that powers stay so
-    a = np.linalg.solve(np.vander(x, increasing=True), 2 * zeta * omega)
+    a = np.asarray(np.linalg.solve(np.vander(x, increasing=True), 2 * zeta * omega), dtype=np.float64)
     _refuse_negative(a, scale, matrices)
     step = sparse.diags_array(1 / masses) @ matrices.K / scale**2
     C: Any = a[-1] * matrices.M
@@ -68,7 +68,7 @@ def caughey(matrices: Matrices, ratios: Mapping[Number, float]) -> Matrices:
     return Matrices(matrices.M, matrices.C + (C + C.T) / 2, matrices.K, matrices.dofs)
 
 
-def _checked(ratios: Mapping[Number, float]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _checked(ratios: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if not isinstance(ratios, Mapping) or not 2 <= len(ratios) <= MOST:
         raise InputError(
             f"caughey(ratios): expected two to {MOST} ratios by frequency, {{1.0: 0.05, 5.0: 0.05}}; found "
@@ -88,7 +88,8 @@ def _refuse_negative(a: NDArray[np.float64], scale: float, matrices: Matrices) -
     highest = _highest(matrices)
     polynomial = np.polynomial.Polynomial(a)
     places = [0.0, highest / scale**2]
-    places += [float(z.real) for z in polynomial.deriv().roots() if abs(z.imag) < 1e-9 * abs(z)]
+    turns = np.asarray(polynomial.deriv().roots(), dtype=complex)
+    places += turns.real[np.abs(turns.imag) < 1e-9 * np.abs(turns)].tolist()
     for x in places:
         if 0 <= x <= places[1] and polynomial(x) < -1e-9 * float(np.abs(a).max()):
             f = math.sqrt(x) * scale / (2 * math.pi)
