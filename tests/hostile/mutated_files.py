@@ -136,6 +136,25 @@ def _op4(path: Path) -> None:
     path.write_text(dense + packed)
 
 
+def _op4_binary(path: Path) -> None:
+    def record(*parts: Any) -> bytes:
+        body = b"".join(p if isinstance(p, bytes) else np.array(p).tobytes() for p in parts)
+        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
+
+    content = b""
+    for name, rows in ((b"KAA     ", 2), (b"MAA     ", -2)):
+        content += record(np.array([2, rows, 6, 2], "<i4"), name)
+        for column in (1, 2):
+            if rows > 0:
+                content += record(
+                    np.array([column, 1, 4], "<i4"), np.array([3.0 * (column == 1), column - 1.0])
+                )
+            else:
+                content += record(np.array([column, 0, 4, 3, column], "<i4"), np.array([5.0]))
+        content += record(np.array([3, 1, 2], "<i4"), np.array([1.0]))
+    path.write_bytes(content)
+
+
 def _abaqus(path: Path) -> None:
     path.write_text(
         "** of Abaqus\n1,1, 1,1, 3.0e5\n2,1, 1,1, -1.0e5\n2,1, 2,1, 1.0e36\n-1,6, 2,1, 4.0\n-1,6, -1,6, 2.0\n"
@@ -301,6 +320,7 @@ KINDS: dict[str, Kind] = {
     "dense mtx": Kind(".mtx", _dense_mtx, _read_stiffness),
     "punch": Kind(".pch", _punch, _read_all),
     "OUTPUT4": Kind(".op4", _op4, _read_all),
+    "OUTPUT4 binary": Kind(".op4", _op4_binary, _read_all),
     "Abaqus": Kind(".mtx", _abaqus, _read_stiffness),
     "table of a matrix": Kind(".csv", _table_matrix, _read_stiffness),
     "OpenSees": Kind(".tcl", _opensees, _read_opensees),

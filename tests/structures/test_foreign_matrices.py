@@ -26,7 +26,11 @@ def punch(name, matrix, *, form=6):
 
 @pytest.mark.parametrize("form", [6, 1])
 def test_punch(tmp_path, form):
-    (tmp_path / "a.pch").write_text("$TITLE\n" + punch("KAAX", K, form=form) + punch("MAAX", M, form=form))
+    aside = "DMIG    PHI            0       9       4       0                       1\n"  # complex, no K
+    aside += f"DMIG*   {'PHI':16}{1:16d}{0:16d}\n*       {1:16d}{1:16d} 1.000000000D+00 2.000000000D+00\n"
+    (tmp_path / "a.pch").write_text(
+        "$TITLE\n" + aside + punch("KAAX", K, form=form) + punch("MAAX", M, form=form)
+    )
     again = read_matrices(tmp_path / "a.pch")
     np.testing.assert_allclose(again.K.toarray(), K, rtol=1e-9)
     np.testing.assert_allclose(again.M.toarray(), M, rtol=1e-9)
@@ -133,13 +137,13 @@ def test_tables(tmp_path, text):
             "line 2, column 3: '0' is no label", "line 3, column 11: 'nan' is no finite number",
             "line 4, column 1: 2 numbers; expected 5"]),
         ("a.mtx", "1,1, 1,1, 3\n1,1, 1,1, 4\n", ["written twice"]),
-        ("a.op4", "       1       1       6       4KAA     1P\n", ["line 1, column 32: numbers of type 4"]),
         ("a.op4", "       2       2       6       2KAA     1P\n       1       2       2\n 1.0 2.0\n", [
             "lie outside 2 x 2"]),
         ("a.op4", "       2       2       6       2KAA     1P\n       1       1       3\n 1.0\n", [
             "1 values; the column says 3"]),
         ("a.op4", "junk\n", ["expected the header of a matrix"]),
-        ("a.pch", "DMIG    KAAX           0       6       4       0\n", ["numbers of type 4"]),
+        ("a.pch", "DMIG    KAAX           0       6       4       0\n", [
+            "line 1, column 25: 'KAAX' has the form 6 and the type 4"]),
         ("a.pch", "DMIG*   KAAX                           1               1\nGRID  1\n", [
             "line 1, column 9: the matrix 'KAAX' has no header", "line 2, column 1: 'GRID  1'"]),
         ("a.pch", "\n", ["no line begins with DMIG"]),
@@ -153,7 +157,70 @@ def test_faults_by_line_and_column(tmp_path, name, text, words):
         assert word in str(caught.value)
 
 
-def test_a_binary_op4_is_refused_in_words(tmp_path):
-    (tmp_path / "a.op4").write_bytes(b"\x18\x00\x00\x00" * 20)
-    with pytest.raises(InputError, match="FORM=FORMATTED"):
+def binary_op4(name, matrix, how, order, word, kind=2):
+    """The same in Fortran's records: a length before and after each; a double is two words of four bytes."""
+    mark, whole = (">" if order == "big" else "<"), f"i{word}"
+    real = "f8" if kind == 2 or word == 8 else "f4"
+    each = np.dtype(real).itemsize // word
+    rows, columns = matrix.shape
+
+    def record(*parts):
+        body = b"".join(parts)
+        size = len(body).to_bytes(4, order)
+        return size + body + size
+
+    def wholes(*numbers):
+        return np.array(numbers, dtype=mark + whole).tobytes()
+
+    def reals(values):
+        return np.asarray(values, dtype=mark + real).tobytes()
+
+    text = record(wholes(columns, -rows if how == "big" else rows, 6, kind), name.ljust(2 * word).encode())
+    for j in range(columns):
+        filled = np.flatnonzero(matrix[:, j])
+        if not filled.size:
+            continue
+        if how == "dense":
+            run = matrix[filled[0] : filled[-1] + 1, j]
+            text += record(wholes(j + 1, filled[0] + 1, each * len(run)), reals(run))
+            continue
+        strings = b""
+        for run in np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1):
+            words = each * len(run) + 1
+            head = wholes(words, run[0] + 1) if how == "big" else wholes(65536 * words + run[0] + 1)
+            strings += head + reals(matrix[run, j])
+        text += record(wholes(j + 1, 0, len(strings) // word), strings)
+    return text + record(wholes(columns + 1, 1, each), reals([1.0]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    entries=st.lists(st.one_of(st.just(0.0), st.integers(-999, 999).map(float)), min_size=15, max_size=15),
+    how=st.sampled_from(["dense", "packed", "big"]), order=st.sampled_from(["little", "big"]),
+    word=st.sampled_from([4, 8]), kind=st.sampled_from([1, 2]),
+)  # fmt: skip
+def test_binary_op4(tmp_path_factory, entries, how, order, word, kind):
+    lower = np.zeros((5, 5))
+    lower[np.tril_indices(5)] = entries
+    matrix = lower + np.tril(lower, -1).T
+    path = tmp_path_factory.mktemp("op4") / "a.op4"
+    parts = [("KXX", matrix), ("MXX", np.eye(5)), ("MUG1", np.ones((2, 3)))]
+    whole = b"".join(binary_op4(name, x, how, order, word, kind) for name, x in parts)
+    path.write_bytes(whole)
+    again = read_matrices(path)
+    np.testing.assert_array_equal(again.K.toarray(), matrix)
+    np.testing.assert_array_equal(again.M.toarray(), np.eye(5))
+    path.write_bytes(whole[:-3])
+    with pytest.raises(InputError, match="cut short"):
+        read_matrices(path)
+
+
+def test_a_complex_matrix_is_refused_where_it_is_asked_for(tmp_path):
+    text = "       1       1       6       4KAA     1P,3E23.16\n       1       1       2\n 1.0 2.0\n"
+    (tmp_path / "a.op4").write_text(
+        text + "       2       1       1\n 1.0\n" + op4("MAA", np.eye(1), "dense")
+    )
+    with pytest.raises(InputError, match="K is complex"):
         read_matrices(tmp_path / "a.op4")
+    (tmp_path / "k.csv").write_text("3\n")
+    assert read_matrices(M=tmp_path / "a.op4", K=tmp_path / "k.csv").K.toarray().tolist() == [[3.0]]

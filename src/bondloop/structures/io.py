@@ -49,8 +49,8 @@ def read_matrices(
     Parameters
     ----------
     source
-        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 (as text) with
-        matrices whose names begin with M, B and K; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx
+        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 with matrices
+        called KAA, MAA, BAA or the like; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx
         and name.K.mtx.
     M, C, K
         Files of single matrices: .mtx (Matrix Market or Abaqus), .npz (also SciPy's), .npy, .mat, .pch,

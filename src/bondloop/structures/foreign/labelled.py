@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ Label = tuple[int, int]
 """A node and a degree of freedom from 1 to 6; 0 for a scalar point."""
 Entries = list[tuple[Label, Label, float]]
 """Row, column, value."""
+
+_SET = re.compile(r"[KMB]([A-Z])\1X?")
+"""A matrix of a set of degrees of freedom, twice the letter of the set."""
 
 OPEN = "open"
 """The entry of a file's content that says: a degree of freedom without an entry is none that is missing."""
@@ -89,17 +93,22 @@ def united(
 
 
 def role_of(names: Iterable[str]) -> dict[str, str]:
-    """Return which matrix of a Nastran file is M, C and K, by the first letter, where only one may be.
+    """Return which matrix of a Nastran file is M, C and K: KAA, KGG, KAAX or the like, where only one may be.
 
-    >>> role_of(["KAAX", "MAAX", "K4AAX", "BAAX"])
+    Where none is called so, one that begins with the letter will do.
+
+    >>> role_of(["KAAX", "MAAX", "K4AAX", "BAAX", "MUG1"])
     {'KAAX': 'K', 'MAAX': 'M', 'BAAX': 'C'}
     """
-    roles: dict[str, list[str]] = {}
-    for name in names:
-        role = {"K": "K", "M": "M", "B": "C"}.get(name[:1].upper())
-        if role and name[:2].upper() != "K4":  # structural damping, no stiffness
-            roles.setdefault(role, []).append(name)
-    return {alike[0]: role for role, alike in roles.items() if len(alike) == 1}
+    known = list(names)
+    roles = {}
+    for letter, role in (("K", "K"), ("M", "M"), ("B", "C")):
+        sets = [name for name in known if _SET.fullmatch(name.upper()) and name[:1].upper() == letter]
+        # K4 is structural damping, no stiffness.
+        alike = sets or [n for n in known if n[:1].upper() == letter and n[:2].upper() != "K4"]
+        if len(alike) == 1 and role not in known:
+            roles[alike[0]] = role
+    return roles
 
 
 def refuse_faults(faults: Sequence[str]) -> None:

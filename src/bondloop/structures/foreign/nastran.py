@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def read_punch(path: Path) -> dict[str, Any]:
     """
     faults: list[str] = []
     matrices: dict[str, tuple[Entries, bool]] = {}
+    aside: set[str] = set()
     column: tuple[str, Label] | None = None
     for row, raw in enumerate(read_source(path, "punch file").splitlines(), 1):
         line = raw.expandtabs(8).rstrip()
@@ -57,14 +59,15 @@ def read_punch(path: Path) -> dict[str, Any]:
         head = line[:8].strip().upper()
         try:
             if head == "DMIG":
-                _open_matrix(line, row, matrices)
+                _open_matrix(line, row, matrices, aside)
                 column = None
             elif head == "DMIG*":
                 name = line[8:24].strip()
-                column = (_known(name, row, matrices), _label(line, row, 24, 40))
+                column = (_known(name, row, (*matrices, *aside)), _label(line, row, 24, 40))
             elif head == "*" and column is not None:
                 name, label = column
-                matrices[name][0].append((_label(line, row, 8, 24), label, _value(line, row, 40)))
+                if name not in aside:
+                    matrices[name][0].append((_label(line, row, 8, 24), label, _value(line, row, 40)))
             else:
                 faults.append(f"line {row}, column 1: {head[:20]!r}; expected DMIG, DMIG* or *")
         except InputError as error:
@@ -72,33 +75,36 @@ def read_punch(path: Path) -> dict[str, Any]:
         if len(faults) > 1000:  # it is no punch file
             break
     if not matrices and not faults:
-        faults.append("no line begins with DMIG")
+        faults.append("no real square matrix is in it" if aside else "no line begins with DMIG")
     refuse_faults(faults)
     for name, role in role_of(matrices).items():
         matrices[role] = matrices.pop(name)
     return labelled_content(matrices)
 
 
-def _known(name: str, row: int, matrices: dict[str, tuple[Entries, bool]]) -> str:
-    if name not in matrices:
+def _known(name: str, row: int, names: Collection[str]) -> str:
+    if name not in names:
         raise InputError(f"line {row}, column 9: the matrix {name[:20]!r} has no header 'DMIG NAME 0 ...'")
     return name
 
 
-def _open_matrix(line: str, row: int, matrices: dict[str, tuple[Entries, bool]]) -> None:
+def _open_matrix(line: str, row: int, matrices: dict[str, tuple[Entries, bool]], aside: set[str]) -> None:
+    """Begin a matrix; complex and rectangular ones are put aside, unless they are called K, M or B."""
     name, zero = line[8:16].strip(), line[16:24].strip()
     if zero != "0":
         raise InputError(f"line {row}, column 17: small fields are not read; punch with 'DMIG*'")
-    form, kind = (_whole(line, row, at, at + 8, what) for at, what in ((24, "the form"), (32, "the type")))
-    if form not in FORMS:
-        raise InputError(
-            f"line {row}, column 25: a matrix of form {form}; square (1) and symmetric (6) are read"
-        )
-    if kind not in (1, 2):
-        raise InputError(f"line {row}, column 33: numbers of type {kind}; real ones (1, 2) are read")
-    if not name or name in matrices:
+    if not name or name in matrices or name in aside:
         raise InputError(f"line {row}, column 9: the matrix {name[:20]!r} has no name, or a second header")
-    matrices[name] = ([], FORMS[form])
+    form, kind = (_whole(line, row, at, at + 8, what) for at, what in ((24, "the form"), (32, "the type")))
+    if form in FORMS and kind in (1, 2):
+        matrices[name] = ([], FORMS[form])
+        return
+    aside.add(name)
+    if role_of([name]):
+        raise InputError(
+            f"line {row}, column 25: {name!r} has the form {form} and the type {kind}; expected a square (1) "
+            "or symmetric (6) matrix of real numbers (1, 2)"
+        )
 
 
 def _label(line: str, row: int, first: int, second: int) -> Label:

@@ -1,4 +1,4 @@
-"""Matrices in Nastran's OUTPUT4 format, written as text: dense, sparse, and sparse of many rows (BIGMAT)."""
+"""Matrices in Nastran's OUTPUT4 format: dense, sparse, and sparse of many rows (BIGMAT); here as text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bondloop.containers import MOST
-from bondloop.errors import InputError
 from bondloop.program.number_block import free_numbers
 from bondloop.structures.foreign.labelled import refuse_faults, role_of
+from bondloop.structures.foreign.op4_binary import is_binary_op4, own_name, read_op4_binary
 from bondloop.structures.foreign.text_file import read_source
 
 __all__ = ["read_op4"]
@@ -25,12 +25,12 @@ DENSEST = 50_000_000
 
 
 def read_op4(path: Path) -> dict[str, Any]:
-    r"""Return the real matrices of an OUTPUT4 file, by name; those that begin with K, M and B as K, M and C.
+    r"""Return the matrices of an OUTPUT4 file, by name; KAA, MAA and BAA or the like as K, M and C.
 
     Parameters
     ----------
     path
-        Of the file, which must have been written formatted, as text.
+        Of the file, written as text or binary.
 
     Examples
     --------
@@ -45,9 +45,17 @@ def read_op4(path: Path) -> dict[str, Any]:
     >>> read_op4(file)["K"].toarray().tolist()
     [[3.0, -1.0], [-1.0, 1.0]]
     """
+    with path.open("rb") as file:
+        start = file.read(4)
+    matrices: dict[str, Any] = read_op4_binary(path) if is_binary_op4(start) else _read_text(path)
+    for name, role in role_of(matrices).items():
+        matrices[role] = matrices.pop(name)
+    return {**matrices, "dofs": None}
+
+
+def _read_text(path: Path) -> dict[str, Any]:
+    """Read a file that was written as text."""
     text = read_source(path, "OUTPUT4 file")
-    if "\0" in text[:4096]:
-        raise InputError("it is a binary OUTPUT4 file; write it as text: ASSIGN OUTPUT4='...' FORM=FORMATTED")
     lines = text.splitlines()
     faults: list[str] = []
     matrices: dict[str, Any] = {}
@@ -55,10 +63,7 @@ def read_op4(path: Path) -> dict[str, Any]:
     while i < len(lines) and not faults:
         match = _HEADER.fullmatch(lines[i])
         if match:
-            name = match[5].strip()
-            if name in matrices:
-                faults.append(f"line {i + 1}, column {match.start(5) + 1}: a second matrix {name!r}")
-                break
+            name = own_name(match[5].strip(), matrices)
             i, matrices[name] = _matrix(lines, i, match, faults)
         elif lines[i].strip():
             faults.append(
@@ -70,9 +75,7 @@ def read_op4(path: Path) -> dict[str, Any]:
     if not matrices and not faults:
         faults.append("no line is the header of a matrix: columns, rows, form, type and name")
     refuse_faults(faults)
-    for name, role in role_of(matrices).items():
-        matrices[role] = matrices.pop(name)
-    return {**matrices, "dofs": None}
+    return matrices
 
 
 def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -> tuple[int, Any]:
@@ -80,11 +83,7 @@ def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -
     from scipy import sparse
 
     columns, rows, kind = int(match[1]), abs(int(match[2])), int(match[4])
-    if kind > 2:
-        faults.append(
-            f"line {i + 1}, column {match.start(4) + 1}: numbers of type {kind}; real ones (1, 2) are read"
-        )
-        return len(lines), None
+    words_each = 1 + (kind + 1) % 2  # two for a double
     if max(columns, rows) > MOST:
         faults.append(
             f"line {i + 1}, column 1: it claims {rows:,} x {columns:,}; at most {MOST:,} rows are read"
@@ -108,7 +107,7 @@ def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -
                 break
             strings = [(row, block, start)]
             # The count is of values; some programs write that of words, two for each double.
-            if len(block) not in (count, count / kind):
+            if len(block) not in (count, count / words_each):
                 faults.append(f"line {start}, column 17: {len(block)} values; the column says {count}")
         else:
             strings = []
@@ -117,11 +116,12 @@ def _matrix(lines: list[str], i: int, match: re.Match[str], faults: list[str]) -
                 words, row = (said[0] // PACKED, said[0] % PACKED) if len(said) == 1 else said
                 i, block = _block(lines, i + 1, faults)
                 strings.append((row, block, at))
-                if len(block) * kind + 1 != words:
+                if len(block) * words_each + 1 != words:
                     faults.append(
-                        f"line {at}, column 1: {len(block)} values; the string says {(words - 1) / kind:g}"
+                        f"line {at}, column 1: {len(block)} values, not {(words - 1) / words_each:g}"
                     )
-        for row, block, at in strings:
+        for row, numbers, at in strings:
+            block = numbers[: len(numbers) // 2 * 2 : 2] + 1j * numbers[1::2] if kind > 2 else numbers
             if not (1 <= column <= columns and row >= 1 and row - 1 + len(block) <= rows):
                 faults.append(
                     f"line {at}, column 1: rows from {row} of column {column} lie outside {rows} x {columns}"
