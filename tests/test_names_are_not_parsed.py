@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "structures/element_loads.py": DOF, "structures/modal_system.py": DOF, "integrate/substep.py": DOF,
     "integrate/structural/iterations.py": SHOWN, "integrate/structural/base.py": DOF,
     "structures/foreign/abaqus.py": OTHER, "structures/foreign/nastran.py": OTHER,
+    "structures/foreign/labelled.py": OTHER,
     "structures/foreign/op4.py": OTHER, "structures/foreign/table_matrix.py": OTHER,
     "structures/foreign/tcl.py": OTHER, "structures/foreign/tcl_arithmetic.py": OTHER,
     "structures/elements/base.py": OTHER, "structures/io.py": OTHER,
