@@ -25,6 +25,7 @@ from bondloop.hybrid.arguments import (
 )
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.extrapolation import Extrapolation, usable
+from bondloop.hybrid.ground import GroundedHalves, ground_signals, refuse_half_loaded
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -36,6 +37,7 @@ from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.coupler import Pins
+from bondloop.substructure.ground_frame import GroundFrame, ground_input
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
     from bondloop.control.base import Design
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.ground import Ground
     from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
@@ -81,6 +84,15 @@ class HybridTest(Checkable):
         where none is given.
     rate
         Samples a second, or text (``"1 kHz"``).
+    ground
+        The ground's acceleration, as a `GroundMotion` or a signal: by direction in which all supports move,
+        ``{"ux": el_centro, "uy": other}`` (alone it moves ux), or by support, ``{"pier_a.ux": early,
+        "pier_b.ux": late}``. It loads numerical half, specimen and reference alike. The structure's own
+        coordinates are relative to the ground, and so is what damps it as a whole.
+    coordinates
+        What the rig imposes: ``"absolute"`` motion, in space, as of a table that carries a specimen with
+        masses; ``"relative"`` motion, against the ground, as of an actuator on the floor that a specimen
+        stands on. None: what the specimen needs.
     coupling
         ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``:
         computer and rig are integrated as one system, the ideal that papers simulate.
@@ -123,6 +135,7 @@ class HybridTest(Checkable):
         "rate": Range(above=0, units=("Hz",)),
         "gap": Range(above=0, units=("s",)),
         "coupling": ("sampled", "continuous"),
+        "coordinates": ("relative", "absolute"),
         "record_loss": ("report", "retreat"),
     }
 
@@ -132,8 +145,10 @@ class HybridTest(Checkable):
         *,
         rig: Emulated,
         controller: Controller | Callable[..., Any],
-        excitation: Mapping[str, Signal | float | str],
+        excitation: Mapping[str, Signal | float | str] | None = None,
         rate: float | str,
+        ground: Ground = None,
+        coordinates: str | None = None,
         coupling: str = "sampled",
         integrator: Integrator | None = None,
         reference: Model | tuple[Model, Iterable[str]] | None = None,
@@ -161,9 +176,14 @@ class HybridTest(Checkable):
         controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
+        excitation = _needed(excitation, ground)
         expect_signals(excitation)
+        if coordinates not in (None, *self._allowed["coordinates"]):
+            raise InputError(f"coordinates must be 'relative' or 'absolute'; found {coordinates!r}")
         self.numerical, self.rig, self.controller = numerical, rig, controller
+        self.ground, self._coordinates = ground_signals(ground), coordinates
         self.excitation = {name: as_signal(name, s) for name, s in excitation.items()}
+        self.excitation.update({ground_input(where): s for where, s in self.ground.items()})
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
@@ -193,6 +213,10 @@ class HybridTest(Checkable):
             units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
             expect_units_of_command(units, said)
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
+        for where in self.ground:
+            if ground_input(where) not in known:
+                raise InputError(f"ground['{where}']: no mass of the structure moves in this direction")
+        refuse_half_loaded(self)
         for given in self.excitation:
             if given not in known:
                 fault = InputError(unknown_name("input", given, known, where="the numerical half"))
@@ -215,10 +239,25 @@ class HybridTest(Checkable):
     @cached_property
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
-        half = numerical_half(self.numerical, "numerical.")
+        model = self.numerical if self._grounded is None else self._grounded.numerical
+        half = numerical_half(model, "numerical.")
         if self.switches is not None:
             half = blended(half, self.switches)
         return replace(half, system=with_values(half.system, self.values_for(half.system)))
+
+    @cached_property
+    def _grounded(self) -> GroundedHalves | None:
+        """The halves on moving ground; None where it does not move."""
+        if not self.ground:
+            if self._coordinates is not None:
+                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
+            return None
+        return GroundedHalves(self.numerical, self.rig.physical, list(self.ground), self._coordinates)
+
+    @property
+    def coordinates(self) -> str | None:
+        """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
+        return None if self._grounded is None else self._grounded.coordinates
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -266,7 +305,8 @@ class HybridTest(Checkable):
     @cached_property
     def rig_system(self) -> RigSystem:
         """The rig's equations."""
-        system = self.rig.system()
+        rig = self.rig if self._grounded is None else replace(self.rig, physical=self._grounded.physical)
+        system = rig.system()
         if len(system.commands) != len(self.half.flows):
             raise InputError(
                 f"the rig does not fit the numerical half: {len(self.half.flows)} interfaces there, "
@@ -295,6 +335,8 @@ class HybridTest(Checkable):
             return None
         model = self.reference[0] if isinstance(self.reference, tuple) else self.reference
         outputs = list(self.reference[1]) if isinstance(self.reference, tuple) else None
+        if self.ground:
+            model = GroundFrame(model, list(self.ground)).moved()
         system = prefixed(model.compile(outputs), "reference.")
         return with_values(system, self.values_for(system))
 
@@ -310,6 +352,8 @@ class HybridTest(Checkable):
         for system, prefix in ((self.half.system, "numerical."), (self.reference_system, "reference.")):
             if system is not None and u in system.input_vars:
                 return u.name.removeprefix(prefix)
+        if self.ground and u in self.rig_system.excitations:
+            return u.name.removeprefix("rig.specimen.")
         return u.name
 
     def signal(self, name: str) -> Any:
@@ -338,9 +382,12 @@ class HybridTest(Checkable):
     @property
     def arguments(self) -> dict[str, Any]:
         """What the test was made with, by the names of the constructor."""
+        own = {ground_input(where) for where in self.ground}
         return {
             "numerical": self.numerical, "rig": self.rig, "controller": self.controller,
-            "excitation": self.excitation, "rate": self.rate, "coupling": self.coupling,
+            "excitation": {n: s for n, s in self.excitation.items() if n not in own},
+            "ground": self.ground or None, "coordinates": self._coordinates,
+            "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
@@ -402,13 +449,18 @@ class HybridTest(Checkable):
         parts = ("physical", "actuators", "coupler")
         same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in parts)
         depends_on = {
-            "half": {"numerical", "switches", "values"},
-            "rig_system": {"numerical", "values"},
-            "design": {"numerical", "switches", "values", "controller"},
+            "half": {"numerical", "switches", "values", "coordinates"},
+            "rig_system": {"numerical", "values", "coordinates"},
+            "design": {"numerical", "switches", "values", "controller", "coordinates"},
             "reference_system": {"reference", "values"},
+            "_grounded": {"numerical", "coordinates"},
         }
+        if "ground" in changes and changes["ground"] is not self.ground:
+            return {}
         if not same_rig:
-            del depends_on["rig_system"], depends_on["design"]
+            del depends_on["rig_system"], depends_on["design"], depends_on["_grounded"]
+            if self.ground:
+                del depends_on["half"]
         return {
             part: self.__dict__[part]
             for part, arguments in depends_on.items()
@@ -576,6 +628,13 @@ def as_signal(name: str, given: Any, unit: str = "") -> Signal:
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"
     )
+
+
+def _needed(excitation: Any, ground: Ground) -> Any:
+    """Return the excitation, which may be left out where the ground moves."""
+    if excitation is None and ground is None:
+        raise InputError("excitation is missing: a signal for every input, or ground={'ux': motion}")
+    return {} if excitation is None else excitation
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:

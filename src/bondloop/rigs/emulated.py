@@ -48,6 +48,8 @@ class RigSystem:
         At each interface: the cut bond's force, and the motion of the transfer system.
     stated
         Domain of each interface, as the cut knows it; None where it cannot be told.
+    excitations
+        Further inputs that the test drives: the ground's acceleration, where it acts on the specimen itself.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class RigSystem:
     displacements: tuple[Expr, ...]
     velocities: tuple[Expr, ...]
     stated: tuple[Domain | None, ...] = ()
+    excitations: tuple[Var, ...] = ()
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -281,7 +284,9 @@ class Emulated(Described, member_of="rig"):
                 "stiffness "
                 "or the lag between them"
             )
-        system = _constant_sources(system, commands)
+        ours = {f"{prefix}specimen.{name}" for name in getattr(self.physical, "_excited", ())}
+        excitations = tuple(u for u in system.input_vars if u.name in ours)
+        system = _constant_sources(system, [*commands, *excitations])
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
@@ -296,7 +301,7 @@ class Emulated(Described, member_of="rig"):
         if extra:
             system = connect("rig", [system], {}, system.output_exprs, states=extra)
         found = tuple(commands), tuple(forces), tuple(displacements), tuple(velocities)
-        return RigSystem(system, *found, stated)
+        return RigSystem(system, *found, stated, excitations)
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

@@ -98,7 +98,11 @@ class Matrices(Described, member_of="matrices"):
     def sub(self, dofs: Sequence[str]) -> Matrices:
         """Return the matrices of some degrees of freedom, the others held."""
         k = self.indices(dofs)
-        return Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
+        matrices = Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
+        footing = getattr(self, "_footing", None)
+        if footing is not None:
+            object.__setattr__(matrices, "_footing", footing.held(k, matrices))
+        return matrices
 
 
 def _described(matrix: Any) -> list[list[float]] | dict[str, list[float]]:

@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.described import Described
 from bondloop.structures.eigen import Pencil, largest_ratio
+from bondloop.structures.footing import keep_footing
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -164,7 +165,7 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
     pair = np.maximum(own[:, None], own[None, :])
     outside = np.abs(C - np.diag(np.diag(C)))
     coupling = float(np.max(outside / np.where(pair > 0, pair, 1.0), initial=0.0))
-    return Modes(
+    answer = Modes(
         np.sqrt(values),
         shapes,
         matrices.dofs,
@@ -172,6 +173,8 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
         coupling if coupling > 1e-6 else 0.0,
         weighted,
     )
+    keep_footing(answer, getattr(matrices, "_footing", None))
+    return answer
 
 
 def mac(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, 
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
+from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
 from bondloop.units import quantity
@@ -226,7 +227,9 @@ class Structure:
             C = C + alpha * M + beta * K
         if self._ratios is not None:
             C = C + modal_damping_matrix(M, K, self._ratios)
-        return Matrices(M, C, K, assembly.free_names)
+        matrices = Matrices(M, C, K, assembly.free_names)
+        keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
+        return matrices
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
         """Return the forces on the free degrees of freedom from named ones in N or N m."""

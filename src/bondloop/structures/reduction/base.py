@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.excitation import Place, pattern
+from bondloop.structures.footing import footing_of, keep_footing
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modes import Modes, modes
 from bondloop.structures.response import frequency_response
@@ -174,9 +175,12 @@ def project(
         B = T.T @ (A @ T)
         return (B + B.T) / 2
 
-    return Reduced(
-        Matrices(small(full.M), small(full.C), small(full.K), tuple(names)), T, tuple(kept), full, method
-    )
+    matrices = Matrices(small(full.M), small(full.C), small(full.K), tuple(names))
+    try:
+        keep_footing(matrices, footing_of(full).projected(T))
+    except InputError:
+        pass  # names that tell no directions: these matrices go with no ground
+    return Reduced(matrices, T, tuple(kept), full, method)
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,152 @@
+"""The ground of a test: what its signals are, and the halves that stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import BondloopError, InputError
+from bondloop.program.signals import Signal, Table
+from bondloop.records.ground_motion import GroundMotion
+from bondloop.structures.elements.base import DOFS
+from bondloop.structures.forms import StructureModel
+from bondloop.substructure.ground_frame import GroundFrame
+from bondloop.units import is_of_kind
+
+if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
+    from bondloop.hybrid.test import HybridTest
+    from bondloop.substructure.ground_frame import Coordinates
+
+__all__ = ["Ground", "GroundedHalves", "ground_signals", "refuse_half_loaded"]
+
+Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
+"""What a test takes for its ground: accelerations by direction or by support."""
+
+EXAMPLE = "ground={'ux': motion}, with a GroundMotion or a signal in m/s^2"
+
+
+def ground_signals(ground: Any) -> dict[str, Signal]:
+    """Return the ground's accelerations by direction or support; one alone moves all supports in ux.
+
+    Parameters
+    ----------
+    ground
+        As a test takes it; None: the ground does not move.
+
+    Examples
+    --------
+    >>> motion = GroundMotion(np.array([0.0, 1.0, 0.0]), 0.01)
+    >>> ground_signals({"uy": motion})["uy"]([0.005, 0.02]).tolist()
+    [0.5, 0.0]
+    """
+    if ground is None:
+        return {}
+    if isinstance(ground, (Signal, GroundMotion)):
+        ground = {"ux": ground}
+    if not isinstance(ground, Mapping) or not ground:
+        raise InputError(f"ground: expected {EXAMPLE}; found {ground!r:.60}").at("ground")
+    alike = [where in DOFS for where in ground]
+    if any(alike) and not all(alike):
+        raise InputError(
+            "ground: either all supports move alike, by direction ('ux'), or each for itself, by name "
+            f"('pier.ux'); found {', '.join(map(str, ground))}"
+        ).at("ground")
+    return {where: _signal(where, motion) for where, motion in ground.items()}
+
+
+def _signal(where: str, motion: Any) -> Signal:
+    if isinstance(motion, GroundMotion):
+        return Table(motion.time, motion.acceleration, beyond="zero")
+    if not isinstance(motion, Signal):
+        raise InputError(f"ground['{where}']: expected {EXAMPLE}; found {motion!r:.60}").at("ground", where)
+    if motion.unit and not is_of_kind(f"1 {motion.unit}", "m/s^2"):
+        raise InputError(
+            f"ground['{where}'] is in {motion.unit}; expected an acceleration, in m/s^2"
+        ).at("ground", where)
+    return motion
+
+
+class GroundedHalves:
+    """Numerical half and specimen on moving ground.
+
+    Parameters
+    ----------
+    numerical, physical
+        The halves of one cut.
+    wheres
+        Directions or supports that move.
+    coordinates
+        What the rig imposes; None: what the specimen needs.
+
+    Attributes
+    ----------
+    numerical, physical
+        Copies on which the ground acts.
+    coordinates
+        What the rig imposes.
+    masses
+        Paths of the specimen's own masses that go with the ground.
+    loaded
+        Whether the ground acts on the specimen itself, and not by its interfaces alone.
+    """
+
+    def __init__(
+        self, numerical: Model, physical: Model, wheres: Sequence[str], coordinates: Any = None
+    ) -> None:
+        ours = GroundFrame(numerical, wheres)
+        theirs = GroundFrame(physical, wheres, ours.ends())
+        self.masses = theirs.masses
+        self.coordinates: Coordinates = coordinates or theirs.at_interfaces or "relative"
+        self.numerical = ours.moved(self.coordinates)
+        self.physical = theirs.moved(self.coordinates)
+        inputs = [name for name in self.physical._parts if name in ours.inputs]
+        object.__setattr__(self.physical, "_excited", tuple(inputs))
+        self.loaded = bool(inputs)
+
+
+def refuse_half_loaded(test: HybridTest) -> None:
+    """Refuse -M r on the numerical half alone where the specimen has mass that the ground would move too.
+
+    Parameters
+    ----------
+    test
+        The test.
+    """
+    for name, direction in inertia_patterns(test):
+        masses = carried_masses(test, direction)
+        if masses:
+            raise InputError(
+                f"the excitation '{name}' loads the numerical half with -M r, the ground in {direction}, but "
+                f"the specimen has mass too ({', '.join(masses[:3])}), which would not feel the ground; leave "
+                f"that load out and give the test its ground, ground={{'{direction}': motion}}: it loads "
+                "numerical half, specimen and reference alike"
+            ).at("excitation", name)
+
+
+def inertia_patterns(test: HybridTest) -> list[tuple[str, str]]:
+    """Return the excited inputs of the numerical half that are loads -M r, each with its direction."""
+    found = []
+    for path, part in test.numerical.walk():
+        if not isinstance(part, StructureModel) or part._footing is None:
+            continue
+        for name, pattern in part._patterns.items():
+            given = np.array([pattern.get(dof, 0.0) for dof in part.dofs])
+            for direction in part._footing.rigid:
+                load = part._footing.load(direction)
+                close = given.shape == load.shape and np.any(load)
+                if close and np.allclose(given, load, rtol=1e-6, atol=1e-9 * float(np.abs(load).max())):
+                    known = [n for n in (f"{path}.{name}", name) if n in test.excitation]
+                    found += [(n, direction) for n in known[:1]]
+    return found
+
+
+def carried_masses(test: HybridTest, direction: str) -> list[str]:
+    """Return the specimen's masses that a ground in a direction would move; none where it cannot be told."""
+    try:
+        ours = GroundFrame(test.numerical, [direction])
+        return GroundFrame(test.rig.physical, [direction], ours.ends()).masses
+    except BondloopError:
+        return []
