@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.substructure.ground_frame import Coordinates
 
-__all__ = ["Ground", "GroundedHalves", "ground_signals", "refuse_half_loaded"]
+__all__ = ["Ground", "GroundedHalves", "ground_signals", "needed_excitation", "refuse_half_loaded"]
 
 Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
 """What a test takes for its ground: accelerations by direction or by support."""
@@ -55,6 +55,19 @@ def ground_signals(ground: Any) -> dict[str, Signal]:
             f"('pier.ux'); found {', '.join(map(str, ground))}"
         ).at("ground")
     return {where: _signal(where, motion) for where, motion in ground.items()}
+
+
+def needed_excitation(excitation: Any, ground: Ground) -> Any:
+    """Return the excitation of a test, which may be left out where its ground moves.
+
+    Parameters
+    ----------
+    excitation, ground
+        As the test takes them.
+    """
+    if excitation is None and ground is None:
+        raise InputError("excitation is missing: give a signal for every input, or ground={'ux': motion}")
+    return {} if excitation is None else excitation
 
 
 def _signal(where: str, motion: Any) -> Signal:

@@ -25,7 +25,7 @@ from bondloop.hybrid.arguments import (
 )
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.extrapolation import Extrapolation, usable
-from bondloop.hybrid.ground import GroundedHalves, ground_signals, refuse_half_loaded
+from bondloop.hybrid.ground import GroundedHalves, ground_signals, needed_excitation, refuse_half_loaded
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -176,7 +176,7 @@ class HybridTest(Checkable):
         controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
-        excitation = _needed(excitation, ground)
+        excitation = needed_excitation(excitation, ground)
         expect_signals(excitation)
         if coordinates not in (None, *self._allowed["coordinates"]):
             raise InputError(f"coordinates must be 'relative' or 'absolute'; found {coordinates!r}")
@@ -628,13 +628,6 @@ def as_signal(name: str, given: Any, unit: str = "") -> Signal:
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"
     )
-
-
-def _needed(excitation: Any, ground: Ground) -> Any:
-    """Return the excitation, which may be left out where the ground moves."""
-    if excitation is None and ground is None:
-        raise InputError("excitation is missing: a signal for every input, or ground={'ux': motion}")
-    return {} if excitation is None else excitation
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:
