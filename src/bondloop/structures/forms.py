@@ -8,7 +8,7 @@ states as degrees of freedom.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class StructureModel(Model):
         super().__init__(name)
         self._junctions: dict[str, One] = {}
         self._forces = 0
+        self._absent: Callable[[str], str] | None = None  # why a degree of freedom is not there
         self._patterns: dict[str, dict[str, float]] = {}  # loads in m/s^2, by input
         self._footing: Footing | None = None  # how it goes with the ground
         self._carriers: dict[int, One] = {}  # 1-junctions of the coordinates that the ground's loads act on
@@ -62,13 +63,16 @@ class StructureModel(Model):
         """Return the 1-junction of a degree of freedom."""
         found = self._junctions.get(dof)
         if found is None:
+            absent = "" if self._absent is None else self._absent(dof)
             raise InputError(
-                unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
+                absent
+                or unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
             )
         return found
 
     def _stand_on(self, matrices: Matrices, carriers: Iterable[One]) -> None:
         """Remember how the structure goes with the ground, where that can be told."""
+        self._absent = matrices.missing
         try:
             self._footing = footing_of(matrices)
         except InputError:

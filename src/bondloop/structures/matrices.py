@@ -84,7 +84,12 @@ class Matrices(Described, member_of="matrices"):
         try:
             return self.dofs.index(dof)
         except ValueError:
-            raise InputError(unknown_name("degree of freedom", dof, self.dofs)) from None
+            raise InputError(self.missing(dof)) from None
+
+    def missing(self, dof: str) -> str:
+        """Say that there is no such degree of freedom, and why, where their structure tells it."""
+        absent = self.__dict__.get("_absent")
+        return (absent(dof) if absent else "") or unknown_name("degree of freedom", dof, self.dofs)
 
     def indices(self, dofs: Iterable[str]) -> list[int]:
         """Positions of several degrees of freedom."""
@@ -92,7 +97,7 @@ class Matrices(Described, member_of="matrices"):
         wanted = list(dofs)
         for d in wanted:
             if d not in place:
-                raise InputError(unknown_name("degree of freedom", d, self.dofs))
+                raise InputError(self.missing(d))
         return [place[d] for d in wanted]
 
     def sub(self, dofs: Sequence[str]) -> Matrices:

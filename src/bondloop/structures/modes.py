@@ -12,6 +12,7 @@ from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.described import Described
 from bondloop.structures.eigen import Pencil, largest_ratio
 from bondloop.structures.footing import keep_footing
+from bondloop.structures.modally_damped import damping_product
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -160,7 +161,7 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
         values = np.where(np.abs(values) <= RIGID * rounding, 0.0, values)
     _check(matrices, values, shapes, weighted, scale)
     values = np.where(values < 0, 0.0, values)
-    C = shapes.T @ (matrices.C @ shapes)
+    C = shapes.T @ damping_product(matrices, shapes)
     own = np.abs(np.diag(C)).copy()
     pair = np.maximum(own[:, None], own[None, :])
     outside = np.abs(C - np.diag(np.diag(C)))

@@ -11,13 +11,15 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
-from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.damping import checked_rayleigh, modal_part, rayleigh_coefficients, slim
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.modally_damped import damped
+from bondloop.structures.support_damping import damped_supports
 from bondloop.units import quantity
 
 __all__ = ["Structure"]
@@ -169,7 +171,11 @@ class Structure:
         self.constraints.append(checked_floor(master, nodes, plane))
 
     def rayleigh(self, alpha: Number, beta: Number) -> None:
-        """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring."""
+        """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring.
+
+        It damps the motion relative to the ground, as all damping of a whole structure here: on ground that
+        moves, αM acts on what is left of a velocity when the ground's is taken off.
+        """
         self._proportional = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
@@ -177,9 +183,25 @@ class Structure:
         self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
         return self._proportional
 
-    def modal_damping(self, ratios: float | Sequence[float]) -> None:
-        """Damp the lowest modes with the given ratios, or all modes with one; C becomes a full matrix."""
-        self._ratios = float(ratios) if isinstance(ratios, (int, float)) else tuple(float(z) for z in ratios)
+    def modal_damping(self, ratios: float | Sequence[float], count: int | None = None) -> None:
+        """Damp modes, with supports held, with the given ratios.
+
+        Parameters
+        ----------
+        ratios
+            Ratios of the lowest modes; or one for all modes, whose C is a full matrix.
+        count
+            With one ratio: of how many of the lowest modes. Large structures need it.
+        """
+        if isinstance(ratios, (int, float)):
+            one = float(ratios)
+            if count is not None and count < 1:
+                raise InputError(f"structure '{self.name}': modal_damping(count) must be at least 1; found {count}")
+            self._ratios = one if count is None else (one,) * int(count)
+        elif count is not None:
+            raise InputError(f"structure '{self.name}': count goes with one ratio; there are {len(ratios)}")
+        else:
+            self._ratios = tuple(float(z) for z in ratios)
         if np.min(self._ratios, initial=0.0) < 0:
             raise InputError(f"structure '{self.name}': damping ratios must not be negative; found {ratios}")
 
@@ -222,14 +244,29 @@ class Structure:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
             refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
+        matrices = Matrices(M, C, K, assembly.free_names)
+        object.__setattr__(matrices, "_absent", assembly.absent)
+        keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
+        return self._damped(matrices)
+
+    def _damped(self, matrices: Matrices) -> Matrices:
+        """Return matrices with the damping of the whole structure, Rayleigh's and that of their modes."""
+        M, C, K = matrices.M, matrices.C, matrices.K
         alpha, beta = self._proportional
         if alpha or beta:
             C = C + alpha * M + beta * K
+        weights, rates = np.zeros((len(matrices), 0)), np.zeros(0)
         if self._ratios is not None:
-            C = C + modal_damping_matrix(M, K, self._ratios)
-        matrices = Matrices(M, C, K, assembly.free_names)
-        keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
-        return matrices
+            weights, rates = modal_part(M, K, self._ratios, matrices.dofs)
+        if len(rates) and not slim(len(matrices), len(rates)):
+            C = C + (weights * rates) @ weights.T
+            weights, rates = weights[:, :0], rates[:0]
+        answer = Matrices(M, C, K, matrices.dofs)
+        answer = damped(answer, weights, rates) if len(rates) else answer
+        for name in ("_footing", "_absent"):
+            if name in matrices.__dict__:
+                object.__setattr__(answer, name, matrices.__dict__[name])
+        return answer
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
         """Return the forces on the free degrees of freedom from named ones in N or N m."""
@@ -273,22 +310,45 @@ class Structure:
         assembly = self.assembly(mass)
         return np.asarray(-(assembly.T.T @ (assembly.M @ assembly.rigid(self.coordinates, direction))))
 
-    def prescribed(self, *dofs: str, mass: Mass = "consistent", free: bool = False) -> Prescribed:
+    def prescribed(
+        self,
+        *dofs: str,
+        mass: Mass = "consistent",
+        free: bool = False,
+        damping: Literal["relative", "absolute"] = "relative",
+    ) -> Prescribed:
         """Impose the motion of some degrees of freedom, as du Bois 2010 eq. (15).
 
         A support of such a degree of freedom gives way: this is how the ground moves one foot of a bridge.
+
+        Parameters
+        ----------
+        *dofs
+            The ones that are imposed.
+        mass
+            ``"consistent"`` or ``"lumped"``.
+        free
+            Accept motions without stiffness.
+        damping
+            What αM of Rayleigh's damping acts on: ``"relative"``, what is left of a velocity when that is
+            taken off with which the structure follows the imposed motion at rest; ``"absolute"``, all of it,
+            as if the air damped it, which αM is seldom meant to be. Modal damping, with imposed motions held,
+            is always relative.
         """
+        if damping not in ("relative", "absolute"):
+            raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
-        whole = self._matrices(assembly, free=True)
+        whole = Matrices(*(assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K)), assembly.free_names)
         for d in dofs:
             if d not in whole.dofs:
-                raise InputError(
-                    f"structure '{self.name}': {unknown_name('degree of freedom', d, whole.dofs)}"
-                )
+                words = assembly.absent(d) or unknown_name("degree of freedom", d, whole.dofs)
+                raise InputError(f"structure '{self.name}': {words}")
         answer = Prescribed.of(whole, dofs)
         if not free:
             refuse_mechanism(self.name, answer.matrices.K, answer.matrices.dofs, self.coordinates)
-        return answer
+        alpha, beta = self._proportional
+        modal = self._ratios is not None
+        return damped_supports(answer, self._damped(answer.matrices), alpha, beta, damping, modal=modal)
 
 
 def _si(value: Number, *units: str) -> float:

@@ -12,6 +12,7 @@ from bondloop.errors import InputError
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.footing import footing_of, keep_footing
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.modally_damped import damping_product
 from bondloop.structures.modes import Modes, modes
 from bondloop.structures.response import frequency_response
 
@@ -171,11 +172,12 @@ def project(
 ) -> Reduced:
     """Return TᵀMT, TᵀCT, TᵀKT as a reduced model."""
 
-    def small(A: Any) -> Any:
-        B = T.T @ (A @ T)
+    def small(product: Any) -> Any:
+        B = T.T @ product
         return (B + B.T) / 2
 
-    matrices = Matrices(small(full.M), small(full.C), small(full.K), tuple(names))
+    parts = (full.M @ T, damping_product(full, T), full.K @ T)
+    matrices = Matrices(*(small(part) for part in parts), tuple(names))
     try:
         keep_footing(matrices, footing_of(full).projected(T))
     except InputError:
