@@ -64,10 +64,12 @@ class Structure:
         self.elements: dict[str, Element] = {}
         self.supports: dict[str, tuple[str, ...]] = {}
         self.constraints: list[Constraint | RigidFloor] = []
+        self.separate: list[tuple[str, ...]] = []
         self._counts: dict[str, int] = {}
         self._proportional = (0.0, 0.0)
         self._ratios: float | tuple[float, ...] | None = None
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
+        self._assembled: tuple[Any, ...] = ()  # nodes, elements, supports, constraints as they were then
 
     @property
     def coordinates(self) -> Array:
@@ -83,7 +85,6 @@ class Structure:
             raise InputError(
                 f"structure '{self.name}': node '{name}' has coordinates {at} that are not finite"
             )
-        self._cache.clear()
         self.nodes[name] = at
 
     def add(self, element: Element, name: str | None = None) -> str:
@@ -93,7 +94,6 @@ class Structure:
         name = f"{element.kind}[{count}]" if name is None else name
         if name in self.elements:
             raise InputError(f"structure '{self.name}': element '{name}' exists already")
-        self._cache.clear()
         self.elements[name] = element
         return name
 
@@ -142,7 +142,6 @@ class Structure:
 
     def support(self, node: str, *dofs: str) -> None:
         """Hold degrees of freedom of a node at zero; all of them where none is named."""
-        self._cache.clear()
         before = self.supports.get(node, ())
         self.supports[node] = tuple(dict.fromkeys((*before, *(dofs or DOFS))))
 
@@ -151,15 +150,17 @@ class Structure:
 
         ``constrain({"a.ux": 1, "b.ux": -1})`` makes both move alike.
         """
-        self._cache.clear()
         self.constraints.append(checked_constraint(terms))
 
     def tie(self, a: str, b: str, *dofs: str) -> None:
         """Make degrees of freedom of node b follow those of node a; none named: all that both have."""
-        self._cache.clear()
         for d in dofs or DOFS:
             terms = {f"{b}.{d}": 1.0, f"{a}.{d}": -1.0}
             self.constraints.append(checked_constraint(terms, lenient=not dofs))
+
+    def apart(self, *nodes: str) -> None:
+        """Say that members end at one place without being joined there, as braces that cross."""
+        self.separate.append(tuple(nodes))
 
     def rigid_floor(self, *, master: str, nodes: Sequence[str], plane: str = "xy") -> None:
         """Make nodes move within a plane like one rigid body led by the node `master`.
@@ -167,7 +168,6 @@ class Structure:
         The two translations in the plane and the rotation about its normal follow the master's; what
         happens out of the plane stays free.
         """
-        self._cache.clear()
         self.constraints.append(checked_floor(master, nodes, plane))
 
     def rayleigh(self, alpha: Number, beta: Number) -> None:
@@ -214,6 +214,11 @@ class Structure:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped'; found '{mass}'")
         key = (mass, released)
+        # All four are public, and may have been changed by hand since.
+        now = (dict(self.nodes), dict(self.elements), dict(self.supports), list(self.constraints))
+        if now != self._assembled:
+            self._cache.clear()
+            self._assembled = now
         if key not in self._cache:
             raise_faults(self.name, self.faults())
             self._cache[key] = assemble_all(self, mass, released)

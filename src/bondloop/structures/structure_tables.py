@@ -29,6 +29,7 @@ def structure_from_tables(
     modal_damping: float | Sequence[float] | None = None,
     highest_frequency: Number = 1e6,
     name: str = "structure",
+    apart: Sequence[Sequence[str]] = (),
 ) -> Structure:
     """Return a structure from tables, the inverse of ``structure.describe()``.
 
@@ -50,6 +51,8 @@ def structure_from_tables(
         First frequency in Hz above which a member's units cannot be right.
     name
         What errors call it.
+    apart
+        Nodes at one place that nothing joins, each time two or more.
 
     Examples
     --------
@@ -70,6 +73,8 @@ def structure_from_tables(
     for node, dofs in (supports or {}).items():
         structure.support(node, *dofs)
     structure.constraints += list(constraints)
+    for names in apart:
+        structure.apart(*names)
     structure.rayleigh(*checked_rayleigh(rayleigh, "Structure(rayleigh)"))
     if modal_damping is not None:
         structure.modal_damping(modal_damping)
@@ -87,6 +92,7 @@ def describe_structure(structure: Structure) -> dict[str, Any]:
         "constraints": plain(structure.constraints),
         "rayleigh": list(structure._proportional),
         **({} if ratios is None else {"modal_damping": plain(ratios)}),
+        **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
         "highest_frequency": structure.highest_frequency,
         "name": structure.name,
     }
