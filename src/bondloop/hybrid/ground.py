@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.substructure.ground_frame import Coordinates
 
-__all__ = ["Ground", "GroundedHalves", "ground_signals", "needed_excitation", "refuse_half_loaded"]
+__all__ = ["Ground", "GroundedHalves", "ground_signals", "half_loaded_cares", "needed_excitation", "refuse_half_loaded"]
 
 Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
 """What a test takes for its ground: accelerations by direction or by support."""
@@ -116,6 +116,49 @@ class GroundedHalves:
         inputs = [name for name in self.physical._parts if name in ours.inputs]
         object.__setattr__(self.physical, "_excited", tuple(inputs))
         self.loaded = bool(inputs)
+
+
+    @property
+    def cares(self) -> list[tuple[str, str]]:
+        """What asks for care, each in a sentence and in some words."""
+        if not self.loaded:
+            return []
+        if self.coordinates == "relative" and self.masses:
+            text = (
+                f"the rig imposes motion relative to the ground, and the specimen has mass "
+                f"({', '.join(self.masses[:3])}): in this rehearsal the ground loads it, a floor that stands "
+                "still does not; let a table impose the motion in space, coordinates='absolute'"
+            )
+            return [(text, "the specimen's mass feels the ground in the rehearsal only")]
+        text = (
+            "the specimen stands on the ground, and in this rehearsal its foot moves with it: that needs a "
+            "table under it; on a floor that stands still take coordinates='relative'"
+        )
+        return [(text, "the specimen's foot moves in the rehearsal only")] if self.coordinates == "absolute" else []
+
+
+def half_loaded_cares(test: HybridTest) -> list[tuple[str, str]]:
+    """Return a word of care where an acceleration loads the numerical half and may be the ground's.
+
+    Parameters
+    ----------
+    test
+        A test whose ground does not move.
+    """
+    cares = []
+    for path, part in test.numerical.walk():
+        for name in part._patterns if isinstance(part, StructureModel) else ():
+            known = [n for n in (f"{path}.{name}", name) if n in test.excitation]
+            rigid = {} if part._footing is None else part._footing.rigid
+            masses = next((m for d in rigid if (m := carried_masses(test, d))), [])
+            if known and masses:
+                text = (
+                    f"the excitation '{known[0]}' is an acceleration that loads the numerical half alone, and "
+                    f"the specimen has mass too ({', '.join(masses[:3])}): if it is the ground's, give it as "
+                    "ground=..., which loads both"
+                )
+                cares.append((text, "the ground may miss the specimen's mass"))
+    return cares
 
 
 def refuse_half_loaded(test: HybridTest) -> None:

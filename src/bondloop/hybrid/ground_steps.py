@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bondloop.rigs.specimen import Specimen
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["GroundInTick", "SteppedGround", "expect_scheme", "refuse_stepped_half_loaded"]
+__all__ = ["GroundInTick", "SteppedGround", "expect_scheme", "refuse_stepped_half_loaded", "stepped_half_loaded_cares"]
 
 
 @dataclass(frozen=True)
@@ -250,6 +250,29 @@ def refuse_stepped_half_loaded(test: PseudoDynamicTest) -> None:
                     f"give the test its ground, ground={{'{direction}': motion}}: it loads numerical half, "
                     "specimen and reference alike"
                 )
+
+
+def stepped_half_loaded_cares(test: PseudoDynamicTest) -> list[tuple[str, str]]:
+    """Return a word of care where every mass of the numerical half is loaded alike, and the specimen's are not.
+
+    Parameters
+    ----------
+    test
+        The test.
+    """
+    own = test.rig.specimen.matrices
+    if test.ground is not None or own is None or not np.any(own.M.data):
+        return []
+    inertia = np.asarray(test.numerical.M.sum(axis=1)).ravel()
+    cares = []
+    for name, (_, pattern) in test.excitation.items():
+        if np.any(inertia) and np.allclose(pattern, -inertia, rtol=1e-6, atol=1e-9 * np.abs(inertia).max()):
+            text = (
+                f"the excitation '{name}' loads every mass of the numerical half alike, and none of the "
+                "specimen's: if it is the ground, give it as ground=..., which loads both"
+            )
+            cares.append((text, "the ground may miss the specimen's mass"))
+    return cares
 
 
 def expect_scheme(scheme: Any, coordinates: str, time_scale: float, *, masses: bool) -> None:

@@ -20,7 +20,12 @@ from bondloop.hybrid.arguments import (
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.complete import assembled
 from bondloop.hybrid.ground import ground_signals, needed_excitation
-from bondloop.hybrid.ground_steps import SteppedGround, expect_scheme, refuse_stepped_half_loaded
+from bondloop.hybrid.ground_steps import (
+    SteppedGround,
+    expect_scheme,
+    refuse_stepped_half_loaded,
+    stepped_half_loaded_cares,
+)
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
@@ -219,6 +224,11 @@ class PseudoDynamicTest(Checkable):
     def coordinates(self) -> str | None:
         """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
         return None if self.ground is None else self.ground.coordinates
+
+    @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground may move, each in a sentence and in some words."""
+        return stepped_half_loaded_cares(self)
 
     def _complete(self) -> Matrices | None:
         if isinstance(self.reference, Matrices):

@@ -25,7 +25,13 @@ from bondloop.hybrid.arguments import (
 )
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.extrapolation import Extrapolation, usable
-from bondloop.hybrid.ground import GroundedHalves, ground_signals, needed_excitation, refuse_half_loaded
+from bondloop.hybrid.ground import (
+    GroundedHalves,
+    ground_signals,
+    half_loaded_cares,
+    needed_excitation,
+    refuse_half_loaded,
+)
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -258,6 +264,11 @@ class HybridTest(Checkable):
     def coordinates(self) -> str | None:
         """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
         return None if self._grounded is None else self._grounded.coordinates
+
+    @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground moves, each in a sentence and in some words."""
+        return half_loaded_cares(self) if self._grounded is None else self._grounded.cares
 
     @property
     def domains(self) -> tuple[Domain, ...]:
