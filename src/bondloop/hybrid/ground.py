@@ -70,7 +70,9 @@ def needed_excitation(excitation: Any, ground: Ground) -> Any:
 
 def _signal(where: str, motion: Any) -> Signal:
     if isinstance(motion, GroundMotion):
-        return Table(motion.time, motion.acceleration, beyond="zero")
+        samples: Any = motion.acceleration
+        # Once ground motions are signals themselves, theirs.
+        return samples() if callable(samples) else Table(motion.time, samples, beyond="zero")
     if not isinstance(motion, Signal):
         raise InputError(f"ground['{where}']: expected {EXAMPLE}; found {motion!r:.60}").at("ground", where)
     if motion.unit and not is_of_kind(f"1 {motion.unit}", "m/s^2"):

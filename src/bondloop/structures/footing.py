@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.structures.dofs import dof_word
 from bondloop.structures.elements.base import DOFS, Array
 from bondloop.structures.factor import factor
 
@@ -146,7 +147,7 @@ def footing_of(matrices: Matrices) -> Footing:
     remembered: Footing | None = getattr(matrices, "_footing", None)
     if remembered is not None:
         return remembered
-    words = [dof.rpartition(".")[2] for dof in matrices.dofs]
+    words = [dof_word(dof) for dof in matrices.dofs]
     strange = [dof for dof, word in zip(matrices.dofs, words, strict=True) if word not in DOFS]
     if strange:
         raise InputError(
