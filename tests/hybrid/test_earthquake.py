@@ -101,7 +101,9 @@ def test_a_hybrid_test_is_the_whole_structure(name, damping, coordinates):
     case = next(c for c in models.cases(rho=2500.0) if c.name == name)
     ground = accelerations(case.wheres)
     test = case.test(ground, damping, coordinates, rate=1 / H, integrator=Exact("first"), reference=None)
-    assert test.coordinates == (coordinates or ("absolute" if "mass" in name or name == "bridge" else "relative"))
+    assert test.coordinates == (
+        coordinates or ("absolute" if "mass" in name or name == "bridge" else "relative")
+    )
     run = test.run(SECONDS, backend="numpy")
     exact = monolithic(case, damping, ground)
     for dof in case.watched:

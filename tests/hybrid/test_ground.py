@@ -61,7 +61,12 @@ def building(form=field_form, specimen=None, matrices=None, pattern=None):
 
 def hybrid(whole, **options):
     numerical, physical = whole.cut(f"{ROOF} >> mass.base")
-    settings = {"rate": 1 / H, "coupling": "continuous", "integrator": Exact("first"), "ground": {"ux": QUAKE}}
+    settings = {
+        "rate": 1 / H,
+        "coupling": "continuous",
+        "integrator": Exact("first"),
+        "ground": {"ux": QUAKE},
+    }
     settings.update(options)
     return bl.HybridTest(
         numerical,
@@ -90,10 +95,14 @@ def largest(x, y):
 def test_the_numerical_half_alone_is_not_loaded_with_the_ground_where_the_specimen_has_mass():
     """The pattern that the docs had: the specimen felt no ground, which was 12 % off, and the check passed."""
     pattern = dict(zip(FLOORS.dofs, FLOORS.base_excitation(), strict=True))
-    with pytest.raises(InputError, match=r"loads the numerical half with -M r.*mass\.I.*ground=\{'ux': motion\}"):
+    with pytest.raises(
+        InputError, match=r"loads the numerical half with -M r.*mass\.I.*ground=\{'ux': motion\}"
+    ):
         hybrid(building(pattern=pattern), ground=None, excitation={"frame.quake": Sine(1.0, 2.0)})
     # A specimen without mass has nothing to miss, and one that is not excited harms nobody.
-    hybrid(building(pattern=pattern, specimen=Hanging(m=0)), ground=None, excitation={"frame.quake": Sine(1, 2)})
+    hybrid(
+        building(pattern=pattern, specimen=Hanging(m=0)), ground=None, excitation={"frame.quake": Sine(1, 2)}
+    )
     hybrid(building(pattern=pattern), ground=None, excitation={})
 
 
@@ -108,7 +117,9 @@ def test_how_far_off_it_was():
 
 def test_an_acceleration_that_may_be_the_grounds_asks_for_care():
     half = {"floor[3].ux": -1e3}
-    test = hybrid(building(pattern=half), ground=None, excitation={"frame.quake": Sine(1.0, 2.0)}, coupling="sampled")
+    test = hybrid(
+        building(pattern=half), ground=None, excitation={"frame.quake": Sine(1.0, 2.0)}, coupling="sampled"
+    )
     check = test.check(1.0)
     assert any("if it is the ground's, give it as ground=" in f.text for f in check.findings)
     calm = hybrid(building(), ground={"ux": Sine(0.1, 2.0)}, coupling="sampled").check(1.0)
@@ -116,10 +127,14 @@ def test_an_acceleration_that_may_be_the_grounds_asks_for_care():
 
 
 def test_what_a_rehearsal_has_and_a_laboratory_has_not_asks_for_care():
-    check = hybrid(building(), ground={"ux": Sine(0.1, 2.0)}, coordinates="relative", coupling="sampled").check(1.0)
+    check = hybrid(
+        building(), ground={"ux": Sine(0.1, 2.0)}, coordinates="relative", coupling="sampled"
+    ).check(1.0)
     assert any("a floor that stands still does not" in f.text for f in check.findings)
     standing = building(specimen=Hanging(m=0))
-    check = hybrid(standing, ground={"ux": Sine(0.1, 2.0)}, coordinates="absolute", coupling="sampled").check(1.0)
+    check = hybrid(standing, ground={"ux": Sine(0.1, 2.0)}, coordinates="absolute", coupling="sampled").check(
+        1.0
+    )
     assert any("that needs a table under it" in f.text for f in check.findings)
 
 
@@ -198,7 +213,9 @@ def test_every_form_of_the_structure_goes_with_the_ground_alike(form):
         small = craig_bampton(m, interface=["floor[3].ux"], count=2)
         whole = building(matrices=small.matrices)
     elif form == "modal":
-        whole = building(matrices=modes(m, 3), form=lambda basis, name: modal_form(basis, ["floor[3].ux"], name=name))
+        whole = building(
+            matrices=modes(m, 3), form=lambda basis, name: modal_form(basis, ["floor[3].ux"], name=name)
+        )
     else:
         whole = building(matrices=m, form=form)
     assert largest(velocity(hybrid(whole)), expected) < 1e-7
@@ -264,7 +281,12 @@ DAMPER = Matrices(
 
 
 def stepped(rig, **options):
-    settings = {"scheme": SubStep(8, control=rig.control), "time_step": 1e-3, "ground": {"ux": QUAKE}, "reference": True}
+    settings = {
+        "scheme": SubStep(8, control=rig.control),
+        "time_step": 1e-3,
+        "ground": {"ux": QUAKE},
+        "reference": True,
+    }
     settings.update(options)
     return PseudoDynamicTest(FLOORS.assemble(), rig=rig, interface="floor[3].ux", **settings)
 
@@ -310,7 +332,9 @@ def test_a_bond_graph_on_a_table_goes_with_the_ground_too():
 
 def test_a_massless_specimen_is_moved_relative_to_the_ground():
     isolator = Matrices([[0.0]], [[DAMPING]], [[STIFFNESS]], ("top",))
-    test = stepped(RampHold(Specimen.from_matrices(isolator, "top")), scheme=NewmarkExplicit(), reference=True)
+    test = stepped(
+        RampHold(Specimen.from_matrices(isolator, "top")), scheme=NewmarkExplicit(), reference=True
+    )
     assert test.coordinates == "relative"
     run = test.run(1.0)
     assert largest(run["numerical.floor[3].ux.displacement"], run["reference.displacement"]) < 0.01
@@ -321,7 +345,10 @@ def test_a_massless_specimen_is_moved_relative_to_the_ground():
     [
         ({"scheme": NewmarkExplicit()}, "NewmarkExplicit does not say when in a step its commands are due"),
         ({"time_scale": 10.0}, "would feel the ground 100 times weaker"),
-        ({"coordinates": "relative"}, "the specimen has mass that goes with the ground, and is moved in absolute"),
+        (
+            {"coordinates": "relative"},
+            "the specimen has mass that goes with the ground, and is moved in absolute",
+        ),
         ({"ground": None, "excitation": {}, "coordinates": "absolute"}, "they are those of a moving ground"),
     ],
 )

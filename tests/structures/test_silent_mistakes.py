@@ -151,7 +151,9 @@ def test_effective_masses_of_a_rotation_are_those_of_a_rigid_one():
     assert every.effective_masses("rz").sum() == pytest.approx(r @ (m.M @ r), rel=1e-9)
     assert every.effective_masses("rz").sum() == pytest.approx(3e4 + 1e4 * (2**2 + 1.5**2), rel=0.1)
     bare = Matrices(m.M, m.C, m.K, m.dofs)
-    with pytest.raises(InputError, match=r"effective_masses\('rz'\): a rigid rotation needs the nodes' coord"):
+    with pytest.raises(
+        InputError, match=r"effective_masses\('rz'\): a rigid rotation needs the nodes' coord"
+    ):
         modes(bare, 3).effective_masses("rz")
 
 
@@ -161,7 +163,11 @@ def test_a_lumped_mass_is_diagonal_however_members_lie(seed):
     s = Structure("inclined")
     s.node("root")
     s.node("tip", *rng.uniform(-1, 1, 3))
-    s.add(Frame3D("root", "tip", **STEEL, G=80e9, Iy=1e-5, Iz=4e-5, J=1e-6, reference=tuple(rng.uniform(-1, 1, 3))))
+    s.add(
+        Frame3D(
+            "root", "tip", **STEEL, G=80e9, Iy=1e-5, Iz=4e-5, J=1e-6, reference=tuple(rng.uniform(-1, 1, 3))
+        )
+    )
     s.support("root")
     M = s.assemble("lumped").M.toarray()
     assert np.abs(M - np.diag(np.diag(M))).max() <= 1e-12 * np.abs(M).max()
@@ -251,7 +257,9 @@ def test_all_modes_of_a_very_large_structure_are_refused_with_what_to_do(monkeyp
     monkeypatch.setattr("bondloop.structures.damping.DENSE", 100)
     s = long_mast()
     s.modal_damping(0.05)
-    with pytest.raises(InputError, match=r"all 240 modes needs all of them; .*modal_damping\(0.05, count=50\)"):
+    with pytest.raises(
+        InputError, match=r"all 240 modes needs all of them; .*modal_damping\(0.05, count=50\)"
+    ):
         s.assemble()
     with pytest.raises(InputError, match="count goes with one ratio"):
         s.modal_damping([0.05, 0.05], count=2)
@@ -283,7 +291,14 @@ def test_kr_alpha_is_the_scheme_that_opensees_calls_so(rho):
     C, K = np.array([[1.2, -0.2], [-0.2, 0.2]]), np.array([[170.0, -70.0], [-70.0, 70.0]])
     push = np.column_stack([np.sin(3 * t), 0 * t])
     run = simulate_structure(
-        find_scheme("KRAlphaExplicit")(rho_inf=rho), np.diag([1.0, 3.0]), C, K, 0.05, 20, load=push, backend="numpy"
+        find_scheme("KRAlphaExplicit")(rho_inf=rho),
+        np.diag([1.0, 3.0]),
+        C,
+        K,
+        0.05,
+        20,
+        load=push,
+        backend="numpy",
     )
     assert run.displacement[-1] == pytest.approx(OPENSEES[rho], rel=1e-12)
 

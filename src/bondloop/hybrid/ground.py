@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from bondloop.hybrid.test import HybridTest
     from bondloop.substructure.ground_frame import Coordinates
 
-__all__ = ["Ground", "GroundedHalves", "ground_signals", "half_loaded_cares", "needed_excitation", "refuse_half_loaded"]
+__all__ = [
+    "Ground",
+    "GroundedHalves",
+    "ground_signals",
+    "half_loaded_cares",
+    "needed_excitation",
+    "refuse_half_loaded",
+]
 
 Ground = Mapping[str, Signal | GroundMotion] | Signal | GroundMotion | None
 """What a test takes for its ground: accelerations by direction or by support."""
@@ -76,9 +83,9 @@ def _signal(where: str, motion: Any) -> Signal:
     if not isinstance(motion, Signal):
         raise InputError(f"ground['{where}']: expected {EXAMPLE}; found {motion!r:.60}").at("ground", where)
     if motion.unit and not is_of_kind(f"1 {motion.unit}", "m/s^2"):
-        raise InputError(
-            f"ground['{where}'] is in {motion.unit}; expected an acceleration, in m/s^2"
-        ).at("ground", where)
+        raise InputError(f"ground['{where}'] is in {motion.unit}; expected an acceleration, in m/s^2").at(
+            "ground", where
+        )
     return motion
 
 
@@ -119,7 +126,6 @@ class GroundedHalves:
         object.__setattr__(self.physical, "_excited", tuple(inputs))
         self.loaded = bool(inputs)
 
-
     @property
     def cares(self) -> list[tuple[str, str]]:
         """What asks for care, each in a sentence and in some words."""
@@ -136,7 +142,11 @@ class GroundedHalves:
             "the specimen stands on the ground, and in this rehearsal its foot moves with it: that needs a "
             "table under it; on a floor that stands still take coordinates='relative'"
         )
-        return [(text, "the specimen's foot moves in the rehearsal only")] if self.coordinates == "absolute" else []
+        return (
+            [(text, "the specimen's foot moves in the rehearsal only")]
+            if self.coordinates == "absolute"
+            else []
+        )
 
 
 def half_loaded_cares(test: HybridTest) -> list[tuple[str, str]]:

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     from bondloop.rigs.specimen import Specimen
     from bondloop.structures.matrices import Matrices
 
-__all__ = ["GroundInTick", "SteppedGround", "expect_scheme", "refuse_stepped_half_loaded", "stepped_half_loaded_cares"]
+__all__ = [
+    "GroundInTick",
+    "SteppedGround",
+    "expect_scheme",
+    "refuse_stepped_half_loaded",
+    "stepped_half_loaded_cares",
+]
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,9 @@ class SteppedGround:
         tests = motions if alike else {w: [footing.motion(w)[d] for d in interface] for w in footing.rigid}
         need, masses = _needed(specimen, tests)
         if not alike and need == "relative":
-            raise InputError("ground: the specimen stands on the ground itself, and on which support cannot be told")
+            raise InputError(
+                "ground: the specimen stands on the ground itself, and on which support cannot be told"
+            )
         if not alike:
             need = "absolute"
         if coordinates is not None and need is not None and coordinates != need:
@@ -290,4 +298,3 @@ def expect_scheme(scheme: Any, coordinates: str, time_scale: float, *, masses: b
             f"time_scale = {time_scale:g}: the specimen's mass would feel the ground {time_scale**2:.3g} times "
             "weaker; put it into the numerical half, or take time_scale = 1"
         )
-

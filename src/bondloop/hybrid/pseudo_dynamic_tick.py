@@ -49,7 +49,9 @@ class PseudoDynamicTick:
         self.all_parameters: dict[Var, float] = {self.scale: test.scale, **self.built.parameters}
         self.first_force = np.array([self.built.states[v] for v in self.built.force])
         ground = test.ground
-        self.ground = GroundInTick(ground, self.signals) if ground and ground.coordinates == "absolute" else None
+        self.ground = (
+            GroundInTick(ground, self.signals) if ground and ground.coordinates == "absolute" else None
+        )
         started = self._started()
         for v in (*self.motion.displacement, *self.motion.velocity):
             self.states[v] = 0.0
@@ -109,7 +111,12 @@ class PseudoDynamicTick:
         for i, (suffix, f, x) in enumerate(zip(self._suffixes, forces, whole.displacements, strict=True)):
             for word, value, quantity, ours in (
                 ("force", f, self.domains[i].effort, "force"),
-                ("displacement", self._shifted(x, "displacement", i), self.domains[i].displacement, "desired.displacement"),
+                (
+                    "displacement",
+                    self._shifted(x, "displacement", i),
+                    self.domains[i].displacement,
+                    "desired.displacement",
+                ),
             ):
                 name, pair = f"reference.{word}{suffix}", f"{ours}{suffix}"
                 self.reference.append(Channel.of(name, value, quantity, Role.REFERENCE, i, pair))
@@ -141,7 +148,12 @@ class PseudoDynamicTick:
             d = self.domains[j]
             controlled = d.acceleration if self.test.rig.control == "acceleration" else d.displacement
             here: list[tuple[str, Expr, Quantity, Role]] = [
-                ("desired.displacement", self._shifted(m.displacement[i], "displacement", j), d.displacement, Role.DESIRED),
+                (
+                    "desired.displacement",
+                    self._shifted(m.displacement[i], "displacement", j),
+                    d.displacement,
+                    Role.DESIRED,
+                ),
                 ("actual.displacement", built.motion["displacement"][j], d.displacement, Role.ACTUAL),
                 ("desired.velocity", self._shifted(m.velocity[i], "velocity", j), d.flow, Role.DESIRED),
                 ("actual.velocity", built.motion["velocity"][j], d.flow, Role.ACTUAL),

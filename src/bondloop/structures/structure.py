@@ -196,7 +196,9 @@ class Structure:
         if isinstance(ratios, (int, float)):
             one = float(ratios)
             if count is not None and count < 1:
-                raise InputError(f"structure '{self.name}': modal_damping(count) must be at least 1; found {count}")
+                raise InputError(
+                    f"structure '{self.name}': modal_damping(count) must be at least 1; found {count}"
+                )
             self._ratios = one if count is None else (one,) * int(count)
         elif count is not None:
             raise InputError(f"structure '{self.name}': count goes with one ratio; there are {len(ratios)}")
@@ -343,7 +345,9 @@ class Structure:
         if damping not in ("relative", "absolute"):
             raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
-        whole = Matrices(*(assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K)), assembly.free_names)
+        whole = Matrices(
+            *(assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K)), assembly.free_names
+        )
         for d in dofs:
             if d not in whole.dofs:
                 words = assembly.absent(d) or unknown_name("degree of freedom", d, whole.dofs)

@@ -58,4 +58,3 @@ def damped_supports(
         acting = damping_product(rest, iota) - elements - (alpha - spread) * (moved.matrices.M @ iota)
         C_a, C_aa = C_a - acting, C_aa + iota.T @ acting
     return replace(moved, matrices=rest, C_a=C_a, C_aa=C_aa)
-

@@ -110,7 +110,9 @@ class GroundFrame:
         inside: dict[Part, StructureModel] = {}
         for s in self.structures:
             inside.update({p: s for _, p in s.walk()})
-        left = [p for _, p in self.model.walk() if p not in inside and hasattr(p, "_bonds") and not p.is_signal]
+        left = [
+            p for _, p in self.model.walk() if p not in inside and hasattr(p, "_bonds") and not p.is_signal
+        ]
         seen: set[Part] = set()
         groups = []
         for first in left:
@@ -167,7 +169,9 @@ class GroundFrame:
         inertias = [p for p in group.parts if isinstance(p, (I, IField))]
         if any(stretched for _, stretched in along):
             if inertias:
-                springs = [p.path for p in group.parts if type(p).__name__ in ("C", "R", "CField", "RField", "Sf")]
+                springs = [
+                    p.path for p in group.parts if type(p).__name__ in ("C", "R", "CField", "RField", "Sf")
+                ]
                 raise InputError(
                     f"ground: {_names(inertias)} stands on the ground by {', '.join(springs[:3])} and has "
                     "mass of its own, and a bond graph does not tell how that goes with the ground; make it "
@@ -242,7 +246,12 @@ class GroundFrame:
             if frame == "absolute":
                 for b, s, dof in group.joints:
                     if dof:
-                        _add(shifts, b, b.head in group.parts, {w: s.ground_motion(w)[dof] for w in self.wheres})
+                        _add(
+                            shifts,
+                            b,
+                            b.head in group.parts,
+                            {w: s.ground_motion(w)[dof] for w in self.wheres},
+                        )
             if group.ends and frame != coordinates:
                 sign = 1.0 if coordinates == "absolute" else -1.0
                 for i in group.ends:

@@ -194,7 +194,9 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
 
 def _size(matrix: Any) -> int:
     """Return the number of rows of a matrix, sparse or not; 1 of a number."""
-    return len(np.atleast_2d(matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix, dtype=float)))
+    return len(
+        np.atleast_2d(matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix, dtype=float))
+    )
 
 
 def restoring_from(law: Callable[..., Any] | None, size: int) -> Restoring:
