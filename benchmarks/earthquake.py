@@ -61,7 +61,8 @@ def opensees(python: str, case: models.Case, damping: str, ground: dict[str, Tab
         "ground": {w: s(times).tolist() for w, s in ground.items()},
         "specimen": specimens[names.index(case.name)], "masses": models.MASSES,
         "stiffnesses": models.STIFFNESSES, "span": models.SPAN, "piers": models.PIERS, "deck": models.DECK,
-        "pier": models.PIER, "node": models.NODE, "bay": models.BAY, "storey": models.STOREY, "floor": models.FLOOR,
+        "pier": models.PIER, "node": models.NODE, "bay": models.BAY, "storey": models.STOREY,
+        "floor": models.FLOOR,
         "corner": models.CORNER, "inertia": models.INERTIA, "steel": models.STEEL, "column": models.COLUMN,
         "beam": models.BEAM,
     }  # fmt: skip

@@ -152,7 +152,7 @@ def shear(*, slab: bool) -> Structure:
 
 
 def bridge(rho: float) -> Structure:
-    """Return a deck of two spans on two piers and no abutment, in the plane; with a density its own mass too."""
+    """Return a deck of two spans on two piers and no abutment, in the plane; a density adds own masses."""
     s = Structure("bridge")
     for name, x, y in (
         ("foot_a", 0.0, -PIERS[0]), ("foot_b", 2 * SPAN, -PIERS[1]), ("a", 0.0, 0.0), ("mid", SPAN, 0.0),

@@ -24,7 +24,7 @@ def damp(kind: dict, nodes: list[int], elements: list[int], count: int) -> None:
 
 
 def stand(own: int, floor: int, specimen: dict, ndf: int) -> None:
-    """Put a mass beside a node, held until it is hung from it: modes of the structure alone have none of it."""
+    """Put a mass beside a node, held until it is hung from it: the structure's own modes have none of it."""
     ops.node(own, *ops.nodeCoord(floor))
     ops.mass(own, specimen["m"], *([0.0] * (ndf - 1)))
     ops.fix(own, *([1] * ndf))
@@ -92,7 +92,7 @@ def members(p: dict) -> None:
 
 
 def patterns(p: dict) -> dict[str, dict[int, list[float]]]:
-    """Return -(M ι + M_a e) of each foot's motion, from OpenSees' own M and K of the bridge without supports."""
+    """Return -(M ι + M_a e) of each foot's motion, from OpenSees' own M and K of the free bridge."""
     import numpy as np
 
     ops.wipe()

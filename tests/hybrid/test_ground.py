@@ -93,7 +93,7 @@ def largest(x, y):
 
 
 def test_the_numerical_half_alone_is_not_loaded_with_the_ground_where_the_specimen_has_mass():
-    """The pattern that the docs had: the specimen felt no ground, which was 12 % off, and the check passed."""
+    """The pattern that the docs had: the specimen felt no ground, 12 % off, and the check passed."""
     pattern = dict(zip(FLOORS.dofs, FLOORS.base_excitation(), strict=True))
     with pytest.raises(
         InputError, match=r"loads the numerical half with -M r.*mass\.I.*ground=\{'ux': motion\}"

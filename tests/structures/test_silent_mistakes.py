@@ -136,7 +136,7 @@ def test_a_slave_is_eliminated_not_unknown():
         field_form(m).junction("c1_1.ux")
     with pytest.raises(InputError, match=r"'c1_0.ux' is held by a support"):
         m.index("c1_0.ux")
-    with pytest.raises(InputError, match="unknown degree of freedom 'c9_0.ux'"):
+    with pytest.raises(InputError, match=r"unknown degree of freedom 'c9_0\.ux'"):
         m.index("c9_0.ux")
     with pytest.raises(InputError, match=r"'c1_1.ux' is eliminated"):
         space().prescribed("c1_1.ux")
@@ -281,8 +281,8 @@ OPENSEES = {
     0.5: [0.008769773033873652, 0.01764738978916855],
     0.0: [0.009217225065189124, 0.017452934905229738],
 }
-"""Displacements after 20 steps of 50 ms, of masses of 1 and 3 kg on springs of 100 and 70 N/m with dashpots of
-1 and 0.2 N s/m, the first pushed by sin(3 t) N from rest: KRAlphaExplicit of OpenSees 3.7.1."""
+"""Displacements after 20 steps of 50 ms, of masses of 1 and 3 kg on springs of 100 and 70 N/m with dashpots
+of 1 and 0.2 N s/m, the first pushed by sin(3 t) N from rest: KRAlphaExplicit of OpenSees 3.7.1."""
 
 
 @pytest.mark.parametrize("rho", OPENSEES)

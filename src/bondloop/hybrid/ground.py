@@ -109,8 +109,8 @@ class GroundedHalves:
         What the rig imposes.
     masses
         Paths of the specimen's own masses that go with the ground.
-    loaded
-        Whether the ground acts on the specimen itself, and not by its interfaces alone.
+    excited
+        Inputs of the specimen on which the ground acts itself, and not by the interfaces alone.
     """
 
     def __init__(
@@ -122,14 +122,12 @@ class GroundedHalves:
         self.coordinates: Coordinates = coordinates or theirs.at_interfaces or "relative"
         self.numerical = ours.moved(self.coordinates)
         self.physical = theirs.moved(self.coordinates)
-        inputs = [name for name in self.physical._parts if name in ours.inputs]
-        object.__setattr__(self.physical, "_excited", tuple(inputs))
-        self.loaded = bool(inputs)
+        self.excited = [name for name in ours.inputs if name in self.physical._parts]
 
     @property
     def cares(self) -> list[tuple[str, str]]:
         """What asks for care, each in a sentence and in some words."""
-        if not self.loaded:
+        if not self.excited:
             return []
         if self.coordinates == "relative" and self.masses:
             text = (
@@ -159,15 +157,17 @@ def half_loaded_cares(test: HybridTest) -> list[tuple[str, str]]:
     """
     cares = []
     for path, part in test.numerical.walk():
-        for name in part._patterns if isinstance(part, StructureModel) else ():
+        if not isinstance(part, StructureModel):
+            continue
+        for name in part._patterns:
             known = [n for n in (f"{path}.{name}", name) if n in test.excitation]
             rigid = {} if part._footing is None else part._footing.rigid
             masses = next((m for d in rigid if (m := carried_masses(test, d))), [])
             if known and masses:
                 text = (
-                    f"the excitation '{known[0]}' is an acceleration that loads the numerical half alone, and "
-                    f"the specimen has mass too ({', '.join(masses[:3])}): if it is the ground's, give it as "
-                    "ground=..., which loads both"
+                    f"the excitation '{known[0]}' is an acceleration that loads the numerical half alone, "
+                    f"and the specimen has mass too ({', '.join(masses[:3])}): if it is the ground's, give "
+                    "it as ground=..., which loads both"
                 )
                 cares.append((text, "the ground may miss the specimen's mass"))
     return cares
@@ -186,9 +186,9 @@ def refuse_half_loaded(test: HybridTest) -> None:
         if masses:
             raise InputError(
                 f"the excitation '{name}' loads the numerical half with -M r, the ground in {direction}, but "
-                f"the specimen has mass too ({', '.join(masses[:3])}), which would not feel the ground; leave "
-                f"that load out and give the test its ground, ground={{'{direction}': motion}}: it loads "
-                "numerical half, specimen and reference alike"
+                f"the specimen has mass too ({', '.join(masses[:3])}), which would not feel the ground; "
+                f"leave that load out and give the test its ground, ground={{'{direction}': motion}}: it "
+                "loads numerical half, specimen and reference alike"
             ).at("excitation", name)
 
 

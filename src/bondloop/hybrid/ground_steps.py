@@ -109,8 +109,8 @@ def _needed(specimen: Specimen, motions: Mapping[str, list[float]]) -> tuple[str
         origin = origin_of(specimen)
         if origin is None or "physical" not in origin.arguments:
             raise InputError(
-                "ground: whether the specimen has mass, or stands on the ground, cannot be told; make it with "
-                "Specimen.from_matrices or Specimen.from_model"
+                "ground: whether the specimen has mass, or stands on the ground, cannot be told; make it "
+                "with Specimen.from_matrices or Specimen.from_model"
             )
         count = len(specimen.motions)
         carried = [{w: m[i] for w, m in motions.items()} for i in range(count)]
@@ -191,7 +191,7 @@ class GroundInTick:
         return self.signals.within(ground_input(where), self.ground.signals[where], passed)
 
     def carried(self, commands: Sequence[Expr], control: str, number: Expr, calls: int) -> list[Expr]:
-        """Return commands to which the ground's motion is added: the mean over the sub-step, or at its end."""
+        """Return commands to which the ground's motion is added: a sub-step's mean, or where it ends."""
         totals = list(commands)
         h = self.signals.period
         for w in self.ground.signals:
@@ -261,7 +261,7 @@ def refuse_stepped_half_loaded(test: PseudoDynamicTest) -> None:
 
 
 def stepped_half_loaded_cares(test: PseudoDynamicTest) -> list[tuple[str, str]]:
-    """Return a word of care where every mass of the numerical half is loaded alike, and the specimen's are not.
+    """Return a word of care where every mass of the numerical half is loaded alike, none of the specimen's.
 
     Parameters
     ----------
@@ -290,11 +290,11 @@ def expect_scheme(scheme: Any, coordinates: str, time_scale: float, *, masses: b
     if not isinstance(scheme, SubStep):
         raise InputError(
             f"ground: {type(scheme).__name__} does not say when in a step its commands are due, and the "
-            "ground's own motion is added to them; take SubStep, or put the specimen's mass into the numerical "
-            "half"
+            "ground's own motion is added to them; take SubStep, or put the specimen's mass into the "
+            "numerical half"
         )
     if masses and time_scale != 1:
         raise InputError(
-            f"time_scale = {time_scale:g}: the specimen's mass would feel the ground {time_scale**2:.3g} times "
-            "weaker; put it into the numerical half, or take time_scale = 1"
+            f"time_scale = {time_scale:g}: the specimen's mass would feel the ground {time_scale**2:.3g} "
+            "times weaker; put it into the numerical half, or take time_scale = 1"
         )

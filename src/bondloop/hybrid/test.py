@@ -218,6 +218,11 @@ class HybridTest(Checkable):
         if said:  # the rig's equations are derived here only if they are asked for
             units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
             expect_units_of_command(units, said)
+        self._check_inputs(excitation)
+        self._check_coordinates()
+
+    def _check_inputs(self, excitation: Mapping[str, Signal | float | str]) -> None:
+        """Refuse excitations of inputs that there are none of, or in units that are not theirs."""
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
         for where in self.ground:
             if ground_input(where) not in known:
@@ -238,7 +243,6 @@ class HybridTest(Checkable):
                     f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
                     f"{u.quantity.unit}, or in another unit of its kind"
                 ).at("excitation", self.input_name(u))
-        self._check_coordinates()
 
     # ---------------------------------------------------------------- parts
 
@@ -316,8 +320,11 @@ class HybridTest(Checkable):
     @cached_property
     def rig_system(self) -> RigSystem:
         """The rig's equations."""
-        rig = self.rig if self._grounded is None else replace(self.rig, physical=self._grounded.physical)
-        system = rig.system()
+        if self._grounded is None:
+            system = self.rig.system()
+        else:
+            rig = replace(self.rig, physical=self._grounded.physical)
+            system = rig.system(excited=self._grounded.excited)
         if len(system.commands) != len(self.half.flows):
             raise InputError(
                 f"the rig does not fit the numerical half: {len(self.half.flows)} interfaces there, "

@@ -74,11 +74,11 @@ class RigBlock:
         excited: Callable[[Var, Expr], Expr] | None = None,
     ) -> None:
         if rig.excitations and excited is None:
-            names = ", ".join(u.name for u in rig.excitations)
+            driven = ", ".join(u.name for u in rig.excitations)
             raise InputError(
-                f"the ground acts on the specimen itself ({names}), and a rig by itself has no ground: let the "
-                "rig impose the motion in space (coordinates='absolute') of a specimen that does not stand on "
-                "the ground, or the relative motion of one without mass"
+                f"the ground acts on the specimen itself ({driven}), and a rig by itself has no ground: let "
+                "the rig impose the motion in space (coordinates='absolute') of a specimen that does not "
+                "stand on the ground, or the relative motion of one without mass"
             )
         self.emulated, self.rig, self.count, self.period = emulated, rig, count, period
         self.excited = excited
@@ -151,13 +151,14 @@ class RigBlock:
         def at(fraction: float) -> dict[Var, Expr]:
             driven: dict[Var, Expr] = {}
             for u, value in self._excited((number + fraction) / Const(emulated.substeps)).items():
-                driven[u] = Var(f"{u.name}@{fraction:g}")
-                if driven[u] not in named:
-                    named.add(driven[u])
-                    body.append(Assign(driven[u], value))
+                now = Var(f"{u.name}@{fraction:g}")
+                driven[u] = now
+                if now.name not in named:
+                    named.add(now.name)
+                    body.append(Assign(now, value))
             return {**inputs, **driven}
 
-        named: set[Expr] = set()
+        named: set[str] = set()
         made = emulated.integrator.discretise(rig.system, fine, at, [])
         body += [*made.first, *made.rest]
         # At the end of a fine step the newest command acts alone, whatever part of the step it had.

@@ -57,7 +57,7 @@ class Assembly:
         return tuple(self.names[i] for i in self.free)
 
     def absent(self, dof: str) -> str:
-        """Say why a degree of freedom is not among the free ones; empty where it is, or where there is none."""
+        """Say why a degree of freedom is not among the free ones; empty where it is, or is unknown."""
         if dof not in self.names:
             return ""
         i = self.names.index(dof)
@@ -67,7 +67,8 @@ class Assembly:
             return ""
         row = self.T[[i]].tocoo()
         leaders = [self.names[self.free[j]] for j in row.coords[1]]
-        return f"'{dof}' is eliminated: a constraint makes it follow {', '.join(leaders) or 'the ground'}; use that"
+        words = ", ".join(leaders) or "the ground"
+        return f"'{dof}' is eliminated: a constraint makes it follow {words}; use that"
 
     def rigid(self, xyz: Array, direction: str) -> Array:
         """Motion of all degrees of freedom when the ground moves by one, which constraints must allow."""

@@ -80,8 +80,8 @@ def _out_of_plane(floor: RigidFloor, xyz: Array, place: dict[str, int], size: fl
     axis = ("yz", "xz", "xy").index(floor.plane)
     level = float(xyz[place[floor.master], axis])
     return [
-        f"rigid floor of '{floor.master}': node '{n}' lies at {'xyz'[axis]} = {xyz[place[n], axis]:g} m, not in "
-        f"the floor's plane {'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
+        f"rigid floor of '{floor.master}': node '{n}' lies at {'xyz'[axis]} = {xyz[place[n], axis]:g} m, not "
+        f"in the floor's plane {'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
         for n in floor.nodes
         if abs(xyz[place[n], axis] - level) > PLANE * max(size, abs(level))
     ]
@@ -134,14 +134,14 @@ def unjoined(structure: Structure, size: float) -> list[str]:
             if n in leader and names[0] in leader:
                 leader[first(n)] = first(names[0])
     faults = []
-    for names in places.values():
-        at = [n for n in names if n in ends]
+    for crowd in places.values():
+        at = [n for n in crowd if n in ends]
         apart = {first(n): n for n in at} if len(at) > 1 else {}
         if len(apart) > 1:
             a, b = list(apart.values())[:2]
             faults.append(
-                f"nodes '{a}' and '{b}' lie at one place and nothing joins them: use one node, tie('{a}', '{b}'), "
-                f"or say that they move apart, apart('{a}', '{b}')"
+                f"nodes '{a}' and '{b}' lie at one place and nothing joins them: use one node, "
+                f"tie('{a}', '{b}'), or say that they move apart, apart('{a}', '{b}')"
             )
     return faults
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.structures.elements.base import Array
 from bondloop.structures.factor import factor
 from bondloop.structures.footing import keep_footing
 from bondloop.structures.matrices import Matrices
+
+if TYPE_CHECKING:
+    from bondloop.structures.elements.base import Array
 
 __all__ = ["damped", "damping_of", "damping_product", "dynamic_solver"]
 
@@ -30,7 +32,7 @@ class _ModallyDamped(Matrices):
     _rates: Array
 
     @property
-    def C(self) -> Any:  # type: ignore[override]
+    def C(self) -> Any:
         """The full damping matrix."""
         from scipy import sparse
 
@@ -124,6 +126,6 @@ def dynamic_solver(matrices: Matrices, m: float, c: complex, kind: Any = "positi
     if not len(acting) or c == 0:
         return solve
     W = W[:, acting]
-    answers = solve(W.astype(complex if isinstance(c, complex) else float))
+    answers = solve(W.astype(np.result_type(c, float)))
     small = np.linalg.inv(np.diag(1 / (c * d[acting])) + W.T @ answers)
     return lambda b: (x := solve(b)) - answers @ (small @ (W.T @ x))

@@ -77,8 +77,8 @@ class Modes(Described, family="modes", alone=True):
     def participation(self) -> dict[str, NDArray[np.float64]]:
         """Participation factors φᵀ M r by direction (``"ux"`` ...).
 
-        r is 1 at every such translation; of a rotation it is the rigid motion about the origin, which is known
-        where the matrices come from a structure with coordinates, and left out elsewhere.
+        r is 1 at every such translation; of a rotation it is the rigid motion about the origin, which is
+        known where the matrices come from a structure with coordinates, and left out elsewhere.
         """
         found = {d: np.array([name.endswith(f".{d}") for name in self.dofs]) for d in DIRECTIONS[:3]}
         motions = {d: r.astype(float) for d, r in found.items() if r.any()}

@@ -10,8 +10,8 @@ import numpy as np
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.factor import factor
-from bondloop.structures.modally_damped import dynamic_solver
 from bondloop.structures.history import History, time_history
+from bondloop.structures.modally_damped import dynamic_solver
 from bondloop.structures.modes import Modes, modes
 
 if TYPE_CHECKING:

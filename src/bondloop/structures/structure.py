@@ -345,9 +345,8 @@ class Structure:
         if damping not in ("relative", "absolute"):
             raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
-        whole = Matrices(
-            *(assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K)), assembly.free_names
-        )
+        M, C, K = (assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K))
+        whole = Matrices(M, C, K, assembly.free_names)
         for d in dofs:
             if d not in whole.dofs:
                 words = assembly.absent(d) or unknown_name("degree of freedom", d, whole.dofs)

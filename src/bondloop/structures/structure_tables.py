@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["matrices_from_structure", "structure_from_tables"]
 
 
-def structure_from_tables(
+def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the description
     nodes: Mapping[str, Sequence[Number]],
     elements: Mapping[str, Element],
     supports: Mapping[str, Sequence[str]] | None = None,

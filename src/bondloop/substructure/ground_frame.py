@@ -1,10 +1,10 @@
 """A model on moving ground: what its structures are loaded with, and in which coordinates the rest moves.
 
-Structures are computed in coordinates that move with the ground, so that inertia loads them, -(M ι + M_a e) ẍ.
+Structures are computed in coordinates that move with the ground, and loaded by -(M ι + M_a e) ẍ.
 What is bonded to them (a tuned mass, a brace, an interface) may be in either coordinates. Where it has masses
-of its own it has to move as it does in space: its flows there are those of the structure and the ground's, and
-no one needs to know how its masses lie. Where it stands on the ground itself it has to move as its structure
-does.
+of its own it has to move as it does in space: its flows there are the structure's and the ground's together,
+and no one needs to know how its masses lie. Where it stands on the ground itself it has to move as its
+structure does.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ class GroundFrame:
         copy = self.model.copy()
         twins = dict(zip((p for _, p in self.model.walk()), (p for _, p in copy.walk()), strict=True))
         bonds = dict(zip(self.model.bonds(), copy.bonds(), strict=True))
-        totals = []
+        totals: list[tuple[Zero, _Shift]] = []
         for b, shift in shifts.items():
             if any(abs(gain) > NOTHING for gain in shift.gains.values()):
                 totals.append((_opened(copy, bonds[b], len(totals)), shift))
@@ -278,7 +278,7 @@ NOTHING = 1e-12
 
 @dataclass
 class _Shift:
-    """The ground's velocity in a bond: by direction how much; +1 where the head's flow gains it, -1 the tail's."""
+    """The ground's velocity in a bond: how much by direction; +1 where the head's flow gains it, else -1."""
 
     into_head: int
     gains: dict[str, float]

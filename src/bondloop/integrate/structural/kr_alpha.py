@@ -60,8 +60,8 @@ class KRAlpha(Estimating):
 
     Notes
     -----
-    Displacements from rest are OpenSees' to the last digit, for every ρ. Its velocities are the published ones,
-    which lag by γ h; a test that starts with a velocity, or out of balance, is therefore another one there.
+    Displacements from rest are OpenSees' to the last digit, for every ρ. Its velocities are the published
+    ones, which lag by γ h; a test that starts with a velocity, or out of balance, is another one there.
 
     Examples
     --------

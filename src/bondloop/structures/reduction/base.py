@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -176,12 +177,10 @@ def project(
         B = T.T @ product
         return (B + B.T) / 2
 
-    parts = (full.M @ T, damping_product(full, T), full.K @ T)
-    matrices = Matrices(*(small(part) for part in parts), tuple(names))
-    try:
+    C = damping_product(full, T)
+    matrices = Matrices(small(full.M @ T), small(C), small(full.K @ T), tuple(names))
+    with suppress(InputError):  # names that tell no directions: these matrices go with no ground
         keep_footing(matrices, footing_of(full).projected(T))
-    except InputError:
-        pass  # names that tell no directions: these matrices go with no ground
     return Reduced(matrices, T, tuple(kept), full, method)
 
 
