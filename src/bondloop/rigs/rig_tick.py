@@ -151,14 +151,14 @@ class RigBlock:
         def at(fraction: float) -> dict[Var, Expr]:
             driven: dict[Var, Expr] = {}
             for u, value in self._excited((number + fraction) / Const(emulated.substeps)).items():
-                now = Var(f"{u.name}@{fraction:g}")
-                driven[u] = now
-                if now.name not in named:
-                    named.add(now.name)
-                    body.append(Assign(now, value))
+                key = (u, fraction)
+                if key not in computed:
+                    computed[key] = Var(f"{u.name}@{fraction:g}")
+                    body.append(Assign(computed[key], value))
+                driven[u] = computed[key]
             return {**inputs, **driven}
 
-        named: set[str] = set()
+        computed: dict[tuple[Var, float], Var] = {}
         made = emulated.integrator.discretise(rig.system, fine, at, [])
         body += [*made.first, *made.rest]
         # At the end of a fine step the newest command acts alone, whatever part of the step it had.
