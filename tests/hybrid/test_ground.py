@@ -245,6 +245,19 @@ def test_sampled_tests_come_near_the_ideal():
         assert largest(sampled[:n], ideal[:n]) < 0.03
 
 
+@pytest.mark.parametrize("coordinates", ["relative", "absolute"])
+def test_a_simulated_specimen_goes_with_the_ground_too(coordinates):
+    """With the force switch open all forces are the simulated specimen's: the motion is that of the whole."""
+    whole = building()
+    _, physical = whole.cut(f"{ROOF} >> mass.base")
+    switches = bl.hybrid.Switches(force=bl.safety.Switch(0.0), simulated=physical)
+    ideal = roof(hybrid(whole), 1.0)
+    settings = {"switches": switches, "coupling": "sampled", "integrator": None, "rate": 1000}
+    ours = roof(hybrid(whole, coordinates=coordinates, **settings), 1.0)[::10]
+    n = min(len(ours), len(ideal))
+    assert largest(ours[:n], ideal[:n]) < 1e-6
+
+
 def test_the_ground_is_scaled_with_the_excitation():
     test = hybrid(building())
     assert largest(roof(test.with_values({"excitation.scale": 0.5})), 0.5 * roof(test)) < 1e-12

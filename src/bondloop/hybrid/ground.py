@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
+    from bondloop.hybrid.switches import Switches
     from bondloop.hybrid.test import HybridTest
     from bondloop.substructure.ground_frame import Coordinates
 
@@ -118,11 +120,25 @@ class GroundedHalves:
     ) -> None:
         ours = GroundFrame(numerical, wheres)
         theirs = GroundFrame(physical, wheres, ours.ends())
+        self._ours = ours
         self.masses = theirs.masses
         self.coordinates: Coordinates = coordinates or theirs.at_interfaces or "relative"
         self.numerical = ours.moved(self.coordinates)
         self.physical = theirs.moved(self.coordinates)
         self.excited = [name for name in ours.inputs if name in self.physical._parts]
+
+    def switched(self, switches: Switches) -> tuple[Switches, list[str]]:
+        """Return switches whose simulated specimen goes with the ground, and the ground's inputs of it.
+
+        Parameters
+        ----------
+        switches
+            As the test has them.
+        """
+        if switches.simulated is None:
+            return switches, []
+        model = GroundFrame(switches.simulated, self._ours.wheres, self._ours.ends()).moved(self.coordinates)
+        return replace(switches, simulated=model), [n for n in self._ours.inputs if n in model._parts]
 
     @property
     def cares(self) -> list[tuple[str, str]]:

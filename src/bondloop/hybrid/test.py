@@ -251,7 +251,12 @@ class HybridTest(Checkable):
         """The numerical half's equations."""
         model = self.numerical if self._grounded is None else self._grounded.numerical
         half = numerical_half(model, "numerical.")
-        if self.switches is not None:
+        if self.switches is not None and self._grounded is not None:
+            switches, names = self._grounded.switched(self.switches)
+            by_name = {u.name: u for u in half.excitations}
+            shared = {f"simulated.{n}": by_name[f"numerical.{n}"] for n in names}
+            half = blended(half, switches, shared)
+        elif self.switches is not None:
             half = blended(half, self.switches)
         return replace(half, system=with_values(half.system, self.values_for(half.system)))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,45 @@ __all__ = ["Footing", "footing_of", "keep_footing"]
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a structure on the ground.
+
+    Attributes
+    ----------
+    rigid
+        By direction the rigid motion r of the free degrees of freedom, and M r.
+    refused
+        By direction why there is none.
+    supports
+        Names of the k held degrees of freedom.
+    columns
+        M_a and K_a of these, sparse, shape (n, k).
+    """
+
+    rigid: Mapping[str, tuple[Array, Array]]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    supports: tuple[str, ...] = ()
+    columns: tuple[Any, Any] | None = None
+
+
+def _assembled(assembly: Assembly, xyz: Array) -> Known:
+    rigid: dict[str, tuple[Array, Array]] = {}
+    refused: dict[str, str] = {}
+    for d in DOFS:
+        try:
+            r = assembly.rigid(xyz, d)
+        except InputError as error:
+            refused[d] = str(error)
+            continue
+        rigid[d] = (r[assembly.free], np.asarray(assembly.T.T @ (assembly.M @ r)))
+    # A support that constraints name as well moves what they lead; its columns would not say so.
+    tied = {i for row in assembly.rows for i, _ in row}
+    held = [int(i) for i in np.flatnonzero(assembly.held) if i not in tied]
+    M_a, K_a = (assembly.T.T @ part[:, held] for part in (assembly.M, assembly.K))
+    return Known(rigid, refused, tuple(assembly.names[i] for i in held), (M_a, K_a))
+
+
+@dataclass(frozen=True, eq=False)
 class Footing:
     """What a motion of the ground, or of one support, does to the free degrees of freedom.
 
@@ -35,14 +75,8 @@ class Footing:
         Names of the n free degrees of freedom.
     matrices
         M and K of these, sparse.
-    rigid
-        By direction the rigid motion r of the free ones, and M r with what held ones contribute.
-    refused
-        By direction why there is none.
-    supports
-        Names of the held degrees of freedom.
-    columns
-        M_a and K_a of these, sparse, shape (n, k).
+    source
+        Gives what is known of the ground, when that is asked for.
     basis
         u = T q, where the structure has been reduced; None where it has not.
 
@@ -63,43 +97,37 @@ class Footing:
 
     dofs: tuple[str, ...]
     matrices: tuple[Any, Any]
-    rigid: Mapping[str, tuple[Array, Array]]
-    refused: Mapping[str, str] = field(default_factory=dict)
-    supports: tuple[str, ...] = ()
-    columns: tuple[Any, Any] | None = None
+    source: Callable[[], Known]
     basis: Array | None = None
 
     @classmethod
     def of_assembly(cls, assembly: Assembly, xyz: Array, M: Any, K: Any) -> Footing:
         """Return the footing of an assembled structure whose reduced M and K are known already."""
-        rigid: dict[str, tuple[Array, Array]] = {}
-        refused: dict[str, str] = {}
-        for d in DOFS:
-            try:
-                r = assembly.rigid(xyz, d)
-            except InputError as error:
-                refused[d] = str(error)
-                continue
-            rigid[d] = (r[assembly.free], np.asarray(assembly.T.T @ (assembly.M @ r)))
-        # A support that constraints name as well moves what they lead; its columns would not say so.
-        tied = {i for row in assembly.rows for i, _ in row}
-        held = [int(i) for i in np.flatnonzero(assembly.held) if i not in tied]
-        M_a, K_a = (assembly.T.T @ part[:, held] for part in (assembly.M, assembly.K))
-        names = tuple(assembly.names[i] for i in held)
-        return cls(assembly.free_names, (M, K), rigid, refused, names, (M_a, K_a))
+        return cls(assembly.free_names, (M, K), partial(_assembled, assembly, xyz))
+
+    @cached_property
+    def known(self) -> Known:
+        """What is known of the ground."""
+        return self.source()
+
+    @property
+    def rigid(self) -> Mapping[str, tuple[Array, Array]]:
+        """By direction the rigid motion r of the free ones, and M r with what held ones contribute."""
+        return self.known.rigid
 
     def _split(self, where: str) -> tuple[Array, Array]:
         """Return ι, and M ι + M_a e, of the free degrees of freedom."""
-        if where in self.rigid:
-            return self.rigid[where]
-        if where in self.refused:
-            raise InputError(f"ground['{where}']: {self.refused[where]}")
-        if where not in self.supports or self.columns is None:
-            known = [*self.rigid, *self.supports]
-            raise InputError(f"ground: {unknown_name('direction or support', where, known)}")
-        j = self.supports.index(where)
+        known = self.known
+        if where in known.rigid:
+            return known.rigid[where]
+        if where in known.refused:
+            raise InputError(f"ground['{where}']: {known.refused[where]}")
+        if where not in known.supports or known.columns is None:
+            names = [*known.rigid, *known.supports]
+            raise InputError(f"ground: {unknown_name('direction or support', where, names)}")
+        j = known.supports.index(where)
         M, K = self.matrices
-        M_a, K_a = (part[:, [j]].toarray().ravel() for part in self.columns)
+        M_a, K_a = (part[:, [j]].toarray().ravel() for part in known.columns)
         try:
             iota = -np.asarray(factor(K)(K_a))
         except RuntimeError:
@@ -124,8 +152,11 @@ class Footing:
         """Return the footing of what is left when all other degrees of freedom are held, to move with it."""
         if self.basis is not None:
             return None
+        return Footing(rest.dofs, (rest.M, rest.K), partial(self._of_rest, places))
+
+    def _of_rest(self, places: list[int]) -> Known:
         rigid = {d: (r[places], inertia[places]) for d, (r, inertia) in self.rigid.items()}
-        return Footing(rest.dofs, (rest.M, rest.K), rigid, self.refused)
+        return Known(rigid, self.known.refused)
 
     def projected(self, basis: Array) -> Footing:
         """Return the footing of a reduced structure, u = T q."""
@@ -154,9 +185,13 @@ def footing_of(matrices: Matrices) -> Footing:
             f"ground: how '{strange[0]}' goes with the ground cannot be told from its name; call degrees of "
             "freedom as in 'floor.ux', and reduce the structure itself (craig_bampton of its matrices)"
         )
+    return Footing(matrices.dofs, (matrices.M, matrices.K), partial(_by_name, matrices.M, tuple(words)))
+
+
+def _by_name(M: Any, words: tuple[str, ...]) -> Known:
     rigid = {}
     for d in ("ux", "uy", "uz"):
         r = np.array([word == d for word in words], dtype=float)
         if r.any():
-            rigid[d] = (r, np.asarray(matrices.M @ r))
-    return Footing(matrices.dofs, (matrices.M, matrices.K), rigid)
+            rigid[d] = (r, np.asarray(M @ r))
+    return Known(rigid)
