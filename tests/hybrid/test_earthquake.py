@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, expm
 
+import bondloop as bl
+from bondloop.bondgraph import TF, Model, Zero, bond
 from bondloop.integrate import Exact
 from bondloop.program.signals import Table
+from bondloop.structures import PointMass, Spring, Structure, field_form
 
 
 def _models():
@@ -109,3 +112,76 @@ def test_a_hybrid_test_is_the_whole_structure(name, damping, coordinates):
     for dof in case.watched:
         ours = run[f"numerical.frame.{dof}.displacement"]
         assert np.abs(ours - exact[dof][: len(ours)]).max() < 1e-8 * np.abs(exact[dof]).max()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_drawn_structures_with_drawn_specimens(seed):
+    """Masses in a plane on springs, in a random mesh; a specimen that hangs on some of them, or stands."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    s = Structure("drawn")
+    names = [f"n{i}" for i in range(n)]
+    for name in ("foot", *names):
+        s.node(name, *rng.uniform(-1, 1, 2))
+    for i, name in enumerate(names):
+        s.add(PointMass(name, m=float(rng.uniform(1, 5)), dofs=("ux", "uy")))
+        for dof in ("ux", "uy"):
+            s.add(Spring("foot" if not i else names[i - 1], name, k=float(rng.uniform(100, 900)), dof=dof))
+    s.add(Spring(names[0], names[-1], k=200.0, dof="ux"))
+    s.support("foot")
+    alpha, beta = rng.uniform(0, 1), rng.uniform(0, 5e-3)
+    s.rayleigh(alpha, beta)
+    m = s.assemble()
+    grip = dict.fromkeys(rng.choice(m.dofs, size=int(rng.integers(1, 3)), replace=False).tolist(), 1.0)
+    if len(grip) > 1:
+        grip = {dof: float(rng.uniform(-2, 2)) for dof in grip}
+    kind = ["hangs", "stands"][int(rng.integers(2))]
+    k, c, mass = float(rng.uniform(20, 300)), float(rng.uniform(0, 5)), float(rng.uniform(0.2, 2))
+    specimen = models.Hanging(mass, k, c) if kind == "hangs" else models.Standing(k, c)
+    case = models.Case("drawn", s, lambda: specimen, grip, ("ux", "uy"))
+    whole = Model("drawn")
+    whole.frame, whole.specimen, whole.end = field_form(m, "frame"), specimen, Zero()
+    whole.share = [TF(share) for share in grip.values()]
+    for dof, share in zip(grip, whole.share, strict=True):
+        bond(whole.frame.junction(dof), share)
+        bond(share, whole.end)
+    port = "base" if kind == "hangs" else "top"
+    bond(whole.end, specimen.ports[port])
+    numerical, physical = whole.cut(f"end >> specimen.{port}")
+    ground = accelerations(case.wheres, seed)
+    # The whole by hand: the grip's own motion is what the specimen takes.
+    M, K = m.M.toarray(), m.K.toarray()
+    D = alpha * M + beta * K
+    row = np.array([grip.get(d, 0.0) for d in m.dofs])
+    r = np.array([[float(d.endswith("." + w)) for w in case.wheres] for d in m.dofs])
+    load = -M @ r
+    if kind == "hangs":
+        M, K, D = (np.pad(X, (0, 1)) for X in (M, K, D))
+        M[-1, -1] = mass
+        load = np.vstack([load, -mass * (row @ r)])
+        row = np.append(-row, 1.0)
+    K += k * np.outer(row, row)
+    D += c * np.outer(row, row)
+    size = len(M)
+    A = np.block([[np.zeros((size, size)), np.eye(size)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    exact = foh(
+        A,
+        np.vstack([np.zeros_like(load), np.linalg.solve(M, load)]),
+        np.column_stack([ground[w](TIMES) for w in case.wheres]),
+    )
+    actuator = bl.transfer.MassSpringDamper(1.0, 20.0, 300.0)
+    for coordinates in ("relative", "absolute"):
+        test = bl.HybridTest(
+            numerical,
+            rig=bl.rigs.Emulated(physical, actuator),
+            controller=bl.control.VirtualJunction(actuator),
+            ground=ground,
+            coordinates=coordinates,
+            coupling="continuous",
+            integrator=Exact("first"),
+            rate=1 / H,
+            record=[f"numerical.frame.{d}.displacement" for d in m.dofs],
+        )
+        run = test.run(SECONDS, backend="numpy")
+        ours = np.column_stack([run[f"numerical.frame.{d}.displacement"] for d in m.dofs])
+        assert np.abs(ours - exact[: len(ours), : len(m)]).max() < 1e-8 * np.abs(exact[:, : len(m)]).max()
