@@ -405,3 +405,46 @@ def test_a_pseudo_dynamic_test_on_moving_ground_can_be_made_again():
     again = test.replaced()
     assert again == test
     assert np.array_equal(again.run(0.2)["force"], test.run(0.2)["force"])
+
+
+# ---------------------------------------------------------------- structures as specimens
+
+
+@pytest.mark.parametrize("coordinates", [None, "relative", "absolute"])
+@pytest.mark.parametrize("stands", [False, True])
+def test_a_specimen_that_is_a_structure(stands, coordinates):
+    """The upper storey on the rig, held at its top by the ground or not, against the whole by SciPy."""
+    from scipy.signal import lsim
+
+    hold = 4e5 if stands else 0.0
+    upper = Matrices(np.diag([10.0, 1e3]), None, [[1e6, -1e6], [-1e6, 1e6 + hold]], ("plate.ux", "top.ux"))
+    lower = ShearBuilding(masses=[2e3, 2e3], stiffnesses=[2e6, 1.5e6]).assemble()
+    whole = Model("split")
+    whole.low, whole.up = field_form(lower, "low"), field_form(upper, "up")
+    bond(whole.low.junction("floor[2].ux"), whole.up.plate.ux)
+    numerical, physical = whole.cut("low.floor[2].ux >> up.plate.ux")
+    path = "numerical.low.floor[2].ux.displacement"
+    test = bl.HybridTest(
+        numerical,
+        rig=bl.rigs.Emulated(physical, ACTUATOR),
+        controller=bl.control.VirtualJunction(ACTUATOR),
+        ground=QUAKE,
+        coordinates=coordinates,
+        coupling="continuous",
+        rate=1 / H,
+        integrator=Exact("first"),
+        record=path,
+    )
+    assert test.coordinates == (coordinates or ("relative" if stands else "absolute"))
+    ours = test.run(2.0, backend="numpy")[path]
+    M, K = np.diag([2e3, 2010.0, 1e3]), np.zeros((3, 3))
+    K[:2, :2] = lower.K.toarray()
+    K[1:, 1:] += upper.K.toarray()
+    A = np.block([[np.zeros((3, 3)), np.eye(3)], [-np.linalg.solve(M, K), np.zeros((3, 3))]])
+    B = np.append(np.zeros(3), -np.ones(3))[:, None]
+    t = H * np.arange(len(ours))
+    u = np.interp(t, INSTANTS, SAMPLES, right=0.0)
+    exact = lsim((A, B, np.eye(6)[[1]], np.zeros((1, 1))), u, t)[1].ravel()
+    assert largest(ours, exact) < 1e-9
+    # What a laboratory has: the hung storey on a table needs nothing but its commands.
+    assert bool(test.ground_cares) == (stands or coordinates == "relative")

@@ -110,7 +110,9 @@ class GroundedHalves:
     coordinates
         What the rig imposes.
     masses
-        Paths of the specimen's own masses that go with the ground.
+        Paths of what has mass in the specimen and goes with the ground.
+    stands
+        Whether the specimen stands on the ground.
     excited
         Inputs of the specimen on which the ground acts itself, and not by the interfaces alone.
     """
@@ -121,7 +123,7 @@ class GroundedHalves:
         ours = GroundFrame(numerical, wheres)
         theirs = GroundFrame(physical, wheres, ours.ends())
         self._ours = ours
-        self.masses = theirs.masses
+        self.masses, self.stands = theirs.masses, theirs.at_interfaces == "relative"
         self.coordinates: Coordinates = coordinates or theirs.at_interfaces or "relative"
         self.numerical = ours.moved(self.coordinates)
         self.physical = theirs.moved(self.coordinates)
@@ -146,10 +148,13 @@ class GroundedHalves:
         if not self.excited:
             return []
         if self.coordinates == "relative" and self.masses:
+            remedy = "let a table impose the motion in space, coordinates='absolute'"
+            if self.stands:
+                remedy = "put its mass into the numerical half"
             text = (
                 f"the rig imposes motion relative to the ground, and the specimen has mass "
                 f"({', '.join(self.masses[:3])}): in this rehearsal the ground loads it, a floor that stands "
-                "still does not; let a table impose the motion in space, coordinates='absolute'"
+                f"still does not; {remedy}"
             )
             return [(text, "the specimen's mass feels the ground in the rehearsal only")]
         text = (

@@ -47,6 +47,7 @@ class StructureModel(Model):
         self._junctions: dict[str, One] = {}
         self._forces = 0
         self._absent: Callable[[str], str] | None = None  # why a degree of freedom is not there
+        self._matrices: Matrices | None = None  # what it was made of, where it was made of matrices
         self._patterns: dict[str, dict[str, float]] = {}  # loads in m/s^2, by input
         self._footing: Footing | None = None  # how it goes with the ground
         self._carriers: dict[int, One] = {}  # 1-junctions of the coordinates that the ground's loads act on
@@ -72,7 +73,7 @@ class StructureModel(Model):
 
     def _stand_on(self, matrices: Matrices, carriers: Iterable[One]) -> None:
         """Remember how the structure goes with the ground, where that can be told."""
-        self._absent = matrices.missing
+        self._absent, self._matrices = matrices.missing, matrices
         try:
             self._footing = footing_of(matrices)
         except InputError:
@@ -88,6 +89,21 @@ class StructureModel(Model):
             A direction in which all supports move, ``"ux"`` to ``"rz"``, or one support's ``"foot.ux"``.
         """
         return self._known_footing().motion(where)
+
+    def floats(self, where: str) -> bool:
+        """Return whether it goes along with a rigid motion without any force, standing on no ground.
+
+        Parameters
+        ----------
+        where
+            A direction, as of `ground_motion`.
+        """
+        footing = self._known_footing()
+        if self._matrices is None or footing.basis is not None or where not in footing.rigid:
+            return False
+        r = footing.rigid[where][0]
+        parts = (self._matrices.K, self._matrices.C)
+        return all(np.abs(part @ r).max() <= 1e-9 * abs(part).max() for part in parts)
 
     def ground_load(self, where: str) -> list[tuple[One, float]]:
         """Return the forces per unit of the ground's acceleration, and the 1-junctions they act on.

@@ -195,8 +195,9 @@ class GroundFrame:
 
     @cached_property
     def masses(self) -> list[str]:
-        """Paths of inertias outside of structures that go with the ground."""
-        return [
+        """Paths of what has mass and goes with the ground; of a half, its structures too."""
+        structures = [s.path for s in self.structures] if self.carried is not None else []
+        return structures + [
             p.path
             for g in self.groups
             if self.natural(g) == "absolute"
@@ -208,14 +209,22 @@ class GroundFrame:
     def at_interfaces(self) -> Coordinates | None:
         """Coordinates that the groups at the interfaces need; None where either will do."""
         needs = {self.natural(g) for g in self.groups if g.ends} - {None}
-        if self.structures and any(g.ends for g in self.groups) and self.carried is not None:
-            needs |= {"relative"}  # a specimen that is a structure is loaded in coordinates of the ground
+        if self.structures and self.carried is not None:
+            # One that stands on the ground is loaded in the ground's coordinates.
+            needs |= {"absolute" if self.floats else "relative"}
         if len(needs) > 1:
             raise InputError(
                 "ground: one part of the specimen stands on the ground, another has masses that go with it; "
                 "cut them into two tests, or make them one structure"
             )
         return next(iter(needs), None)
+
+    @cached_property
+    def floats(self) -> bool:
+        """Whether a specimen that has structures in it goes along with the ground without any force."""
+        groups = [self.natural(g) for g in self.groups]
+        tests = [(s, d) for s in self.structures for d in ("ux", "uy", "uz") if d in s._known_footing().rigid]
+        return self.uniform and all(s.floats(d) for s, d in tests) and "relative" not in groups
 
     def ends(self) -> list[dict[str, float]]:
         """Return for each interface how far it goes with the ground, by direction or support."""
@@ -239,6 +248,8 @@ class GroundFrame:
         coordinates
             Of what happens at its interfaces, where it has any.
         """
+        if self.carried is not None and self.structures and coordinates == "absolute" and self.floats:
+            return self.model.copy()  # moved in space, it needs nothing else
         shifts: dict[Bond, _Shift] = {}
         for group in self.groups:
             need = self.natural(group)
