@@ -70,3 +70,13 @@ def test_what_is_not_there_is_refused():
     for names, options in ((("wall",), {}), ((), {"without": ["wall"]}), (("storey",), {"alpha": -1.0})):
         with pytest.raises(InputError, match=r"wall|negative"):
             s.rayleigh_of(*names, **options)
+
+
+@pytest.mark.parametrize("damping", ["relative", "absolute"])
+def test_regions_damp_what_is_relative_to_a_support_that_moves(damping):
+    """If everything moves alike, relative damping has no force; absolute αM has α m of each mass."""
+    s = building(k=(1.0, 2.0, 3.0), m=(4.0, 5.0, 6.0))
+    s.rayleigh_of(alpha=0.3, beta=0.1, without="isolator")
+    moved = s.prescribed("f0.ux", damping=damping)
+    force = moved.C_a[:, 0] + moved.matrices.C @ np.ones(3)
+    np.testing.assert_allclose(force, 0.3 * np.array([4.0, 5.0, 6.0]) * (damping == "absolute"), atol=1e-12)

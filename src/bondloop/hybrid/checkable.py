@@ -30,6 +30,11 @@ class Checkable(Rehearsable):
     feedback: bool = True
 
     @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground moves, each in a sentence and in some words."""
+        return []
+
+    @property
     @abstractmethod
     def interfaces(self) -> int:
         """How many degrees of freedom the two halves share."""

@@ -64,6 +64,8 @@ def supplied_power(test: HybridTest) -> Expr | None:
 
     Each source has its own domain: effort times flow, but in an engineer's network of heat the flow alone.
     """
+    if test.ground:
+        return None  # the ground moves the specimen too
     total: Expr = Const(0.0)
     count = 0
     for path, part in test.numerical.walk():

@@ -80,6 +80,9 @@ class Complete:
         Names of the interface's degrees of freedom.
     loads
         Signals by name, each with its pattern over the numerical half.
+    beyond
+        By the same names, forces per unit on the complete structure beside the numerical half: the ground's
+        on the specimen.
     """
 
     def __init__(
@@ -88,8 +91,11 @@ class Complete:
         numerical: Matrices,
         interface: tuple[str, ...],
         loads: Mapping[str, tuple[Any, NDArray[np.float64]]],
+        beyond: Mapping[str, NDArray[np.float64]] | None = None,
     ) -> None:
-        self.interface, self.loads = interface, {k: x for k, x in loads.items() if np.any(x[1])}
+        self.interface = interface
+        beyond = beyond or {}
+        self.loads = {k: x for k, x in loads.items() if np.any(x[1]) or np.any(beyond.get(k, 0.0))}
         n = len(whole)
         at = whole.indices(numerical.dofs)
         M, C, K = (x.toarray() for x in (whole.M, whole.C, whole.K))
@@ -100,8 +106,11 @@ class Complete:
                 "the complete structure has a degree of freedom without mass; give it one"
             ) from None
         self.patterns = np.zeros((n, len(self.loads)))
-        for j, (_, pattern) in enumerate(self.loads.values()):
+        specimen = np.zeros((n, len(self.loads)))
+        for j, (name, (_, pattern)) in enumerate(self.loads.items()):
             self.patterns[at, j] = pattern
+            specimen[:, j] = beyond.get(name, 0.0)
+        self.patterns += specimen
         A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ C]])
         B = np.vstack([np.zeros_like(self.patterns), inverse @ self.patterns])
         states = [f"{d}.{word}" for word in ("displacement", "velocity") for d in whole.dofs]
@@ -121,7 +130,7 @@ class Complete:
             X[np.ix_(at, at)] -= own.toarray()
         rows = whole.indices(interface)
         self.force_matrix = -np.hstack([K[rows], C[rows]]) - M[rows] @ A[n:]
-        self.force_loads = -M[rows] @ inverse @ self.patterns
+        self.force_loads = -M[rows] @ inverse @ self.patterns + specimen[rows]
         self.displacements = [self.system.state_vars[r] for r in rows]
 
     def steps(self, signals: Signals, period: float) -> tuple[list[Step], list[Var]]:
@@ -144,14 +153,8 @@ class Complete:
                 made[fraction] = {}
                 for u, (name, (signal, _)) in zip(self.system.input_vars, self.loads.items(), strict=True):
                     passed = (number + fraction) / Const(count)
-                    value = signal.expression(signals.time + passed * period)
-                    if value is None:
-                        begin, end = signals.at(name, signal, 0.0), signals.at(name, signal, 1.0)
-                        value = begin + passed * (end - begin)
-                    elif signals.scale is not None:
-                        value = signals.scale * value
                     var = Var(f"{u.name}@{fraction:g}")
-                    body.append(Assign(var, value))
+                    body.append(Assign(var, signals.within(name, signal, passed)))
                     made[fraction][u] = var
             return made[fraction]
 

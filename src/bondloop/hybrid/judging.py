@@ -64,6 +64,7 @@ def judged(
         *_rising(check, test),
         *_method(check),
         *_near(check, test),
+        *(Finding("care", text, short) for text, short in test.ground_cares),
     ]
     order = {"stop": 0, "care": 1, "run": 2}
     return tuple(sorted(findings, key=lambda f: order[f.level]))

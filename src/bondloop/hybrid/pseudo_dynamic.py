@@ -20,6 +20,13 @@ from bondloop.hybrid.arguments import (
 )
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.complete import assembled
+from bondloop.hybrid.ground import ground_signals, needed_excitation
+from bondloop.hybrid.ground_steps import (
+    SteppedGround,
+    expect_scheme,
+    refuse_stepped_half_loaded,
+    stepped_half_loaded_cares,
+)
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.ground import Ground
     from bondloop.program.expr import Var
     from bondloop.program.signals import Signal
     from bondloop.program.signals.in_tick import Signals
@@ -62,6 +70,12 @@ class PseudoDynamicTest(Checkable):
         Signals by name. One named after a degree of freedom is a force on it; any other is given with its
         pattern, ``{"ground": (signal, {"m1": 65467.0})}``: forces per unit of the signal. An empty pattern:
         only recorded.
+    ground
+        The ground's acceleration by direction or by support, as of a `HybridTest`: it loads the numerical
+        half with -M r, and carries a specimen that has mass.
+    coordinates
+        What the rig imposes on moving ground, ``"relative"`` or ``"absolute"`` motion; None: what the
+        specimen needs. In absolute coordinates the ground's own motion is added to the scheme's commands.
     time_step
         Δt of the scheme in seconds, or text, ``"4 ms"``.
     time_scale
@@ -105,6 +119,7 @@ class PseudoDynamicTest(Checkable):
     _allowed: ClassVar[Mapping[str, Any]] = {
         "time_step": Range(above=0, units=("s",)),
         "time_scale": POSITIVE,
+        "coordinates": ("relative", "absolute"),
     }
 
     def __init__(  # noqa: PLR0913 - each is one part of the definition above
@@ -114,8 +129,10 @@ class PseudoDynamicTest(Checkable):
         scheme: Scheme,
         rig: SubSteppedRig,
         interface: str | Sequence[str],
-        excitation: Mapping[str, Any],
+        excitation: Mapping[str, Any] | None = None,
         time_step: float | str,
+        ground: Ground = None,
+        coordinates: str | None = None,
         time_scale: float = 1.0,
         reference: bool | Matrices = False,
         limits: Limits | None = None,
@@ -126,6 +143,7 @@ class PseudoDynamicTest(Checkable):
         expect(scheme, Scheme, "scheme", "bondloop.integrate.SubStep(4)")
         expect(rig, SubSteppedRig, "rig", "bondloop.rigs.ShakingTable(specimen)")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(force='2 kN')")
+        excitation = needed_excitation(excitation, ground)
         expect_signals(excitation)
         for word in ("tracking_error", "command_rate", "warning"):
             if getattr(limits, word, None) is not None:
@@ -140,6 +158,11 @@ class PseudoDynamicTest(Checkable):
         self.reference = reference
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
+        refuse_stepped_half_loaded(self)
+        self._coordinates = coordinates
+        self.ground = self._grounded(ground_signals(ground))
+        if self.ground is not None:
+            self.excitation.update(self.ground.excitation())
         self.complete = self._complete()
         expect_limits_of(self._writer.domains, limits)
         said = command_units(limits)
@@ -192,6 +215,26 @@ class PseudoDynamicTest(Checkable):
             expect_kind_of_signal(name, answer, dof_domain(name).effort)
         return answer, pattern
 
+    def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
+        if not signals:
+            if self._coordinates is not None:
+                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
+            return None
+        specimen = self.rig.specimen
+        ground = SteppedGround.of(signals, self.numerical, specimen, self.interface, self._coordinates)
+        expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
+        return ground
+
+    @property
+    def coordinates(self) -> str | None:
+        """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
+        return None if self.ground is None else self.ground.coordinates
+
+    @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground may move, each in a sentence and in some words."""
+        return stepped_half_loaded_cares(self)
+
     def _complete(self) -> Matrices | None:
         if isinstance(self.reference, Matrices):
             return self.reference
@@ -207,13 +250,16 @@ class PseudoDynamicTest(Checkable):
     @property
     def arguments(self) -> dict[str, Any]:
         """What the test was made with, by the names of the constructor."""
+        grounds = {} if self.ground is None else self.ground.excitation()
         excitation = {
             n: (s, {d: x for d, x in zip(self.numerical.dofs, p.tolist(), strict=True) if x})
             for n, (s, p) in self.excitation.items()
+            if n not in grounds
         }
         return {
             "numerical": self.numerical, "scheme": self.scheme, "rig": self.rig, "interface": self.interface,
-            "excitation": excitation, "time_step": self.period, "time_scale": self.time_scale,
+            "excitation": excitation, "ground": None if self.ground is None else dict(self.ground.signals),
+            "coordinates": self._coordinates, "time_step": self.period, "time_scale": self.time_scale,
             "reference": self.reference, "limits": self.limits, "values": self.overrides, "name": self.name,
         }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.complete import Complete
+from bondloop.hybrid.ground_steps import GroundInTick
 from bondloop.hybrid.wiring import SCALE, diverged, limit_word
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
@@ -47,6 +48,10 @@ class PseudoDynamicTick:
         self.states: dict[Var, float] = dict(self.built.states)
         self.all_parameters: dict[Var, float] = {self.scale: test.scale, **self.built.parameters}
         self.first_force = np.array([self.built.states[v] for v in self.built.force])
+        ground = test.ground
+        self.ground = (
+            GroundInTick(ground, self.signals) if ground and ground.coordinates == "absolute" else None
+        )
         started = self._started()
         for v in (*self.motion.displacement, *self.motion.velocity):
             self.states[v] = 0.0
@@ -55,6 +60,9 @@ class PseudoDynamicTick:
         self.reference: list[Channel] = []
         if test.complete is not None:
             steps += self._complete()
+        if self.ground is not None:
+            self.states.update(self.ground.states)
+            steps += self.ground.steps()
         self.tick = self._tick(steps)
 
     # ---------------------------------------------------------------- steps
@@ -80,6 +88,8 @@ class PseudoDynamicTick:
         test = self.test
 
         def impose(commands: Sequence[Expr], number: Expr) -> list[Step]:
+            if self.ground is not None:
+                commands = self.ground.carried(commands, test.rig.control, number, test.scheme.calls)
             return self.built.impose(commands, self.count * Const(test.scheme.calls) + number)
 
         coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
@@ -95,17 +105,32 @@ class PseudoDynamicTick:
     def _complete(self) -> list[Step]:
         test = self.test
         assert test.complete is not None
-        whole = Complete(test.complete, test.numerical, test.interface, test.excitation)
+        whole = Complete(test.complete, test.numerical, test.interface, test.excitation, self._beyond())
         steps, forces = whole.steps(self.signals, test.period)
         self.states.update(dict.fromkeys(whole.system.state_vars, 0.0))
         for i, (suffix, f, x) in enumerate(zip(self._suffixes, forces, whole.displacements, strict=True)):
             for word, value, quantity, ours in (
                 ("force", f, self.domains[i].effort, "force"),
-                ("displacement", x, self.domains[i].displacement, "desired.displacement"),
+                (
+                    "displacement",
+                    self._shifted(x, "displacement", i),
+                    self.domains[i].displacement,
+                    "desired.displacement",
+                ),
             ):
                 name, pair = f"reference.{word}{suffix}", f"{ours}{suffix}"
                 self.reference.append(Channel.of(name, value, quantity, Role.REFERENCE, i, pair))
         return steps
+
+    def _beyond(self) -> dict[str, NDArray[np.float64]]:
+        test = self.test
+        if test.ground is None or test.complete is None:
+            return {}
+        return test.ground.beyond(test.complete, test.numerical, test.rig.specimen, test.interface)
+
+    def _shifted(self, value: Expr, word: str, interface: int) -> Expr:
+        """Return a motion of the numerical half in the rig's coordinates."""
+        return value if self.ground is None else value + self.ground.shift(word, interface)
 
     # ---------------------------------------------------------------- the tick
 
@@ -123,9 +148,14 @@ class PseudoDynamicTick:
             d = self.domains[j]
             controlled = d.acceleration if self.test.rig.control == "acceleration" else d.displacement
             here: list[tuple[str, Expr, Quantity, Role]] = [
-                ("desired.displacement", m.displacement[i], d.displacement, Role.DESIRED),
+                (
+                    "desired.displacement",
+                    self._shifted(m.displacement[i], "displacement", j),
+                    d.displacement,
+                    Role.DESIRED,
+                ),
                 ("actual.displacement", built.motion["displacement"][j], d.displacement, Role.ACTUAL),
-                ("desired.velocity", m.velocity[i], d.flow, Role.DESIRED),
+                ("desired.velocity", self._shifted(m.velocity[i], "velocity", j), d.flow, Role.DESIRED),
                 ("actual.velocity", built.motion["velocity"][j], d.flow, Role.ACTUAL),
                 ("force", built.force[j], d.effort, Role.ACTUAL),
                 ("command", self.command[j], controlled, Role.COMMAND),
@@ -136,8 +166,7 @@ class PseudoDynamicTick:
                 here.append(("peak.acceleration", built.peak[j], d.acceleration, Role.ACTUAL))
             channels += [Channel.of(f"{word}{suffix}", e, q, role, j) for word, e, q, role in here]
         for dof, u in zip(self.test.numerical.dofs, m.displacement, strict=True):
-            if len(self.test.numerical) <= 20:
-                channels.append(Channel.of(f"numerical.{dof}.displacement", u, u.quantity, Role.STATE))
+            channels.append(Channel.of(f"numerical.{dof}.displacement", u, u.quantity, Role.STATE))
         return [*channels, *self.reference]
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:

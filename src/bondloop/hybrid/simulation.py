@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import expect_kind_of_signal
+from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import as_signal
 from bondloop.hybrid.wiring import diverged, role_of
@@ -21,8 +22,10 @@ from bondloop.program.ranges import POSITIVE, Range, checked_values
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.system import System
 from bondloop.program.tick import Channel, Step, Tick, identifier
+from bondloop.substructure.ground_frame import GroundFrame, ground_input
 
 if TYPE_CHECKING:
+    from bondloop.hybrid.ground import Ground
     from bondloop.program.signals import Signal
 
 __all__ = ["Simulation"]
@@ -40,6 +43,8 @@ class Simulation(Rehearsable):
         named keep the value that each system gives them, zero as a rule.
     rate
         Steps a second.
+    ground
+        The ground's acceleration, as of a `HybridTest`; all systems are then models of structures.
     integrator
         Scheme of all systems.
     values
@@ -54,8 +59,9 @@ class Simulation(Rehearsable):
         self,
         systems: Mapping[str, System | Model],
         *,
-        excitation: Mapping[str, Signal | float | str],
+        excitation: Mapping[str, Signal | float | str] | None = None,
         rate: float | str,
+        ground: Ground = None,
         integrator: Integrator | None = None,
         values: Mapping[str, float | str] | None = None,
         name: str = "simulation",
@@ -63,15 +69,24 @@ class Simulation(Rehearsable):
         rate = POSITIVE.check(rate, "rate", "Hz")
         if not systems:
             raise InputError(f"{name}: there are no systems to simulate; give at least one by name")
-        self.plain = {key: _compiled(s, f"{name}(systems)['{key}']") for key, s in systems.items()}
+        self.ground = ground_signals(ground)
+        self._models = dict(systems) if self.ground else None
+        self.plain = {
+            key: _compiled(s, f"{name}(systems)['{key}']", list(self.ground)) for key, s in systems.items()
+        }
+        excitation = needed_excitation(excitation, ground)
         measured = {u.name: u.quantity for s in self.plain.values() for u in s.input_vars}
         units = {n: "" if q is None else q.unit for n, q in measured.items()}
         self.excitation = {key: as_signal(key, s, units.get(key, "")) for key, s in excitation.items()}
+        self.excitation.update({ground_input(where): s for where, s in self.ground.items()})
         self.rate, self.period = rate, 1.0 / rate
         self.integrator = integrator or RK4()
         self.name = name
         self.systems = {key: prefixed(s, f"{key}.") for key, s in self.plain.items()}
         known = sorted({u for s in self.plain.values() for u in s.inputs})
+        for where in self.ground:
+            if ground_input(where) not in known:
+                raise InputError(f"ground['{where}']: no mass of a structure moves in this direction")
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
@@ -157,8 +172,11 @@ class Simulation(Rehearsable):
     @property
     def arguments(self) -> dict[str, Any]:
         """What it was made with, by the names of the constructor."""
+        own = {ground_input(where) for where in self.ground}
         return {
-            "systems": self.plain, "excitation": self.excitation, "rate": self.rate,
+            "systems": self._models or self.plain,
+            "excitation": {n: s for n, s in self.excitation.items() if n not in own},
+            "ground": self.ground or None, "rate": self.rate,
             "integrator": self.integrator, "values": self.values, "name": self.name,
         }  # fmt: skip
 
@@ -173,10 +191,12 @@ class Simulation(Rehearsable):
         return {**super().about(), "states": {name: list(s.states) for name, s in self.systems.items()}}
 
 
-def _compiled(given: System | Model, what: str) -> System:
-    """Return the equations of a system or a model."""
+def _compiled(given: System | Model, what: str, wheres: list[str]) -> System:
+    """Return the equations of a system or a model, on the ground if that moves."""
     if isinstance(given, Model):
-        return given.compile()
+        return GroundFrame(given, wheres).moved().compile() if wheres else given.compile()
+    if wheres:
+        raise InputError(f"{what}: the ground moves structures, which equations do not tell; give the model")
     if not isinstance(given, System):
         raise InputError(f"{what}: expected a system or a model; found {given!r:.60}")
     return given

@@ -15,6 +15,8 @@ from bondloop.safety.switch import Switch
 from bondloop.substructure.half import orientation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bondloop.bondgraph import Model
     from bondloop.substructure.half import NumericalHalf
 
@@ -56,10 +58,13 @@ class Switches(Described, family="switches", alone=True):
         return replace(self, displacement=Switch(1.0), force=Switch(1.0))
 
 
-def blended(half: NumericalHalf, switches: Switches) -> NumericalHalf:
+def blended(
+    half: NumericalHalf, switches: Switches, shared: Mapping[str, Var] | None = None
+) -> NumericalHalf:
     """Return the numerical half with the simulated specimen beside it and the force switch before it.
 
-    Its efforts are the measured forces; the switch is one further input, the last of its excitations.
+    Its efforts are the measured forces; the switch is one further input, the last of its excitations. Inputs
+    of the simulated specimen that are the half's own, the ground's accelerations, are `shared` by name.
     """
     gamma = Var(FORCE, quantity=Quantity("switch"))
     measured = tuple(Var(f"measured {e.name}", quantity=e.quantity) for e in half.efforts)
@@ -68,6 +73,10 @@ def blended(half: NumericalHalf, switches: Switches) -> NumericalHalf:
     simulated: list[Expr] = [Const(0.0)] * len(half.efforts)
     if switches.simulated is not None:
         simulated = _beside(half, switches.simulated, parts, links)
+        for u in parts[-1].input_vars:
+            own = (shared or {}).get(u.name)
+            if own is not None:
+                links[u] = own
     for effort, f_p, f_n in zip(half.efforts, measured, simulated, strict=True):
         links[effort] = gamma * f_p + (1.0 - gamma) * f_n
     system = connect(

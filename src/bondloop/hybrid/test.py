@@ -26,6 +26,13 @@ from bondloop.hybrid.arguments import (
 )
 from bondloop.hybrid.checkable import Checkable
 from bondloop.hybrid.extrapolation import Extrapolation, usable
+from bondloop.hybrid.ground import (
+    GroundedHalves,
+    ground_signals,
+    half_loaded_cares,
+    needed_excitation,
+    refuse_half_loaded,
+)
 from bondloop.hybrid.switches import FORCE, blended
 from bondloop.hybrid.wiring import SCALE, Wiring
 from bondloop.integrate import RK4, Integrator
@@ -37,6 +44,7 @@ from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.coupler import Pins
+from bondloop.substructure.ground_frame import GroundFrame, ground_input
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
     from bondloop.control.base import Design
     from bondloop.hybrid.check import Check
+    from bondloop.hybrid.ground import Ground
     from bondloop.hybrid.run import Run
     from bondloop.hybrid.switches import Switches
     from bondloop.program.expr import Expr
@@ -81,6 +90,15 @@ class HybridTest(Checkable):
         where none is given.
     rate
         Samples a second, or text (``"1 kHz"``).
+    ground
+        The ground's acceleration, as a `GroundMotion` or a signal: by direction in which all supports move,
+        ``{"ux": el_centro, "uy": other}`` (alone it moves ux), or by support, ``{"pier_a.ux": early,
+        "pier_b.ux": late}``. It loads numerical half, specimen and reference alike. The structure's own
+        coordinates are relative to the ground, and so is what damps it as a whole.
+    coordinates
+        What the rig imposes: ``"absolute"`` motion, in space, as of a table that carries a specimen with
+        masses; ``"relative"`` motion, against the ground, as of an actuator on the floor that a specimen
+        stands on. None: what the specimen needs.
     coupling
         ``"sampled"``: the computer reads the rig once a sample, as in the laboratory; ``"continuous"``:
         computer and rig are integrated as one system, the ideal that papers simulate.
@@ -123,6 +141,7 @@ class HybridTest(Checkable):
         "rate": Range(above=0, units=("Hz",)),
         "gap": Range(above=0, units=("s",)),
         "coupling": ("sampled", "continuous"),
+        "coordinates": ("relative", "absolute"),
         "record_loss": ("report", "retreat"),
     }
 
@@ -132,8 +151,10 @@ class HybridTest(Checkable):
         *,
         rig: Emulated,
         controller: Controller | Callable[..., Any],
-        excitation: Mapping[str, Signal | float | str],
+        excitation: Mapping[str, Signal | float | str] | None = None,
         rate: float | str,
+        ground: Ground = None,
+        coordinates: str | None = None,
         coupling: str = "sampled",
         integrator: Integrator | None = None,
         reference: Model | tuple[Model, Iterable[str]] | None = None,
@@ -161,9 +182,14 @@ class HybridTest(Checkable):
         controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
+        excitation = needed_excitation(excitation, ground)
         expect_signals(excitation)
+        if coordinates not in (None, *self._allowed["coordinates"]):
+            raise InputError(f"coordinates must be 'relative' or 'absolute'; found {coordinates!r}")
         self.numerical, self.rig, self.controller = numerical, rig, controller
+        self.ground, self._coordinates = ground_signals(ground), coordinates
         self.excitation = {name: as_signal(name, s) for name, s in excitation.items()}
+        self.excitation.update({ground_input(where): s for where, s in self.ground.items()})
         self.rate, self.period = rate, 1.0 / rate
         self.coupling = coupling
         self.integrator = integrator or RK4()
@@ -192,7 +218,16 @@ class HybridTest(Checkable):
         if said:  # the rig's equations are derived here only if they are asked for
             units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
             expect_units_of_command(units, said)
+        self._check_inputs(excitation)
+        self._check_coordinates()
+
+    def _check_inputs(self, excitation: Mapping[str, Signal | float | str]) -> None:
+        """Refuse excitations of inputs that there are none of, or in units that are not theirs."""
         known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
+        for where in self.ground:
+            if ground_input(where) not in known:
+                raise InputError(f"ground['{where}']: no mass of the structure moves in this direction")
+        refuse_half_loaded(self)
         for given in self.excitation:
             if given not in known:
                 fault = InputError(unknown_name("input", given, known, where="the numerical half"))
@@ -203,17 +238,41 @@ class HybridTest(Checkable):
                 as_signal(self.input_name(u), text, u.quantity.unit)
             name = self.input_name(u)
             expect_kind_of_signal(name, self.excitation.get(name), u.quantity)
-        self._check_coordinates()
 
     # ---------------------------------------------------------------- parts
 
     @cached_property
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
-        half = numerical_half(self.numerical, "numerical.")
-        if self.switches is not None:
+        model = self.numerical if self._grounded is None else self._grounded.numerical
+        half = numerical_half(model, "numerical.")
+        if self.switches is not None and self._grounded is not None:
+            switches, names = self._grounded.switched(self.switches)
+            by_name = {u.name: u for u in half.excitations}
+            shared = {f"simulated.{n}": by_name[f"numerical.{n}"] for n in names}
+            half = blended(half, switches, shared)
+        elif self.switches is not None:
             half = blended(half, self.switches)
         return replace(half, system=with_values(half.system, self.values_for(half.system)))
+
+    @cached_property
+    def _grounded(self) -> GroundedHalves | None:
+        """The halves on moving ground; None where it does not move."""
+        if not self.ground:
+            if self._coordinates is not None:
+                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
+            return None
+        return GroundedHalves(self.numerical, self.rig.physical, list(self.ground), self._coordinates)
+
+    @property
+    def coordinates(self) -> str | None:
+        """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
+        return None if self._grounded is None else self._grounded.coordinates
+
+    @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground moves, each in a sentence and in some words."""
+        return half_loaded_cares(self) if self._grounded is None else self._grounded.cares
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -261,7 +320,11 @@ class HybridTest(Checkable):
     @cached_property
     def rig_system(self) -> RigSystem:
         """The rig's equations."""
-        system = self.rig.system()
+        if self._grounded is None:
+            system = self.rig.system()
+        else:
+            rig = replace(self.rig, physical=self._grounded.physical)
+            system = rig.system(excited=self._grounded.excited)
         if len(system.commands) != len(self.half.flows):
             raise InputError(
                 f"the rig does not fit the numerical half: {len(self.half.flows)} interfaces there, "
@@ -290,6 +353,8 @@ class HybridTest(Checkable):
             return None
         model = self.reference[0] if isinstance(self.reference, tuple) else self.reference
         outputs = list(self.reference[1]) if isinstance(self.reference, tuple) else None
+        if self.ground:
+            model = GroundFrame(model, list(self.ground)).moved()
         system = prefixed(model.compile(outputs), "reference.")
         return with_values(system, self.values_for(system))
 
@@ -305,6 +370,8 @@ class HybridTest(Checkable):
         for system, prefix in ((self.half.system, "numerical."), (self.reference_system, "reference.")):
             if system is not None and u in system.input_vars:
                 return u.name.removeprefix(prefix)
+        if self.ground and u in self.rig_system.excitations:
+            return u.name.removeprefix("rig.specimen.")
         return u.name
 
     def signal(self, name: str) -> Any:
@@ -333,9 +400,12 @@ class HybridTest(Checkable):
     @property
     def arguments(self) -> dict[str, Any]:
         """What the test was made with, by the names of the constructor."""
+        own = {ground_input(where) for where in self.ground}
         return {
             "numerical": self.numerical, "rig": self.rig, "controller": self.controller,
-            "excitation": self.excitation, "rate": self.rate, "coupling": self.coupling,
+            "excitation": {n: s for n, s in self.excitation.items() if n not in own},
+            "ground": self.ground or None, "coordinates": self._coordinates,
+            "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
             "record_loss": self.record_loss, "record": self.record,
@@ -397,13 +467,18 @@ class HybridTest(Checkable):
         parts = ("physical", "actuators", "coupler")
         same_rig = all(getattr(rig, n, None) is getattr(self.rig, n) for n in parts)
         depends_on = {
-            "half": {"numerical", "switches", "values"},
-            "rig_system": {"numerical", "values"},
-            "design": {"numerical", "switches", "values", "controller"},
+            "half": {"numerical", "switches", "values", "coordinates"},
+            "rig_system": {"numerical", "values", "coordinates"},
+            "design": {"numerical", "switches", "values", "controller", "coordinates"},
             "reference_system": {"reference", "values"},
+            "_grounded": {"numerical", "coordinates"},
         }
+        if "ground" in changes and changes["ground"] is not self.ground:
+            return {}
         if not same_rig:
-            del depends_on["rig_system"], depends_on["design"]
+            del depends_on["rig_system"], depends_on["design"], depends_on["_grounded"]
+            if self.ground:
+                del depends_on["half"]
         return {
             part: self.__dict__[part]
             for part, arguments in depends_on.items()

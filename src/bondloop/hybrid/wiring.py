@@ -141,7 +141,9 @@ class Wiring:
 
     def _sampled(self) -> None:
         """Let the computer sample the rig once a tick; the rig runs on between samples."""
-        block = RigBlock(self.test.rig, self.rig, self.count, self.test.period, self._of("rig"))
+        block = RigBlock(
+            self.test.rig, self.rig, self.count, self.test.period, self._of("rig"), self._excited
+        )
         self.steps += block.measure()
         self.values.update(block.table)
         self.measured = block.measured
@@ -149,6 +151,11 @@ class Wiring:
         self.steps += block.advance(self.computer.commands)
         self._keep(block)
         self._refer()
+
+    def _excited(self, u: Var, passed: Expr) -> Expr:
+        """Return what drives the rig beside its commands."""
+        name = self.test.input_name(u)
+        return self.signals.within(name, self.test.signal(name), passed)
 
     def _compute(self, measured: Mapping[str, Sequence[Var]]) -> None:
         self.steps += self.computer.steps(measured, self._of("computer"))

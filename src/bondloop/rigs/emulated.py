@@ -48,6 +48,8 @@ class RigSystem:
         At each interface: the cut bond's force, and the motion of the transfer system.
     stated
         Domain of each interface, as the cut knows it; None where it cannot be told.
+    excitations
+        Further inputs that the test drives: the ground's acceleration, where it acts on the specimen itself.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class RigSystem:
     displacements: tuple[Expr, ...]
     velocities: tuple[Expr, ...]
     stated: tuple[Domain | None, ...] = ()
+    excitations: tuple[Var, ...] = ()
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -150,8 +153,16 @@ class Emulated(Described, member_of="rig"):
         """Return the transfer systems as a list."""
         return list(self.actuators) if isinstance(self.actuators, (list, tuple)) else [self.actuators]
 
-    def system(self, prefix: str = "rig.") -> RigSystem:
-        """Equations of transfer systems and specimen together."""
+    def system(self, prefix: str = "rig.", excited: Sequence[str] = ()) -> RigSystem:
+        """Equations of transfer systems and specimen together.
+
+        Parameters
+        ----------
+        prefix
+            Put before the names of its variables.
+        excited
+            Inputs of the specimen that a test drives.
+        """
         actuators = self.actuator_list()
         count = len(interfaces(self.physical))
         widths = [width(a) for a in actuators]
@@ -166,10 +177,10 @@ class Emulated(Described, member_of="rig"):
                 f"the coupler does not fit the cut: {count} interfaces, {self.coupler.size} coordinates"
             )
         if self.coupler is None and all(isinstance(a, Model) for a in actuators):
-            return self._bonded(actuators, prefix)
-        return self._composed(actuators, prefix)
+            return self._bonded(actuators, prefix, excited)
+        return self._composed(actuators, prefix, excited)
 
-    def _bonded(self, actuators: list[Model], prefix: str) -> RigSystem:
+    def _bonded(self, actuators: list[Model], prefix: str, excited: Sequence[str]) -> RigSystem:
         """Bond the specimen to the transfer systems: one bond graph, whatever its causality."""
         several = len(actuators) > 1
         rig = Model("rig")
@@ -206,9 +217,9 @@ class Emulated(Described, member_of="rig"):
                 )
             check_commands(own, width(a), a)
             commands += own
-        return self._finish(system, commands, forces, velocities, prefix)
+        return self._finish(system, commands, forces, velocities, prefix, excited)
 
-    def _composed(self, actuators: list[Any], prefix: str) -> RigSystem:
+    def _composed(self, actuators: list[Any], prefix: str, excited: Sequence[str]) -> RigSystem:
         """Connect transfer systems given as equations to the specimen's equations."""
         several = len(actuators) > 1
         specimen = prefixed(self.physical.compile(), f"{prefix}specimen.")
@@ -245,7 +256,8 @@ class Emulated(Described, member_of="rig"):
             pushes = self.coupler.forces(at, pushes)
         links.update(zip((load for t in transfers for load in t.loads), pushes, strict=True))
         system = connect("rig", [specimen, *(t.system for t in transfers)], links, {}, states=extra)
-        return self._finish(system, [u for t in transfers for u in t.commands], forces, velocities, prefix)
+        commands = [u for t in transfers for u in t.commands]
+        return self._finish(system, commands, forces, velocities, prefix, excited)
 
     def _posed(
         self, coupler: Coupler, transfers: Sequence[CoupledTransfer], prefix: str
@@ -272,7 +284,13 @@ class Emulated(Described, member_of="rig"):
         return list(at), flows, {**extra, **dict(zip(at, coupler.rates(at, off), strict=True))}
 
     def _finish(
-        self, system: System, commands: list[Var], forces: list[Expr], velocities: list[Expr], prefix: str
+        self,
+        system: System,
+        commands: list[Var],
+        forces: list[Expr],
+        velocities: list[Expr],
+        prefix: str,
+        excited: Sequence[str],
     ) -> RigSystem:
         if system.input_rates:
             names = ", ".join(u.name for u in system.input_rates)
@@ -281,7 +299,9 @@ class Emulated(Described, member_of="rig"):
                 "stiffness "
                 "or the lag between them"
             )
-        system = _constant_sources(system, commands)
+        ours = {f"{prefix}specimen.{name}" for name in excited}
+        excitations = tuple(u for u in system.input_vars if u.name in ours)
+        system = _constant_sources(system, [*commands, *excitations])
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
@@ -296,7 +316,7 @@ class Emulated(Described, member_of="rig"):
         if extra:
             system = connect("rig", [system], {}, system.output_exprs, states=extra)
         found = tuple(commands), tuple(forces), tuple(displacements), tuple(velocities)
-        return RigSystem(system, *found, stated)
+        return RigSystem(system, *found, stated, excitations)
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bondloop.errors import InputError
 from bondloop.program.block import Context
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
 from bondloop.program.mode_at_point import starting_states
@@ -50,6 +51,8 @@ class RigBlock:
         Seconds between ticks.
     wanted
         Further expressions of the rig's variables that will be recorded.
+    excited
+        Gives what drives the rig beside its commands, at a part of the tick that has passed.
 
     Attributes
     ----------
@@ -62,9 +65,23 @@ class RigBlock:
     """
 
     def __init__(
-        self, emulated: Emulated, rig: RigSystem, count: Var, period: float, wanted: Iterable[Expr] = ()
+        self,
+        emulated: Emulated,
+        rig: RigSystem,
+        count: Var,
+        period: float,
+        wanted: Iterable[Expr] = (),
+        excited: Callable[[Var, Expr], Expr] | None = None,
     ) -> None:
+        if rig.excitations and excited is None:
+            driven = ", ".join(u.name for u in rig.excitations)
+            raise InputError(
+                f"the ground acts on the specimen itself ({driven}), and a rig by itself has no ground: let "
+                "the rig impose the motion in space (coordinates='absolute') of a specimen that does not "
+                "stand on the ground, or the relative motion of one without mass"
+            )
         self.emulated, self.rig, self.count, self.period = emulated, rig, count, period
+        self.excited = excited
         self.wanted = list(wanted)
         system = rig.system
         self.states = starting_states(system)
@@ -89,6 +106,7 @@ class RigBlock:
                 self.states[h] = 0.0
             else:
                 given[u] = Const(0.0)
+        given.update(self._excited(Const(0.0)))
         copied, self.table = instantiate(program, given, "")
         steps: list[Step] = list(copied)
         for number, (word, exprs) in enumerate(
@@ -128,14 +146,31 @@ class RigBlock:
                     Assign(mean, (1.0 - part) * newest[u] + part * older),
                 ]
                 inputs[u] = mean
-        made = emulated.integrator.discretise(rig.system, fine, lambda _: inputs, [])
+        number = Var("substep")
+
+        def at(fraction: float) -> dict[Var, Expr]:
+            driven: dict[Var, Expr] = {}
+            for u, value in self._excited((number + fraction) / Const(emulated.substeps)).items():
+                key = (u, fraction)
+                if key not in computed:
+                    computed[key] = Var(f"{u.name}@{fraction:g}")
+                    body.append(Assign(computed[key], value))
+                driven[u] = computed[key]
+            return {**inputs, **driven}
+
+        computed: dict[tuple[Var, float], Var] = {}
+        made = emulated.integrator.discretise(rig.system, fine, at, [])
         body += [*made.first, *made.rest]
         # At the end of a fine step the newest command acts alone, whatever part of the step it had.
         kept = [(h, newest[u]) for u, h in self.held.items() if h in self.states]
         if kept:
             body.append(Update(tuple(kept)))
-        steps.append(Repeat(emulated.substeps, Var("substep"), tuple(body)))
+        steps.append(Repeat(emulated.substeps, number, tuple(body)))
         return steps
+
+    def _excited(self, passed: Expr) -> dict[Var, Expr]:
+        """Return what drives the rig beside its commands, at a part of the tick that has passed."""
+        return {u: self.excited(u, passed) for u in self.rig.excitations} if self.excited else {}
 
     def _through(self, chain: Sequence[Any], value: Expr, name: str, first: int, i: int) -> list[Step]:
         contexts = [

@@ -56,6 +56,20 @@ class Assembly:
         """Names of the free degrees of freedom."""
         return tuple(self.names[i] for i in self.free)
 
+    def absent(self, dof: str) -> str:
+        """Say why a degree of freedom is not among the free ones; empty where it is, or is unknown."""
+        if dof not in self.names:
+            return ""
+        i = self.names.index(dof)
+        if self.held[i]:
+            return f"'{dof}' is held by a support"
+        if i in self.free:
+            return ""
+        row = self.T[[i]].tocoo()
+        leaders = [self.names[self.free[j]] for j in row.coords[1]]
+        words = ", ".join(leaders) or "the ground"
+        return f"'{dof}' is eliminated: a constraint makes it follow {words}; use that"
+
     def rigid(self, xyz: Array, direction: str) -> Array:
         """Motion of all degrees of freedom when the ground moves by one, which constraints must allow."""
         r = rigid_motion(xyz, self.codes, direction)

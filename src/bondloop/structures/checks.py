@@ -8,7 +8,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.constraints import RigidFloor
-from bondloop.structures.elements.base import DOFS, Array
+from bondloop.structures.elements.base import DOFS, Array, Member
 
 if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
@@ -19,6 +19,9 @@ NULL = 5e-15
 """Stiffness, relative to the diagonal, that rounding alone leaves behind."""
 
 SHOWN = 20
+
+PLANE = 1e-6
+"""Share of a structure's size by which a node may lie beside its place."""
 
 
 def raise_faults(name: str, faults: list[str]) -> None:
@@ -67,7 +70,80 @@ def structure_faults(structure: Structure) -> list[str]:
         found += [
             f"{what}: {unknown_name('node', n, nodes)}" for n in dict.fromkeys(wanted) if n not in place
         ]
-    return found
+        if isinstance(c, RigidFloor) and all(n in place for n in wanted):
+            found += _out_of_plane(c, xyz, place, size)
+    return found + orphans(structure) + unjoined(structure, size)
+
+
+def _out_of_plane(floor: RigidFloor, xyz: Array, place: dict[str, int], size: float) -> list[str]:
+    """Nodes of a floor that are not in its plane: they would move as if they were."""
+    axis = ("yz", "xz", "xy").index(floor.plane)
+    level = float(xyz[place[floor.master], axis])
+    return [
+        f"rigid floor of '{floor.master}': node '{n}' lies at {'xyz'[axis]} = {xyz[place[n], axis]:g} m, not "
+        f"in the floor's plane {'xyz'[axis]} = {level:g} m; put it there, or into a floor of its own"
+        for n in floor.nodes
+        if abs(xyz[place[n], axis] - level) > PLANE * max(size, abs(level))
+    ]
+
+
+def _joined(structure: Structure) -> list[tuple[str, ...]]:
+    """Return the nodes that each element or constraint joins."""
+    joined: list[tuple[str, ...]] = [tuple(e.nodes) for e in structure.elements.values()]
+    for c in structure.constraints:
+        if isinstance(c, RigidFloor):
+            joined.append((c.master, *c.nodes))
+        else:
+            joined.append(tuple(d.rpartition(".")[0] for d, _ in c.terms))
+    return joined
+
+
+def orphans(structure: Structure) -> list[str]:
+    """Nodes that nothing is joined to."""
+    used = {n for names in _joined(structure) for n in names}
+    lonely = [n for n in structure.nodes if n not in used] if structure.elements else []
+    return [f"node '{n}': no element and no constraint uses it; remove it" for n in lonely]
+
+
+def unjoined(structure: Structure, size: float) -> list[str]:
+    """Members that end at one place, at nodes that nothing joins there: two names for what is one node."""
+    ends = {n for e in structure.elements.values() if isinstance(e, Member) for n in e.nodes}
+    ends &= set(structure.nodes)
+    if size <= 0 or len(ends) < 2:
+        return []
+    places: dict[tuple[float, ...], list[str]] = {}
+    for n in structure.nodes:
+        key = tuple(np.round(np.array(structure.nodes[n]) / (PLANE * size)).tolist())
+        places.setdefault(key, []).append(n)
+    crowded = {n: i for i, names in enumerate(places.values()) if len(names) > 1 for n in names}
+    leader = {n: n for n in crowded}
+
+    def first(n: str) -> str:
+        while leader[n] != n:
+            n = leader[n]
+        return n
+
+    for names in _joined(structure):
+        here = [n for n in names if n in crowded]
+        for a in here:
+            for b in here:
+                if crowded[a] == crowded[b]:
+                    leader[first(a)] = first(b)
+    for names in structure.separate:
+        for n in names[1:]:
+            if n in leader and names[0] in leader:
+                leader[first(n)] = first(names[0])
+    faults = []
+    for crowd in places.values():
+        at = [n for n in crowd if n in ends]
+        apart = {first(n): n for n in at} if len(at) > 1 else {}
+        if len(apart) > 1:
+            a, b = list(apart.values())[:2]
+            faults.append(
+                f"nodes '{a}' and '{b}' lie at one place and nothing joins them: use one node, "
+                f"tie('{a}', '{b}'), or say that they move apart, apart('{a}', '{b}')"
+            )
+    return faults
 
 
 def lonely_masses(structure: Structure, names: tuple[str, ...]) -> list[str]:

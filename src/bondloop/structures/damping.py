@@ -10,11 +10,16 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.ranges import number
+from bondloop.structures.matrices import Matrices
+from bondloop.structures.modes import modes
 
-__all__ = ["checked_rayleigh", "modal_damping_matrix", "rayleigh_coefficients"]
+__all__ = ["checked_rayleigh", "modal_part", "rayleigh_coefficients", "slim"]
 
 DENSE = 5000
-"""Most degrees of freedom for which a modal damping matrix, which is full, is made."""
+"""Most degrees of freedom of which all modes are damped."""
+
+SMALL = 150
+"""Most degrees of freedom whose modal damping is a full matrix, however few modes it damps."""
 
 
 def checked_rayleigh(values: Any, what: str) -> tuple[float, float]:
@@ -61,8 +66,8 @@ def rayleigh_coefficients(zeta1: float, f1: float, zeta2: float, f2: float) -> t
     return float(max(alpha, 0.0)), float(max(beta, 0.0))
 
 
-def modal_damping_matrix(M: Any, K: Any, ratios: float | Sequence[float]) -> Any:
-    """C = M Φ diag(2 ζ ω) Φᵀ M with mass-normalised modes (Clough and Penzien 1993, eq. 12-57).
+def modal_part(M: Any, K: Any, ratios: float | Sequence[float], dofs: Sequence[str]) -> tuple[Any, Any]:
+    """Return W = M Φ and d = 2 ζ ω of the modes that are damped: C = W diag(d) Wᵀ (Clough and Penzien 1993).
 
     Parameters
     ----------
@@ -70,27 +75,42 @@ def modal_damping_matrix(M: Any, K: Any, ratios: float | Sequence[float]) -> Any
         Sparse, shape (n, n).
     ratios
         Damping ratios of the lowest modes, the others staying undamped; one number: of all modes.
+    dofs
+        Names of the degrees of freedom.
 
     Notes
     -----
-    C is a full matrix. For more than a few thousand degrees of freedom reduce first and damp the modes.
+    All modes of more than a few thousand degrees of freedom are not to be had; the lowest ones are, and their
+    damping stays a product of slim matrices.
     """
     from scipy import linalg
 
     n = M.shape[0]
-    if n > DENSE:
-        raise InputError(
-            f"modal damping of {n} degrees of freedom makes a full matrix; reduce the structure first"
-        )
+    one = isinstance(ratios, (int, float))
     count = n if isinstance(ratios, (int, float)) else len(ratios)
-    zeta = np.broadcast_to(np.asarray(ratios, dtype=float), (count,))
     if count > n:
         raise InputError(f"{count} modal damping ratios for {n} degrees of freedom")
+    zeta = np.broadcast_to(np.asarray(ratios, dtype=float), (count,))
+    if not count:
+        return np.zeros((n, 0)), np.zeros(0)
+    if n > DENSE and one:
+        raise InputError(
+            f"modal damping of all {n} modes needs all of them; damp the lowest ones, "
+            f"modal_damping({ratios:g}, count=50)"
+        )
+    if not one and slim(n, count):
+        basis = modes(Matrices(M, None, K, tuple(dofs)), count)
+        return basis.weighted, 2 * zeta * basis.omega
     try:
-        squares, modes = linalg.eigh(K.toarray(), M.toarray(), subset_by_index=[0, count - 1])
+        squares, shapes = linalg.eigh(K.toarray(), M.toarray(), subset_by_index=[0, count - 1])
     except linalg.LinAlgError:
         raise InputError(
-            "modal damping needs mass on every degree of freedom; give the massless ones a mass"
+            "modal damping needs mass on every degree of freedom; give the massless ones a mass, or damp the "
+            "lowest modes alone, modal_damping([0.05, 0.05])"
         ) from None
-    weighted = M @ modes
-    return (weighted * (2 * zeta * np.sqrt(np.maximum(squares, 0.0)))) @ weighted.T
+    return M @ shapes, 2 * zeta * np.sqrt(np.maximum(squares, 0.0))
+
+
+def slim(n: int, count: int) -> bool:
+    """Return whether the damping of so many of n modes is kept as a product of slim matrices."""
+    return n > SMALL and 4 * count <= n

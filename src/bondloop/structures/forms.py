@@ -8,7 +8,7 @@ states as degrees of freedom.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from bondloop.bondgraph.graph_data import place
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import describable
 from bondloop.structures.dofs import dof_domain
+from bondloop.structures.footing import Footing, footing_of
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.structures.matrices import Matrices
@@ -44,6 +46,11 @@ class StructureModel(Model):
         super().__init__(name)
         self._junctions: dict[str, One] = {}
         self._forces = 0
+        self._absent: Callable[[str], str] | None = None  # why a degree of freedom is not there
+        self._matrices: Matrices | None = None  # what it was made of, where it was made of matrices
+        self._patterns: dict[str, dict[str, float]] = {}  # loads in m/s^2, by input
+        self._footing: Footing | None = None  # how it goes with the ground
+        self._carriers: dict[int, One] = {}  # 1-junctions of the coordinates that the ground's loads act on
         for dof in dofs:
             self._junctions[dof] = _placed(self, dof)
             self._junctions[dof].domain = dof_domain(dof)
@@ -57,10 +64,66 @@ class StructureModel(Model):
         """Return the 1-junction of a degree of freedom."""
         found = self._junctions.get(dof)
         if found is None:
+            absent = "" if self._absent is None else self._absent(dof)
             raise InputError(
-                unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
+                absent
+                or unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
             )
         return found
+
+    def _stand_on(self, matrices: Matrices, carriers: Iterable[One]) -> None:
+        """Remember how the structure goes with the ground, where that can be told."""
+        self._absent, self._matrices = matrices.missing, matrices
+        try:
+            self._footing = footing_of(matrices)
+        except InputError:
+            return
+        self._carriers = dict(enumerate(carriers))
+
+    def ground_motion(self, where: str) -> dict[str, float]:
+        """Return by degree of freedom how far it goes with the ground, per unit of the ground's motion.
+
+        Parameters
+        ----------
+        where
+            A direction in which all supports move, ``"ux"`` to ``"rz"``, or one support's ``"foot.ux"``.
+        """
+        return self._known_footing().motion(where)
+
+    def floats(self, where: str) -> bool:
+        """Return whether it goes along with a rigid motion without any force, standing on no ground.
+
+        Parameters
+        ----------
+        where
+            A direction, as of `ground_motion`.
+        """
+        footing = self._known_footing()
+        if self._matrices is None or footing.basis is not None or where not in footing.rigid:
+            return False
+        r = footing.rigid[where][0]
+        parts = (self._matrices.K, self._matrices.C)
+        return all(np.abs(part @ r).max() <= 1e-9 * abs(part).max() for part in parts)
+
+    def ground_load(self, where: str) -> list[tuple[One, float]]:
+        """Return the forces per unit of the ground's acceleration, and the 1-junctions they act on.
+
+        Parameters
+        ----------
+        where
+            As of `ground_motion`.
+        """
+        loads = self._known_footing().load(where).tolist()
+        return [(one, load) for one, load in zip(self._carriers.values(), loads, strict=True) if load]
+
+    def _known_footing(self) -> Footing:
+        if self._footing is None:
+            raise InputError(
+                f"ground: how the structure '{self._name}' goes with the ground is not known; make it of the "
+                "matrices that Structure.assemble() gives, reduced or not, or call degrees of freedom as in "
+                "'floor.ux'"
+            )
+        return self._footing
 
     def apply_forces(self, forces: Mapping[str, str] | Iterable[str]) -> None:
         """Put force inputs on degrees of freedom: names, or a mapping to input names."""
@@ -88,6 +151,8 @@ class StructureModel(Model):
         acting = {dof: float(weight) for dof, weight in pattern.items() if weight}
         if not acting:
             raise InputError(f"load '{name}' acts nowhere: every force of its pattern is zero")
+        if unit is not None and is_of_kind(f"1 {unit}", "m/s^2"):
+            self._patterns[name] = acting
         source = Input(name, unit=unit)
         setattr(self, f"{name}_input", source)
         for i, (dof, weight) in enumerate(acting.items()):
@@ -115,6 +180,7 @@ def field_form(
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
     junctions = [model.junction(d) for d in matrices.dofs]
+    model._stand_on(matrices, junctions)
     for attribute, matrix, kind in (
         ("inertia", matrices.M, IField),
         ("stiffness", matrices.K, CField),
@@ -151,6 +217,7 @@ def network_form(
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
     junctions = [model.junction(d) for d in matrices.dofs]
+    model._stand_on(matrices, junctions)
     if _is_coupled(matrices.M):
         model.inertia = IField(matrices.M)
         for i, j in enumerate(junctions):

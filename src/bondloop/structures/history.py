@@ -12,6 +12,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE
 from bondloop.structures.excitation import Force, courses
 from bondloop.structures.factor import factor
+from bondloop.structures.modally_damped import damping_of, damping_product, dynamic_solver
 from bondloop.structures.mode_step import mode_step
 from bondloop.structures.modes import Modes, modes
 
@@ -139,14 +140,15 @@ def _newmark(
     """Newmark 1959 with γ = 1/2, β = 1/4: (K + 2C/h + 4M/h²) u⁺ = F⁺ + M(4u/h² + 4v/h + a) + C(2u/h + v)."""
     from scipy import sparse
 
-    M, C, K = matrices.M, matrices.C, matrices.K
+    M, K = matrices.M, matrices.K
+    C, weights, rates = damping_of(matrices)
 
     def load(k: int) -> Any:
         return values[k] if where is None else where @ values[k]
 
-    solve = factor(K + 2 / h * C + 4 / h**2 * M)
+    solve = dynamic_solver(matrices, 4 / h**2, 2 / h)
     history = sparse.hstack([M, C]).tocsr() if C.nnz else M
-    a = _acceleration(M, load(0) - C @ v - K @ u)
+    a = _acceleration(M, load(0) - damping_product(matrices, v) - K @ u)
     U, V, A = (np.empty((len(values), len(rows))) for _ in range(3))
     U[0], V[0], A[0] = u[rows], v[rows], a[rows]
     p, q = 4 / h**2, 4 / h
@@ -154,7 +156,10 @@ def _newmark(
         carried = p * u + q * v + a
         if C.nnz:
             carried = np.concatenate([carried, 2 / h * u + v])
-        after = solve(load(k) + history @ carried)
+        right = load(k) + history @ carried
+        if len(rates):
+            right = right + weights @ (rates * (weights.T @ (2 / h * u + v)))
+        after = solve(right)
         moved = after - u
         a = p * moved - q * v - a
         v = 2 / h * moved - v

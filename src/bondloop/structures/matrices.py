@@ -84,7 +84,12 @@ class Matrices(Described, member_of="matrices"):
         try:
             return self.dofs.index(dof)
         except ValueError:
-            raise InputError(unknown_name("degree of freedom", dof, self.dofs)) from None
+            raise InputError(self.missing(dof)) from None
+
+    def missing(self, dof: str) -> str:
+        """Say that there is no such degree of freedom, and why, where their structure tells it."""
+        absent = self.__dict__.get("_absent")
+        return (absent(dof) if absent else "") or unknown_name("degree of freedom", dof, self.dofs)
 
     def indices(self, dofs: Iterable[str]) -> list[int]:
         """Positions of several degrees of freedom."""
@@ -92,13 +97,17 @@ class Matrices(Described, member_of="matrices"):
         wanted = list(dofs)
         for d in wanted:
             if d not in place:
-                raise InputError(unknown_name("degree of freedom", d, self.dofs))
+                raise InputError(self.missing(d))
         return [place[d] for d in wanted]
 
     def sub(self, dofs: Sequence[str]) -> Matrices:
         """Return the matrices of some degrees of freedom, the others held."""
         k = self.indices(dofs)
-        return Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
+        matrices = Matrices(self.M[k][:, k], self.C[k][:, k], self.K[k][:, k], tuple(dofs))
+        footing = getattr(self, "_footing", None)
+        if footing is not None:
+            object.__setattr__(matrices, "_footing", footing.held(k, matrices))
+        return matrices
 
 
 def _described(matrix: Any) -> list[list[float]] | dict[str, list[float]]:

@@ -12,6 +12,7 @@ from bondloop.program.kinds import Kind, register, stamp
 from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
+    from bondloop.structures.footing import Footing
     from bondloop.structures.modes import Modes
 
 __all__ = ["modal_form"]
@@ -77,6 +78,10 @@ def modal_form(
         bond(shape, sums[j])
     for dof, total in zip(wanted, sums, strict=True):
         bond(total, model.junction(dof))
+    footing: Footing | None = getattr(modes, "_footing", None)
+    if footing is not None:
+        model._footing = footing.projected(modes.shapes)
+        model._carriers = {i: one.v for i, one in enumerate(oscillators)}
     named = dict(forces) if isinstance(forces, Mapping) else list(forces)
     model.apply_forces(named)
     # Described by the rows that it takes: those of all other motions would fill a file for nothing.

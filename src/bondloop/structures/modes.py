@@ -11,6 +11,8 @@ import numpy as np
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.described import Described
 from bondloop.structures.eigen import Pencil, largest_ratio
+from bondloop.structures.footing import keep_footing
+from bondloop.structures.modally_damped import damping_product
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -73,9 +75,17 @@ class Modes(Described, family="modes", alone=True):
 
     @property
     def participation(self) -> dict[str, NDArray[np.float64]]:
-        """Participation factors φᵀ M r by direction (``"ux"`` ...), r being 1 at every such name."""
-        found = {d: np.array([name.endswith(f".{d}") for name in self.dofs]) for d in DIRECTIONS}
-        return {d: self.weighted.T @ r.astype(float) for d, r in found.items() if r.any()}
+        """Participation factors φᵀ M r by direction (``"ux"`` ...).
+
+        r is 1 at every such translation; of a rotation it is the rigid motion about the origin, which is
+        known where the matrices come from a structure with coordinates, and left out elsewhere.
+        """
+        found = {d: np.array([name.endswith(f".{d}") for name in self.dofs]) for d in DIRECTIONS[:3]}
+        motions = {d: r.astype(float) for d, r in found.items() if r.any()}
+        footing = getattr(self, "_footing", None)
+        if footing is not None and footing.basis is None:
+            motions.update({d: footing.rigid[d][0] for d in DIRECTIONS[3:] if d in footing.rigid})
+        return {d: self.weighted.T @ r for d, r in motions.items() if np.any(r)}
 
     def effective_masses(self, direction: str | ArrayLike) -> NDArray[np.float64]:
         """Mass that each mode moves along with a rigid motion of the ground, in kg: (φᵀ M r)².
@@ -83,10 +93,16 @@ class Modes(Described, family="modes", alone=True):
         Parameters
         ----------
         direction
-            ``"ux"`` and so on, or the rigid motion r itself, shape (n,).
+            ``"ux"`` and so on, or the rigid motion r itself, shape (n,). Of a rotation, ``"rz"``, the ground
+            turns about the origin, and the answer is a moment of inertia in kg m².
         """
         if isinstance(direction, str):
             factors = self.participation
+            if direction not in factors and direction in DIRECTIONS[3:]:
+                raise InputError(
+                    f"effective_masses('{direction}'): a rigid rotation needs the nodes' coordinates, which "
+                    "these modes do not have; take modes of a structure's own matrices, or give the motion r"
+                )
             if direction not in factors:
                 raise InputError(unknown_name("direction", direction, factors))
             return np.asarray(factors[direction] ** 2)
@@ -159,12 +175,12 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
         values = np.where(np.abs(values) <= RIGID * rounding, 0.0, values)
     _check(matrices, values, shapes, weighted, scale)
     values = np.where(values < 0, 0.0, values)
-    C = shapes.T @ (matrices.C @ shapes)
+    C = shapes.T @ damping_product(matrices, shapes)
     own = np.abs(np.diag(C)).copy()
     pair = np.maximum(own[:, None], own[None, :])
     outside = np.abs(C - np.diag(np.diag(C)))
     coupling = float(np.max(outside / np.where(pair > 0, pair, 1.0), initial=0.0))
-    return Modes(
+    answer = Modes(
         np.sqrt(values),
         shapes,
         matrices.dofs,
@@ -172,6 +188,8 @@ def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Mo
         coupling if coupling > 1e-6 else 0.0,
         weighted,
     )
+    keep_footing(answer, getattr(matrices, "_footing", None))
+    return answer
 
 
 def mac(one: ArrayLike, other: ArrayLike) -> NDArray[np.float64]:

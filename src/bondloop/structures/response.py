@@ -11,6 +11,7 @@ from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.factor import factor
 from bondloop.structures.history import History, time_history
+from bondloop.structures.modally_damped import dynamic_solver
 from bondloop.structures.modes import Modes, modes
 
 if TYPE_CHECKING:
@@ -87,9 +88,8 @@ def _direct(
     H = np.empty((len(w), len(rows), F.shape[1]), dtype=complex)
     right = F.astype(complex)
     for k, omega in enumerate(w):
-        dynamic = matrices.K + 1j * omega * matrices.C - omega**2 * matrices.M
         try:
-            H[k] = factor(dynamic, "symmetric")(right)[rows]
+            H[k] = dynamic_solver(matrices, -(omega**2), 1j * omega, "symmetric")(right)[rows]
         except RuntimeError:
             raise SolveError(_INFINITE.format(omega)) from None
     return H

@@ -11,13 +11,16 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
-from bondloop.structures.damping import checked_rayleigh, modal_damping_matrix, rayleigh_coefficients
+from bondloop.structures.damping import checked_rayleigh, modal_part, rayleigh_coefficients, slim
 from bondloop.structures.damping_regions import RayleighRegion, region_sum, with_regions
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
+from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.modally_damped import damped
+from bondloop.structures.support_damping import damped_supports
 from bondloop.structures.thermal_load import thermal_load
 from bondloop.units import quantity
 
@@ -63,11 +66,13 @@ class Structure:
         self.elements: dict[str, Element] = {}
         self.supports: dict[str, tuple[str, ...]] = {}
         self.constraints: list[Constraint | RigidFloor] = []
+        self.separate: list[tuple[str, ...]] = []
         self._counts: dict[str, int] = {}
         self._proportional = (0.0, 0.0)
         self._regions: list[RayleighRegion] = []
         self._ratios: float | tuple[float, ...] | None = None
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
+        self._assembled: tuple[Any, ...] = ()  # nodes, elements, supports, constraints as they were then
 
     @property
     def coordinates(self) -> Array:
@@ -83,7 +88,6 @@ class Structure:
             raise InputError(
                 f"structure '{self.name}': node '{name}' has coordinates {at} that are not finite"
             )
-        self._cache.clear()
         self.nodes[name] = at
 
     def add(self, element: Element, name: str | None = None) -> str:
@@ -93,7 +97,6 @@ class Structure:
         name = f"{element.kind}[{count}]" if name is None else name
         if name in self.elements:
             raise InputError(f"structure '{self.name}': element '{name}' exists already")
-        self._cache.clear()
         self.elements[name] = element
         return name
 
@@ -142,7 +145,6 @@ class Structure:
 
     def support(self, node: str, *dofs: str) -> None:
         """Hold degrees of freedom of a node at zero; all of them where none is named."""
-        self._cache.clear()
         before = self.supports.get(node, ())
         self.supports[node] = tuple(dict.fromkeys((*before, *(dofs or DOFS))))
 
@@ -151,15 +153,17 @@ class Structure:
 
         ``constrain({"a.ux": 1, "b.ux": -1})`` makes both move alike.
         """
-        self._cache.clear()
         self.constraints.append(checked_constraint(terms))
 
     def tie(self, a: str, b: str, *dofs: str) -> None:
         """Make degrees of freedom of node b follow those of node a; none named: all that both have."""
-        self._cache.clear()
         for d in dofs or DOFS:
             terms = {f"{b}.{d}": 1.0, f"{a}.{d}": -1.0}
             self.constraints.append(checked_constraint(terms, lenient=not dofs))
+
+    def apart(self, *nodes: str) -> None:
+        """Say that members end at one place without being joined there, as braces that cross."""
+        self.separate.append(tuple(nodes))
 
     def rigid_floor(self, *, master: str, nodes: Sequence[str], plane: str = "xy") -> None:
         """Make nodes move within a plane like one rigid body led by the node `master`.
@@ -167,11 +171,14 @@ class Structure:
         The two translations in the plane and the rotation about its normal follow the master's; what
         happens out of the plane stays free.
         """
-        self._cache.clear()
         self.constraints.append(checked_floor(master, nodes, plane))
 
     def rayleigh(self, alpha: Number, beta: Number) -> None:
-        """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring."""
+        """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring.
+
+        It damps the motion relative to the ground, as all damping of a whole structure here: on ground that
+        moves, αM acts on what is left of a velocity when the ground's is taken off.
+        """
         self._proportional = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
 
     def rayleigh_from(self, zeta1: float, f1: Number, zeta2: float, f2: Number) -> tuple[float, float]:
@@ -200,9 +207,27 @@ class Structure:
         self._cache.clear()
         self._regions.append(region)
 
-    def modal_damping(self, ratios: float | Sequence[float]) -> None:
-        """Damp the lowest modes with the given ratios, or all modes with one; C becomes a full matrix."""
-        self._ratios = float(ratios) if isinstance(ratios, (int, float)) else tuple(float(z) for z in ratios)
+    def modal_damping(self, ratios: float | Sequence[float], count: int | None = None) -> None:
+        """Damp modes, with supports held, with the given ratios.
+
+        Parameters
+        ----------
+        ratios
+            Ratios of the lowest modes; or one for all modes, whose C is a full matrix.
+        count
+            With one ratio: of how many of the lowest modes. Large structures need it.
+        """
+        if isinstance(ratios, (int, float)):
+            one = float(ratios)
+            if count is not None and count < 1:
+                raise InputError(
+                    f"structure '{self.name}': modal_damping(count) must be at least 1; found {count}"
+                )
+            self._ratios = one if count is None else (one,) * int(count)
+        elif count is not None:
+            raise InputError(f"structure '{self.name}': count goes with one ratio; there are {len(ratios)}")
+        else:
+            self._ratios = tuple(float(z) for z in ratios)
         if np.min(self._ratios, initial=0.0) < 0:
             raise InputError(f"structure '{self.name}': damping ratios must not be negative; found {ratios}")
 
@@ -215,6 +240,11 @@ class Structure:
         if mass not in ("consistent", "lumped"):
             raise InputError(f"mass must be 'consistent' or 'lumped'; found '{mass}'")
         key = (mass, released)
+        # All four are public, and may have been changed by hand since.
+        now = (dict(self.nodes), dict(self.elements), dict(self.supports), list(self.constraints))
+        if now != self._assembled:
+            self._cache.clear()
+            self._assembled = now
         if key not in self._cache:
             raise_faults(self.name, self.faults())
             self._cache[key] = with_regions(self, self._regions, assemble_all(self, mass, released))
@@ -245,15 +275,38 @@ class Structure:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
             refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
+        matrices = Matrices(M, C, K, assembly.free_names)
+        object.__setattr__(matrices, "_absent", assembly.absent)
+        keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
+        return self._damped(matrices, self._region_masses(assembly, mass))
+
+    def _region_masses(self, assembly: Assembly, mass: Mass) -> Any:
+        """Return Σ α M of regions over the free degrees of freedom; None where no region has an α."""
+        if not any(region.alpha for region in self._regions):
+            return None
+        part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
+        return assembly.reduced(region_sum(self, self._regions, assembly, part))
+
+    def _damped(self, matrices: Matrices, regions: Any) -> Matrices:
+        """Return matrices with the damping of the whole structure, Rayleigh's and that of their modes."""
+        M, C, K = matrices.M, matrices.C, matrices.K
         alpha, beta = self._proportional
         if alpha or beta:
             C = C + alpha * M + beta * K
-        if self._regions:
-            part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
-            C = C + assembly.reduced(region_sum(self, self._regions, assembly, part))
+        if regions is not None:
+            C = C + regions
+        weights, rates = np.zeros((len(matrices), 0)), np.zeros(0)
         if self._ratios is not None:
-            C = C + modal_damping_matrix(M, K, self._ratios)
-        return Matrices(M, C, K, assembly.free_names)
+            weights, rates = modal_part(M, K, self._ratios, matrices.dofs)
+        if len(rates) and not slim(len(matrices), len(rates)):
+            C = C + (weights * rates) @ weights.T
+            weights, rates = weights[:, :0], rates[:0]
+        answer = Matrices(M, C, K, matrices.dofs)
+        answer = damped(answer, weights, rates) if len(rates) else answer
+        for name in ("_footing", "_absent"):
+            if name in matrices.__dict__:
+                object.__setattr__(answer, name, matrices.__dict__[name])
+        return answer
 
     def load_vector(self, loads: Mapping[str, Number]) -> Array:
         """Return the forces on the free degrees of freedom from named ones in N or N m."""
@@ -328,22 +381,53 @@ class Structure:
         assembly = self.assembly(mass)
         return np.asarray(-(assembly.T.T @ (assembly.M @ assembly.rigid(self.coordinates, direction))))
 
-    def prescribed(self, *dofs: str, mass: Mass = "consistent", free: bool = False) -> Prescribed:
+    def prescribed(
+        self,
+        *dofs: str,
+        mass: Mass = "consistent",
+        free: bool = False,
+        damping: Literal["relative", "absolute"] = "relative",
+    ) -> Prescribed:
         """Impose the motion of some degrees of freedom, as du Bois 2010 eq. (15).
 
         A support of such a degree of freedom gives way: this is how the ground moves one foot of a bridge.
+
+        Parameters
+        ----------
+        *dofs
+            The ones that are imposed.
+        mass
+            ``"consistent"`` or ``"lumped"``.
+        free
+            Accept motions without stiffness.
+        damping
+            What αM of Rayleigh's damping acts on: ``"relative"``, what is left of a velocity when that is
+            taken off with which the structure follows the imposed motion at rest; ``"absolute"``, all of it,
+            as if the air damped it, which αM is seldom meant to be. Modal damping, with imposed motions held,
+            is always relative.
         """
+        if damping not in ("relative", "absolute"):
+            raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
-        whole = self._matrices(assembly, mass, free=True)
+        M, C, K = (assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K))
+        regions = self._region_masses(assembly, mass)
+        if regions is not None and damping == "absolute":
+            C, regions = C + regions, None
+        whole = Matrices(M, C, K, assembly.free_names)
         for d in dofs:
             if d not in whole.dofs:
-                raise InputError(
-                    f"structure '{self.name}': {unknown_name('degree of freedom', d, whole.dofs)}"
-                )
+                words = assembly.absent(d) or unknown_name("degree of freedom", d, whole.dofs)
+                raise InputError(f"structure '{self.name}': {words}")
         answer = Prescribed.of(whole, dofs)
         if not free:
             refuse_mechanism(self.name, answer.matrices.K, answer.matrices.dofs, self.coordinates)
-        return answer
+        alpha, beta = self._proportional
+        if regions is not None:
+            kept = whole.indices(answer.matrices.dofs)
+            regions = regions.tocsr()[kept][:, kept]
+        other = self._ratios is not None or regions is not None
+        rest = self._damped(answer.matrices, regions)
+        return damped_supports(answer, rest, alpha, beta, damping, modal=other)
 
 
 def _si(value: Number, *units: str) -> float:

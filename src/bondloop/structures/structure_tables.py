@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["matrices_from_structure", "structure_from_tables"]
 
 
-def structure_from_tables(  # noqa: PLR0913, PLR0917 - a table each
+def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the description
     nodes: Mapping[str, Sequence[Number]],
     elements: Mapping[str, Element],
     supports: Mapping[str, Sequence[str]] | None = None,
@@ -31,6 +31,7 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - a table each
     regions: Sequence[RayleighRegion] = (),
     highest_frequency: Number = 1e6,
     name: str = "structure",
+    apart: Sequence[Sequence[str]] = (),
 ) -> Structure:
     """Return a structure from tables, the inverse of ``structure.describe()``.
 
@@ -54,6 +55,8 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - a table each
         First frequency in Hz above which a member's units cannot be right.
     name
         What errors call it.
+    apart
+        Nodes at one place that nothing joins, each time two or more.
 
     Examples
     --------
@@ -74,6 +77,8 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - a table each
     for node, dofs in (supports or {}).items():
         structure.support(node, *dofs)
     structure.constraints += list(constraints)
+    for names in apart:
+        structure.apart(*names)
     structure.rayleigh(*checked_rayleigh(rayleigh, "Structure(rayleigh)"))
     if modal_damping is not None:
         structure.modal_damping(modal_damping)
@@ -94,6 +99,7 @@ def describe_structure(structure: Structure) -> dict[str, Any]:
         "rayleigh": list(structure._proportional),
         **({} if ratios is None else {"modal_damping": plain(ratios)}),
         **({"regions": plain(structure._regions)} if structure._regions else {}),
+        **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
         "highest_frequency": structure.highest_frequency,
         "name": structure.name,
     }

@@ -58,6 +58,11 @@ class KRAlpha(Estimating):
     Kolay and Ricles, Development of a family of unconditionally stable explicit direct integration
     algorithms with controllable numerical energy dissipation, EESD 43, 2014. OpenSees ``KRAlphaExplicit``.
 
+    Notes
+    -----
+    Displacements from rest are OpenSees' to the last digit, for every ρ. Its velocities are the published
+    ones, which lag by γ h; a test that starts with a velocity, or out of balance, is another one there.
+
     Examples
     --------
     >>> from bondloop.integrate.structural import find_scheme

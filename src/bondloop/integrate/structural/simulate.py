@@ -154,7 +154,7 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
     -4.0
     """
     check_period(period)
-    size = len(np.atleast_2d(M.toarray() if hasattr(M, "toarray") else np.asarray(M, dtype=float)))
+    size = _size(M)
     mass = square("the mass matrix", M, size)
     damping, stiffness = square("the damping matrix", C, size), square("the stiffness matrix", K, size)
     names = tuple(dofs) if dofs is not None else tuple(f"u{i + 1}" for i in range(size))
@@ -190,6 +190,13 @@ def structure_tick(  # noqa: PLR0913 - what to integrate, and how
         tuple(channels), {v.name: DIVERGED for v in motion.displacement},
     )  # fmt: skip
     return tick, forces.table
+
+
+def _size(matrix: Any) -> int:
+    """Return the number of rows of a matrix, sparse or not; 1 of a number."""
+    return len(
+        np.atleast_2d(matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix, dtype=float))
+    )
 
 
 def restoring_from(law: Callable[..., Any] | None, size: int) -> Restoring:
@@ -252,7 +259,7 @@ def _diverged(scheme: Scheme, tick: Tick, M: ArrayLike, K: ArrayLike | None, mes
     name = type(scheme).__name__
     text = f"{name}: the response diverged ({message})"
     if np.isfinite(scheme.limit) and K is not None:
-        mass, stiffness = (square("", X, len(np.atleast_2d(np.asarray(X)))) for X in (M, K))
+        mass, stiffness = (square("", X, _size(X)) for X in (M, K))
         fastest = tick.period * float(
             np.sqrt(np.abs(np.linalg.eigvals(np.linalg.solve(mass, stiffness))).max())
         )

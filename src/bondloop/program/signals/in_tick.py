@@ -74,6 +74,22 @@ class Signals:
         self.made[key] = var
         return var
 
+    def within(self, name: str, signal: Any, passed: Expr) -> Expr:
+        """Value of a signal when a part of the step has passed that is itself computed; linear in a table.
+
+        Parameters
+        ----------
+        name, signal
+            As of `at`.
+        passed
+            The part, 0 to 1.
+        """
+        value: Expr | None = signal.expression(self.time + passed * Const(self.period))
+        if value is None:
+            begin, end = self.at(name, signal, 0.0), self.at(name, signal, 1.0)
+            return begin + passed * (end - begin)
+        return value if self.scale is None else self.scale * value
+
 
 def now_and_next(signals: Iterable[Any], steps: int, period: float) -> NDArray[np.float64]:
     """Return the tabulated inputs of a tick: a row per step, each signal's value now and at the next step.

@@ -94,7 +94,13 @@ def turn(elements: Sequence[Any], xyz: Array, K: Array, M: Array, lumped: Array)
     axes = space_axes(
         xyz, np.array([none if e.reference is None else e.reference for e in elements], dtype=float)
     )
-    K, M, lumped = (rotate(part, axes) for part in condense(elements, DOFS, K, M, lumped))
+    K, M, lumped = condense(elements, DOFS, K, M, lumped)
+    # Rotary inertias that differ about the member's axes would be products of inertia about global ones. The
+    # largest, that of bending, about every axis keeps a lumped mass diagonal however the member lies.
+    for end in (3, 9):
+        block = lumped[:, end : end + 3, end : end + 3]
+        block[:] = np.einsum("nii->ni", block).max(axis=1)[:, None, None] * np.eye(3)
+    K, M, lumped = (rotate(part, axes) for part in (K, M, lumped))
     return Blocks(K, column(elements, "beta")[:, None, None] * K, M, lumped, stiff(K, DOFS))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.excitation import Place, pattern
+from bondloop.structures.footing import footing_of, keep_footing
 from bondloop.structures.matrices import Matrices
+from bondloop.structures.modally_damped import damping_product
 from bondloop.structures.modes import Modes, modes
 from bondloop.structures.response import frequency_response
 
@@ -170,13 +173,15 @@ def project(
 ) -> Reduced:
     """Return TᵀMT, TᵀCT, TᵀKT as a reduced model."""
 
-    def small(A: Any) -> Any:
-        B = T.T @ (A @ T)
+    def small(product: Any) -> Any:
+        B = T.T @ product
         return (B + B.T) / 2
 
-    return Reduced(
-        Matrices(small(full.M), small(full.C), small(full.K), tuple(names)), T, tuple(kept), full, method
-    )
+    C = damping_product(full, T)
+    matrices = Matrices(small(full.M @ T), small(C), small(full.K @ T), tuple(names))
+    with suppress(InputError):  # names that tell no directions: these matrices go with no ground
+        keep_footing(matrices, footing_of(full).projected(T))
+    return Reduced(matrices, T, tuple(kept), full, method)
 
 
 def _percent(share: float) -> str:
