@@ -12,6 +12,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
     expect,
+    expect_kind_of_signal,
     expect_limits_of,
     expect_signals,
     expect_units_of_command,
@@ -33,6 +34,7 @@ from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
 from bondloop.safety import Limits
+from bondloop.structures.dofs import dof_domain
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
@@ -208,7 +210,30 @@ class PseudoDynamicTest(Checkable):
         pattern = np.zeros(len(self.numerical))
         for dof, value in where.items():
             pattern[self.numerical.index(dof)] = float(value)
-        return as_signal(name, signal), pattern
+        answer = as_signal(name, signal)
+        if not isinstance(given, tuple):
+            expect_kind_of_signal(name, answer, dof_domain(name).effort)
+        return answer, pattern
+
+    def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
+        if not signals:
+            if self._coordinates is not None:
+                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
+            return None
+        specimen = self.rig.specimen
+        ground = SteppedGround.of(signals, self.numerical, specimen, self.interface, self._coordinates)
+        expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
+        return ground
+
+    @property
+    def coordinates(self) -> str | None:
+        """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
+        return None if self.ground is None else self.ground.coordinates
+
+    @property
+    def ground_cares(self) -> list[tuple[str, str]]:
+        """What asks for care where the ground may move, each in a sentence and in some words."""
+        return stepped_half_loaded_cares(self)
 
     def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
         if not signals:

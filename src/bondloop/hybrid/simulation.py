@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.arguments import expect_kind_of_signal
 from bondloop.hybrid.ground import ground_signals, needed_excitation
 from bondloop.hybrid.rehearsable import Rehearsable
 from bondloop.hybrid.test import as_signal
@@ -90,6 +91,7 @@ class Simulation(Rehearsable):
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
+            expect_kind_of_signal(given, self.excitation[given], measured.get(given))
         parameters = [p for s in self.systems.values() for p in s.parameters_by_var]
         changed = checked_values(parameters, values or {}, name)
         self.values = {v.name: x for v, x in changed.items()}

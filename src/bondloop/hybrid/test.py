@@ -18,6 +18,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
     expect,
+    expect_kind_of_signal,
     expect_limits_of,
     expect_signals,
     expect_units_of_command,
@@ -48,7 +49,6 @@ from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width
-from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
@@ -237,13 +237,8 @@ class HybridTest(Checkable):
             text = excitation.get(self.input_name(u))
             if isinstance(text, str) and u.quantity is not None:
                 as_signal(self.input_name(u), text, u.quantity.unit)
-            signal = self.excitation.get(self.input_name(u))
-            unit = "" if signal is None else signal.unit
-            if unit and u.quantity is not None and not is_of_kind(f"1 {unit}", u.quantity.unit):
-                raise InputError(
-                    f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
-                    f"{u.quantity.unit}, or in another unit of its kind"
-                ).at("excitation", self.input_name(u))
+            name = self.input_name(u)
+            expect_kind_of_signal(name, self.excitation.get(name), u.quantity)
 
     # ---------------------------------------------------------------- parts
 

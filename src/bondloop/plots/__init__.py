@@ -5,6 +5,7 @@ Every function returns a Matplotlib ``Figure`` of its own (no pyplot, no global 
 """
 
 from bondloop.plots.gains import gains
+from bondloop.plots.ground_motion import ground_motion
 from bondloop.plots.histories import time_histories
 from bondloop.plots.overview import overview
 from bondloop.plots.prediction import prediction
@@ -14,6 +15,6 @@ from bondloop.plots.structures import animate_mode, deformed_shape, mode_shapes
 from bondloop.plots.subspace import subspace
 
 __all__ = [
-    "RunPlots", "animate_mode", "deformed_shape", "error_spectrum", "gains", "mode_shapes", "overview",
-    "prediction", "subspace", "time_histories",
+    "RunPlots", "animate_mode", "deformed_shape", "error_spectrum", "gains", "ground_motion", "mode_shapes",
+    "overview", "prediction", "subspace", "time_histories",
 ]  # fmt: skip

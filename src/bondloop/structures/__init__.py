@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.structures.damping_regions import RayleighRegion
 from bondloop.structures.elements import (
     Bar,
     Beam,
@@ -14,6 +15,7 @@ from bondloop.structures.elements import (
     Spring,
     Timoshenko,
 )
+from bondloop.structures.foreign import ForeignModel, LeftOut, read_opensees
 from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.io import read_matrices, write_matrices
@@ -24,19 +26,22 @@ from bondloop.structures.structure import Structure
 from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
-    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
-    "matrices_from_structure", "network_form", "read_matrices", "structure_from_tables", "write_matrices",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
+    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure",
+    "StructureModel", "Timoshenko", "field_form", "matrices_from_structure", "network_form", "read_matrices",
+    "read_opensees", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction
+from bondloop.structures.caughey import caughey
 from bondloop.structures.history import History, time_history
 from bondloop.structures.modal_system import modal_system
 from bondloop.structures.modes import Modes, mac, modes
 from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
 from bondloop.structures.response import frequency_response
+from bondloop.structures.static import static
 
 __all__ += [
-    "History", "Modes", "Reduced", "ReductionError", "craig_bampton", "frequency_response", "guyan", "mac",
-    "modal_form", "modal_system", "modes", "reduction", "time_history",
+    "History", "Modes", "Reduced", "ReductionError", "caughey", "craig_bampton", "frequency_response",
+    "guyan", "mac", "modal_form", "modal_system", "modes", "reduction", "static", "time_history",
 ]  # fmt: skip
