@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +28,7 @@ from bondloop.hybrid.ground_steps import (
     stepped_half_loaded_cares,
 )
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
+from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
 from bondloop.program.ranges import POSITIVE, Range, checked_values, number
@@ -87,6 +88,10 @@ class PseudoDynamicTest(Checkable):
         specimen's matrices, or its matrices.
     limits
         Beyond them the run stops, as beyond the rig's own.
+    record
+        What else to record of the numerical half: ``"numerical.roof.ux.acceleration"`` and all that can be
+        read off its structure (`bondloop.structures.Readings`), ``"numerical.girder[0].start.M"``; energies,
+        ``"energy.kinetic"``. A ``*`` stands for anything: ``"numerical.storey[*].drift_x"``.
     values
         Parameter values by path: ``{"scheme.P": -1}``, ``{"rig.overshoot": 0.1}``.
     name
@@ -136,6 +141,7 @@ class PseudoDynamicTest(Checkable):
         time_scale: float = 1.0,
         reference: bool | Matrices = False,
         limits: Limits | None = None,
+        record: Iterable[str] | str = (),
         values: Mapping[str, float | str] | None = None,
         name: str = "pseudo_dynamic_test",
     ) -> None:
@@ -156,6 +162,7 @@ class PseudoDynamicTest(Checkable):
         values = dict(values or {})
         self.overrides = {path: number(value, path) for path, value in values.items()}
         self.reference = reference
+        self.record = tuple(dict.fromkeys([record] if isinstance(record, str) else record))
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         refuse_stepped_half_loaded(self)
@@ -225,16 +232,6 @@ class PseudoDynamicTest(Checkable):
         expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
         return ground
 
-    @property
-    def coordinates(self) -> str | None:
-        """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""
-        return None if self.ground is None else self.ground.coordinates
-
-    @property
-    def ground_cares(self) -> list[tuple[str, str]]:
-        """What asks for care where the ground may move, each in a sentence and in some words."""
-        return stepped_half_loaded_cares(self)
-
     def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
         if not signals:
             if self._coordinates is not None:
@@ -280,7 +277,8 @@ class PseudoDynamicTest(Checkable):
             "numerical": self.numerical, "scheme": self.scheme, "rig": self.rig, "interface": self.interface,
             "excitation": excitation, "ground": None if self.ground is None else dict(self.ground.signals),
             "coordinates": self._coordinates, "time_step": self.period, "time_scale": self.time_scale,
-            "reference": self.reference, "limits": self.limits, "values": self.overrides, "name": self.name,
+            "reference": self.reference, "limits": self.limits, "record": self.record,
+            "values": self.overrides, "name": self.name,
         }  # fmt: skip
 
     @property
@@ -322,6 +320,11 @@ class PseudoDynamicTest(Checkable):
     def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
         return {name: s for name, (s, _, _) in self._writer.signals.tables.items()}
+
+    @property
+    def structures_read(self) -> dict[str, Any]:
+        """The structure, described, where something of it is recorded."""
+        return described([self._writer.structure], self.record)
 
     @property
     def seed(self) -> int:

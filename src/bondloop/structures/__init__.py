@@ -34,14 +34,19 @@ __all__ = [
 
 from bondloop.structures import reduction
 from bondloop.structures.caughey import caughey
+from bondloop.structures.coordinate_geometry import elongation, member_coordinates, motion_of, strokes
+from bondloop.structures.coordinates import in_coordinates
 from bondloop.structures.history import History, time_history
 from bondloop.structures.modal_system import modal_system
 from bondloop.structures.modes import Modes, mac, modes
+from bondloop.structures.reading import Reading
+from bondloop.structures.readings import Readings
 from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
 from bondloop.structures.response import frequency_response
 from bondloop.structures.static import static
 
 __all__ += [
-    "History", "Modes", "Reduced", "ReductionError", "caughey", "craig_bampton", "frequency_response",
-    "guyan", "mac", "modal_form", "modal_system", "modes", "reduction", "static", "time_history",
+    "History", "Modes", "Reading", "Readings", "Reduced", "ReductionError", "caughey", "craig_bampton",
+    "elongation", "frequency_response", "guyan", "in_coordinates", "mac", "member_coordinates",
+    "modal_form", "modal_system", "modes", "motion_of", "reduction", "static", "strokes", "time_history",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modally_damped import damped
+from bondloop.structures.storey_readings import checked_column_line
 from bondloop.structures.support_damping import damped_supports
 from bondloop.structures.thermal_load import thermal_load
 from bondloop.units import quantity
@@ -67,6 +68,7 @@ class Structure:
         self.supports: dict[str, tuple[str, ...]] = {}
         self.constraints: list[Constraint | RigidFloor] = []
         self.separate: list[tuple[str, ...]] = []
+        self.column_line: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
         self._proportional = (0.0, 0.0)
         self._regions: list[RayleighRegion] = []
@@ -172,6 +174,14 @@ class Structure:
         happens out of the plane stays free.
         """
         self.constraints.append(checked_floor(master, nodes, plane))
+
+    def storeys(self, *nodes: str) -> None:
+        """Say where storeys begin and end: nodes one above the other, from the ground up.
+
+        Drift, shear and acceleration of storey 1, between the first two nodes, can then be recorded as
+        ``storey[1].drift_x`` and the like; see `Readings`.
+        """
+        self.column_line = checked_column_line(self, nodes)
 
     def rayleigh(self, alpha: Number, beta: Number) -> None:
         """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring.

@@ -30,6 +30,7 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
     modal_damping: float | Sequence[float] | None = None,
     regions: Sequence[RayleighRegion] = (),
     highest_frequency: Number = 1e6,
+    storeys: Sequence[str] = (),
     name: str = "structure",
     apart: Sequence[Sequence[str]] = (),
 ) -> Structure:
@@ -53,6 +54,8 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
         Rayleigh damping of parts of the structure.
     highest_frequency
         First frequency in Hz above which a member's units cannot be right.
+    storeys
+        Nodes one above the other at which storeys begin and end, from the ground up.
     name
         What errors call it.
     apart
@@ -84,6 +87,8 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
         structure.modal_damping(modal_damping)
     for region in regions:
         structure.rayleigh_of(*region.elements, alpha=region.alpha, beta=region.beta, without=region.without)
+    if storeys:
+        structure.storeys(*storeys)
     return structure
 
 
@@ -101,6 +106,7 @@ def describe_structure(structure: Structure) -> dict[str, Any]:
         **({"regions": plain(structure._regions)} if structure._regions else {}),
         **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
         "highest_frequency": structure.highest_frequency,
+        **({"storeys": list(structure.column_line)} if structure.column_line else {}),
         "name": structure.name,
     }
 
