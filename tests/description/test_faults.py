@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bondloop import description, papers
@@ -174,7 +175,23 @@ def test_a_ground_motion_is_read_from_its_file(tmp_path):
     head = "PEER\nEl Centro\nACCELERATION TIME SERIES IN UNITS OF G\nNPTS=  3, DT=  .0100 SEC,\n"
     (tmp_path / "elc.at2").write_text(head + " .1E-00 -.2E-00 .0E-00\n")
     text = (EXAMPLES / "gawthrop-three-mass.toml").read_text(encoding="utf-8")
-    text = re.sub(r"r = \{.*", 'r = {signal = "at2", path = "elc.at2", scale = 2}', text)
-    table = description.load_text(text, tmp_path).test.excitation["r"]
-    assert table.values.tolist() == [2 * 0.1 * 9.80665, 2 * -0.2 * 9.80665, 0.0]
-    assert table.times.tolist() == [0.0, 0.01, 0.02]
+
+    def loaded(signal):
+        return description.load_text(
+            re.sub(r"r = \{.*", f"r = {{{signal}}}", text), tmp_path
+        ).test.excitation["r"]
+
+    moved = loaded(
+        'signal = "ground-motion", path = "elc.at2", motion = "velocity", baseline = "constant", scale = 2'
+    )
+    assert moved.values.tolist() == pytest.approx(2 * 9.80665 * (np.array([0.1, -0.2, 0.0]) + 0.1 / 3))
+    assert moved.describe()["baseline"] == "constant"
+    halved = loaded('signal = "ground-motion", path = "elc.at2", motion = "velocity", peak = "0.1 gn"')
+    assert halved.scale == pytest.approx(0.5)
+    for wrong, words in (
+        ('signal = "at2", path = "elc.at2", scale = 2', r"'r' is in m/s\^2; expected a signal in m/s"),
+        ('signal = "ground-motion", path = "elc.at2"', r"take \.velocity\(\)"),
+        ('signal = "ground-motion", path = "elc.at2", motion = "speed"', "unknown motion 'speed'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            loaded(wrong)

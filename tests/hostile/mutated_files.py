@@ -112,6 +112,71 @@ def _read_all(path: Path) -> Any:
     return read_matrices(path)
 
 
+def _punch(path: Path) -> None:
+    lines = []
+    for name in ("KAAX", "MAAX"):
+        lines.append(f"DMIG    {name}           0       6       2       0                       3")
+        for node in (1, 2, 3):
+            lines.append(f"DMIG*   {name:16}{node:16d}{1:16d}")
+            lines += [
+                f"*       {other:16d}{1:16d}{4.0 - other:16.9E}".replace("E", "D")
+                for other in range(1, node + 1)
+            ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _op4(path: Path) -> None:
+    dense = "       2       2       6       2KAA     1P,3E23.16\n"
+    dense += "       1       1       2\n 3.0000000000000000E+00-1.0E+00\n"
+    dense += "       2       1       2\n-1.0000000000000000E+00 1.0E+00\n       3       1       1\n 1.0E+00\n"
+    packed = (
+        "       2       2       6       2MAA     1P,3E23.16\n       1       0       3\n  196609\n 3.0E+00\n"
+    )
+    packed += "       2       0       3\n  196610\n 1.0E+00\n       3       1       1\n 1.0E+00\n"
+    path.write_text(dense + packed)
+
+
+def _op4_binary(path: Path) -> None:
+    def record(*parts: Any) -> bytes:
+        body = b"".join(p if isinstance(p, bytes) else np.array(p).tobytes() for p in parts)
+        return struct.pack("<i", len(body)) + body + struct.pack("<i", len(body))
+
+    content = b""
+    for name, rows in ((b"KAA     ", 2), (b"MAA     ", -2)):
+        content += record(np.array([2, rows, 6, 2], "<i4"), name)
+        for column in (1, 2):
+            if rows > 0:
+                content += record(
+                    np.array([column, 1, 4], "<i4"), np.array([3.0 * (column == 1), column - 1.0])
+                )
+            else:
+                content += record(np.array([column, 0, 4, 3, column], "<i4"), np.array([5.0]))
+        content += record(np.array([3, 1, 2], "<i4"), np.array([1.0]))
+    path.write_bytes(content)
+
+
+def _abaqus(path: Path) -> None:
+    path.write_text(
+        "** of Abaqus\n1,1, 1,1, 3.0e5\n2,1, 1,1, -1.0e5\n2,1, 2,1, 1.0e36\n-1,6, 2,1, 4.0\n-1,6, -1,6, 2.0\n"
+    )
+
+
+def _table_matrix(path: Path) -> None:
+    path.write_text("a.ux;b.ux;c.rz\n3,5;-1;0\n-1;2;-1\n0;-1;1d0\n")
+
+
+def _opensees(path: Path) -> None:
+    models = Path(__file__).parents[1] / "structures" / "models"
+    path.write_text((models / "portal.tcl").read_text())
+
+
+def _read_opensees(path: Path) -> Any:
+    from bondloop.structures import read_opensees
+
+    model = read_opensees(path)
+    return str(model), [model.load(name) for name in model.patterns], model.structure.assemble()
+
+
 @cache
 def _run() -> Any:
     from bondloop import papers
@@ -170,9 +235,52 @@ def _at2(path: Path) -> None:
 
 
 def _read_at2(path: Path) -> Any:
-    from bondloop.records.ground_motion import read_at2
+    from bondloop.records import read_at2
 
     return read_at2(path)
+
+
+def _esm(path: Path) -> None:
+    head = [
+        "EVENT_NAME: NORCIA",
+        "STATION_CODE: AMT",
+        "STREAM: HGE",
+        "SAMPLING_INTERVAL_S: 0.005000",
+        "NDATA: 6",
+    ]
+    head += ["UNITS: cm/s^2", "DATA_TYPE: ACCELERATION", "USER5:"]
+    path.write_text("\n".join([*head, "0.0", "-850.8", "12.5", "3.1", "-4.25", "0.5"]) + "\n")
+
+
+def _cosmos(path: Path) -> None:
+    lines = ["Corrected acceleration    (Format v01.20 with 13 text lines) Converted", *["text"] * 12]
+    lines += ["  20 Integer-header values follow on   2 lines, Format= (10I8)", *["       1" * 10] * 2]
+    lines += [" 100 Real-header values follow on  20 lines, Format= (5F15.6)"]
+    reals = [-999.0] * 100
+    reals[61] = 5.0
+    lines += ["".join(f"{x:15.6f}" for x in reals[i : i + 5]) for i in range(0, 100, 5)]
+    lines += ['   1 Comment line(s) follow, each starting with a "|":', "| nothing"]
+    lines += ["      10 acceleration pts, approx  0 secs, units=cm/sec2 (04),Format=(8F10.5)"]
+    lines += ["-123.45678" * 8, "   1.00000-123.45678", "End-of-data for Chan  1 acceleration"]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _motion_csv(path: Path) -> None:
+    rows = "\n".join(f"{20 * k};{k % 7 / 10};{k % 3}" for k in range(40))
+    path.write_text(f"# Kobe\ntime [ms];EW [g];NS [cm/s^2]\n{rows}\n")
+
+
+def _read_motion_csv(path: Path) -> Any:
+    from bondloop.records import read_ground_motion
+
+    return read_ground_motion(path, channel="NS").corrected("high-pass", 1.0).spectrum([0.1, 1.0])
+
+
+def _read_any_motion(path: Path) -> Any:
+    from bondloop.records import read_ground_motion
+
+    motion = read_ground_motion(path).corrected("linear")
+    return motion.displacement()(motion.time), motion.arias_intensity, motion.significant_duration()
 
 
 def _motion_mat(path: Path) -> None:
@@ -210,6 +318,12 @@ KINDS: dict[str, Kind] = {
     "npy": Kind(".npy", _npy, _read_stiffness),
     "mtx": Kind(".mtx", _mtx, _read_stiffness),
     "dense mtx": Kind(".mtx", _dense_mtx, _read_stiffness),
+    "punch": Kind(".pch", _punch, _read_all),
+    "OUTPUT4": Kind(".op4", _op4, _read_all),
+    "OUTPUT4 binary": Kind(".op4", _op4_binary, _read_all),
+    "Abaqus": Kind(".mtx", _abaqus, _read_stiffness),
+    "table of a matrix": Kind(".csv", _table_matrix, _read_stiffness),
+    "OpenSees": Kind(".tcl", _opensees, _read_opensees),
     "run": Kind(".h5", lambda path: _run().save(path), _read_run),
     "run again": Kind(".h5", lambda path: _run().save(path), _repeat),
     "run of the old layout": Kind(".h5", _write_old_run, _read_run),
@@ -218,6 +332,9 @@ KINDS: dict[str, Kind] = {
     "data mat": Kind(".mat", _data_mat, _read_data),
     "data h5": Kind(".h5", lambda path: _run().save(path), _read_data),
     "ground motion": Kind(".at2", _at2, _read_at2),
+    "ground motion ESM": Kind(".asc", _esm, _read_any_motion),
+    "ground motion COSMOS": Kind(".v2", _cosmos, _read_any_motion),
+    "ground motion csv": Kind(".csv", _motion_csv, _read_motion_csv),
     "ground motion mat": Kind(".mat", _motion_mat, _read_motion),
     "test": Kind(".toml", _toml, _read_toml),
 }

@@ -25,7 +25,7 @@ def test_files(tmp_path, text):
     path.write_text(text, encoding="utf-8", newline="")
     assert Table.from_file(path) == Table([0, 0.5, 1], [1, 3, 2])
     assert Table.from_file(path, unit="mm", time_unit="ms") == Table(
-        [0, 0.5 * 1e-3, 1e-3], np.array([1, 3, 2]) * 1e-3
+        [0, 0.5 * 1e-3, 1e-3], np.array([1, 3, 2]) * 1e-3, unit="mm"
     )
     if "force" in text:
         assert Table.from_file(path, time="time", column="force") == Table.from_file(path)

@@ -22,6 +22,8 @@ from bondloop.program.signals import (
     Noise,
     Pulse,
     Ramp,
+    Recorded,
+    Rise,
     Sine,
     Step,
     SumOfSines,
@@ -40,6 +42,7 @@ ANALYTIC = [
     Chirp(2.0, start=8.0, stop=0.5, duration=1.5),
     Ramp(3.0, start=0.21, end=1.13),
     HalfSine(2.0, start=0.33, width=0.71),
+    Rise(3.0, start=0.21, end=1.13),
 ]
 ROUGH = [Step(2.0, at=0.5), Pulse(2.0, start=0.4, width=0.7)]
 TABULATED = [
@@ -47,6 +50,10 @@ TABULATED = [
     Table(np.linspace(0, 2, 9), np.sin(np.arange(9)), interpolation="cubic"),
     Noise(1.0, low=0.5, high=4.0, duration=2.0, seed=3),
     Earthquake(2.0, duration=2.0, step=0.02, seed=5),
+    *(
+        Recorded(np.sin(np.arange(101)), 0.02, motion)
+        for motion in ("acceleration", "velocity", "displacement")
+    ),
 ]
 KINKS = np.array([0.0, 0.21, 0.33, 1.04, 1.13, 1.5, 2.0])
 TIMES = np.linspace(-0.3, 2.4, 173) + 0.00137  # off every kink and every sample

@@ -6,7 +6,7 @@ import pytest
 from bondloop.compile.runner import Runner
 from bondloop.compile.toolchain import compiler
 from bondloop.program.expr import Var
-from bondloop.program.signals import Chirp, HalfSine, Pulse, Ramp, Sine, Step, SumOfSines, Sweep
+from bondloop.program.signals import Chirp, HalfSine, Pulse, Ramp, Rise, Sine, Step, SumOfSines, Sweep
 from bondloop.program.tick import Channel, Tick
 from bondloop.rigs.imperfections import (
     Backlash,
@@ -52,9 +52,10 @@ def test_signals(backend, tmp_path, monkeypatch):
     monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
     signals = [
         Sine(2, 3, 0.3, 1), SumOfSines([1, 2], [3, 4]), Sweep(1, 1, 9, 3), Chirp(1, 9, 1, 3), Ramp(2, 1, 3),
-        HalfSine(3, 1, 2), Step(2, 1.5), Pulse(2, 1, 0.5), 2 * Sine(1, 1).shifted(0.3) - Step(1, 2),
+        Rise(2, 1, 3), HalfSine(3, 1, 2), Step(2, 1.5), Pulse(2, 1, 0.5),
+        2 * Sine(1, 1).shifted(0.3) - Step(1, 2),
     ]  # fmt: skip
-    signals += [s.derivative() for s in signals[:6]]
+    signals += [s.derivative() for s in signals[:7]]
     n, t = Var("n"), Var("t")
     channels = tuple(Channel(f"s{i}", s.expression(t)) for i, s in enumerate(signals))
     tick = Tick("signals", PERIOD, t, n, (), {}, {}, (), channels)

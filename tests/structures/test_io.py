@@ -109,7 +109,7 @@ def test_all_faults_of_files_are_reported_at_once(tmp_path):
     with pytest.raises(InputError, match=r"junk.mtx: cannot be read"):
         read_matrices(K=tmp_path / "junk.mtx")
     with pytest.raises(InputError, match="unknown kind of file"):
-        read_matrices(tmp_path / "m.csv")
+        read_matrices(tmp_path / "m.doc")
 
 
 @pytest.mark.parametrize(

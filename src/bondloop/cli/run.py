@@ -16,6 +16,8 @@ from bondloop.cli.tests import RunSource, Setting, find_test, length_of
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bondloop.hybrid import Run
 
 __all__ = ["run"]
@@ -139,14 +141,20 @@ def _answer(
 
 
 def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | None) -> list[Path]:
-    """Draw the figures of every run with transfer systems, and those that the test itself offers."""
-    if not made.pairs:
-        return own(made, folder) if own is not None else []
-    plots = {"overview": made.plot.overview, "subspace": made.plot.subspace, "spectra": made.plot.spectra}
+    """Draw what there is to draw of a run: transfer systems, drifts, energies; and what the test offers."""
     from bondloop.program.quantity import Role
 
-    if made.record.channels_of(Role.GAIN):
-        plots["gains"] = made.plot.gains
+    plot = made.plot
+    plots: dict[str, Callable[..., Figure]] = {}
+    if made.pairs:
+        plots |= {"overview": plot.overview, "subspace": plot.subspace, "spectra": plot.spectra}
+        if made.record.channels_of(Role.GAIN):
+            plots["gains"] = plot.gains
+    measured = {meaning.quantity for meaning in made.record.meanings.values()}
+    if any("storey drift" in quantity for quantity in measured):
+        plots["drifts"] = plot.drifts
+    if "strain energy" in measured:
+        plots["energies"] = plot.energies
     files = []
     for name, draw in plots.items():
         path = folder / f"{name}.png"

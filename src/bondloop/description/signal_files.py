@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import Kind, describable, register
-from bondloop.program.signals import Table
-from bondloop.records import read_at2
+from bondloop.program.signals import Recorded, Table
+from bondloop.records import read_at2, read_ground_motion
 
-__all__ = ["ground_motion"]
+__all__ = ["ground_motion", "peer_acceleration"]
 
 
 @describable("signal", "at2", remembered=False)
-def ground_motion(path: str | Path, scale: float = 1.0, interpolation: str = "linear") -> Table:
+def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str = "linear") -> Table:
     """Return a ground acceleration in m/s² from a file of PEER's strong-motion database.
 
     Parameters
@@ -25,7 +26,48 @@ def ground_motion(path: str | Path, scale: float = 1.0, interpolation: str = "li
         Between samples: ``"linear"``, ``"cubic"`` or ``"hold"``.
     """
     motion = read_at2(path)
-    return Table(motion.time, scale * motion.acceleration, interpolation, "zero")
+    return Table(motion.time, scale * motion.values, interpolation, "zero", "m/s^2")
+
+
+@describable("signal", "ground-motion", remembered=False)
+def ground_motion(
+    path: str | Path,
+    motion: str = "acceleration",
+    baseline: str = "none",
+    corner: float | str = 0.1,
+    scale: float = 1.0,
+    peak: float | str | None = None,
+    unit: str | None = None,
+    channel: int | str | None = None,
+) -> Recorded:
+    """Return a motion of the ground from a file: AT2, COSMOS, ESM, MATLAB or columns of text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    motion
+        ``"acceleration"``, ``"velocity"`` or ``"displacement"``.
+    baseline, corner
+        How its baseline is corrected: ``"none"``, ``"constant"``, ``"linear"``, or ``"high-pass"`` with a
+        corner in Hz.
+    scale
+        What it is multiplied by; or
+    peak
+        the peak acceleration to scale it to, in m/s² or as text.
+    unit, channel
+        As for `bondloop.records.read_ground_motion`.
+    """
+    record = read_ground_motion(path, unit, channel=channel).corrected(baseline, corner).scaled(scale)
+    record = record if peak is None else record.scaled(peak=peak)
+    known = {
+        "acceleration": record.acceleration,
+        "velocity": record.velocity,
+        "displacement": record.displacement,
+    }
+    if motion not in known:
+        raise InputError(unknown_name("motion", motion, known))
+    return known[motion]()
 
 
 register(Kind("signal", "file", Table.from_file))

@@ -12,12 +12,15 @@ from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
+    from bondloop.program.quantity import Quantity
+    from bondloop.program.signals import Signal
     from bondloop.safety import Interlock
     from bondloop.safety.limits import Limits
 
 __all__ = [
     "command_units",
     "expect",
+    "expect_kind_of_signal",
     "expect_limits_of",
     "expect_signals",
     "expect_units_of_command",
@@ -59,6 +62,40 @@ def expect_signals(excitation: Any) -> None:
             "excitation: expected signals by the name of what they drive, such as {'force': "
             f"bondloop.signals.Sine(...)}}, or {{}} for none; found {excitation!r:.60}"
         )
+
+
+def expect_kind_of_signal(name: str, signal: Signal | None, quantity: Quantity | None) -> None:
+    """Refuse a signal that measures something else than what it drives: an acceleration for a velocity.
+
+    Parameters
+    ----------
+    name
+        Of the input.
+    signal
+        What drives it, if anything does.
+    quantity
+        What the input measures, where that is known.
+
+    Examples
+    --------
+    >>> from bondloop.program.quantity import Quantity
+    >>> from bondloop.program.signals import Earthquake
+    >>> expect_kind_of_signal("wall", Earthquake("0.3 gn", duration=20), Quantity("velocity", "m/s"))
+    Traceback (most recent call last):
+    bondloop.errors.InputError: the excitation of 'wall' is in m/s^2; expected a signal in m/s, or in another
+    unit of its kind; of a ground motion take .velocity()
+    """
+    unit = "" if signal is None else signal.unit
+    if not unit or quantity is None or not quantity.unit or is_of_kind(f"1 {unit}", quantity.unit):
+        return
+    motions = {"m": "displacement", "m/s": "velocity", "m/s^2": "acceleration"}
+    word = next((w for u, w in motions.items() if is_of_kind(f"1 {u}", quantity.unit)), "")
+    moved = any(is_of_kind(f"1 {unit}", u) for u in motions)
+    hint = f"; of a ground motion take .{word}()" if word and moved else ""
+    raise InputError(
+        f"the excitation of '{name}' is in {unit}; expected a signal in {quantity.unit}, or in another "
+        f"unit of its kind{hint}"
+    ).at("excitation", name)
 
 
 def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: str = "limits") -> None:

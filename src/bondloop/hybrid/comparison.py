@@ -11,10 +11,11 @@ from bondloop.rigs.rig_tick import indexed
 from bondloop.units import is_of_kind, multiplied
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph import Model
     from bondloop.hybrid.test import HybridTest
     from bondloop.program.system import System
 
-__all__ = ["POWER", "counterparts", "interface_velocities", "supplied_power"]
+__all__ = ["POWER", "counterparts", "interface_velocities", "power_of_sources", "supplied_power"]
 
 POWER = "excitation.power"
 """Channel of the power [W] that all sources of the numerical half supply."""
@@ -66,17 +67,33 @@ def supplied_power(test: HybridTest) -> Expr | None:
     """
     if test.ground:
         return None  # the ground moves the specimen too
+    return power_of_sources(test.numerical, test.half.system, "numerical.")
+
+
+def power_of_sources(model: Model, system: System, prefix: str) -> Expr | None:
+    """Return the power [W] that a model's sources supply; None where it cannot be told.
+
+    Parameters
+    ----------
+    model
+        With the sources.
+    system
+        Its equations.
+    prefix
+        What the names of its variables begin with there.
+    """
     total: Expr = Const(0.0)
     count = 0
-    for path, part in test.numerical.walk():
+    for path, part in model.walk():
         if not isinstance(part, (Se, Sf, MSe, MSf)):
             continue
-        if len(part._bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
+        bonds = [b for b in part._bonds if not (b.tail.is_signal or b.head.is_signal or b.word)]
+        if len(bonds) != 1 or (getattr(part, "size", None) or 1) > 1:
             return None  # one that drives several bonds has as many efforts or flows
-        power = _power(test.half.system, f"numerical.{path}")
+        power = _power(system, f"{prefix}{path}")
         if power is None:
             return None
-        total = total + power if part._bonds[0].tail is part else total - power
+        total = total + power if bonds[0].tail is part else total - power
         count += 1
     return total if count else None
 

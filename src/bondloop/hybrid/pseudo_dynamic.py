@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
     expect,
+    expect_kind_of_signal,
     expect_limits_of,
     expect_signals,
     expect_units_of_command,
@@ -27,12 +28,14 @@ from bondloop.hybrid.ground_steps import (
     stepped_half_loaded_cares,
 )
 from bondloop.hybrid.pseudo_dynamic_tick import PseudoDynamicTick
+from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
 from bondloop.program.ranges import POSITIVE, Range, checked_values, number
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
 from bondloop.safety import Limits
+from bondloop.structures.dofs import dof_domain
 from bondloop.structures.matrices import Matrices
 
 if TYPE_CHECKING:
@@ -85,6 +88,10 @@ class PseudoDynamicTest(Checkable):
         specimen's matrices, or its matrices.
     limits
         Beyond them the run stops, as beyond the rig's own.
+    record
+        What else to record of the numerical half: ``"numerical.roof.ux.acceleration"`` and all that can be
+        read off its structure (`bondloop.structures.Readings`), ``"numerical.girder[0].start.M"``; energies,
+        ``"energy.kinetic"``. A ``*`` stands for anything: ``"numerical.storey[*].drift_x"``.
     values
         Parameter values by path: ``{"scheme.P": -1}``, ``{"rig.overshoot": 0.1}``.
     name
@@ -134,6 +141,7 @@ class PseudoDynamicTest(Checkable):
         time_scale: float = 1.0,
         reference: bool | Matrices = False,
         limits: Limits | None = None,
+        record: Iterable[str] | str = (),
         values: Mapping[str, float | str] | None = None,
         name: str = "pseudo_dynamic_test",
     ) -> None:
@@ -154,6 +162,7 @@ class PseudoDynamicTest(Checkable):
         values = dict(values or {})
         self.overrides = {path: number(value, path) for path, value in values.items()}
         self.reference = reference
+        self.record = tuple(dict.fromkeys([record] if isinstance(record, str) else record))
         self._check()
         self.excitation = {n: self._load(n, given) for n, given in excitation.items()}
         refuse_stepped_half_loaded(self)
@@ -208,7 +217,20 @@ class PseudoDynamicTest(Checkable):
         pattern = np.zeros(len(self.numerical))
         for dof, value in where.items():
             pattern[self.numerical.index(dof)] = float(value)
-        return as_signal(name, signal), pattern
+        answer = as_signal(name, signal)
+        if not isinstance(given, tuple):
+            expect_kind_of_signal(name, answer, dof_domain(name).effort)
+        return answer, pattern
+
+    def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
+        if not signals:
+            if self._coordinates is not None:
+                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
+            return None
+        specimen = self.rig.specimen
+        ground = SteppedGround.of(signals, self.numerical, specimen, self.interface, self._coordinates)
+        expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
+        return ground
 
     def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
         if not signals:
@@ -255,7 +277,8 @@ class PseudoDynamicTest(Checkable):
             "numerical": self.numerical, "scheme": self.scheme, "rig": self.rig, "interface": self.interface,
             "excitation": excitation, "ground": None if self.ground is None else dict(self.ground.signals),
             "coordinates": self._coordinates, "time_step": self.period, "time_scale": self.time_scale,
-            "reference": self.reference, "limits": self.limits, "values": self.overrides, "name": self.name,
+            "reference": self.reference, "limits": self.limits, "record": self.record,
+            "values": self.overrides, "name": self.name,
         }  # fmt: skip
 
     @property
@@ -297,6 +320,11 @@ class PseudoDynamicTest(Checkable):
     def tables(self) -> dict[str, Signal]:
         """Signals that are read from tables, by name."""
         return {name: s for name, (s, _, _) in self._writer.signals.tables.items()}
+
+    @property
+    def structures_read(self) -> dict[str, Any]:
+        """The structure, described, where something of it is recorded."""
+        return described([self._writer.structure], self.record)
 
     @property
     def seed(self) -> int:

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.errors import UnknownNameError
 from bondloop.hybrid.complete import Complete
+from bondloop.hybrid.energies import ENERGIES, WORDS, Balance, Moving, asks_for_energy, inserted, recoverable
 from bondloop.hybrid.ground_steps import GroundInTick
+from bondloop.hybrid.structure_readings import StructureReadings, chosen, read_off
 from bondloop.hybrid.wiring import SCALE, diverged, limit_word
 from bondloop.integrate.coupling import Coupling
 from bondloop.integrate.structural.base import Motion
+from bondloop.integrate.structural.specimen import spread
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.paths import within
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
-from bondloop.program.tick import Channel, Step, Tick, identifier, reads
+from bondloop.program.tick import ZERO, Channel, Step, Tick, identifier, reads
 from bondloop.structures.dofs import dof_domain
+from bondloop.substructure.ground_frame import ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +47,9 @@ class PseudoDynamicTick:
         self.motion = Motion.named(test.numerical.dofs)
         self.at = test.numerical.indices(test.interface)
         self.domains = [dof_domain(test.numerical.dofs[i]) for i in self.at]
+        self.structure = StructureReadings(
+            "numerical.", half, lambda word, i: getattr(self.motion, word)[i], self._moved_ground()
+        )
         self.remedies: dict[str, str] = {}
         own = {k: v for k, v in test.overrides.items() if within(k, "rig")}
         self.built: BuiltRig = test.rig.build(test.time_scale * test.period / test.scheme.calls, "rig.", own)
@@ -93,7 +101,8 @@ class PseudoDynamicTick:
             return self.built.impose(commands, self.count * Const(test.scheme.calls) + number)
 
         coupling = Coupling(self.at, self.built.force, impose, started[self.at], self.first_force)
-        made = test.scheme.advance(*self.matrices, test.period, self.motion, self._loads, coupling)
+        scheme = spread(test.scheme, self.at, len(test.numerical))
+        made = scheme.advance(*self.matrices, test.period, self.motion, self._loads, coupling)
         own = {v: self.states[v] for words in vars(self.motion).values() for v in words if v in self.states}
         self.states.update(made.initial(own))
         for v, value in made.parameters.items():
@@ -127,6 +136,11 @@ class PseudoDynamicTick:
         if test.ground is None or test.complete is None:
             return {}
         return test.ground.beyond(test.complete, test.numerical, test.rig.specimen, test.interface)
+
+    def _moved_ground(self) -> dict[str, Expr]:
+        """Return the ground's accelerations at the beginning of the step, by direction or by support."""
+        moved = {} if self.test.ground is None else self.test.ground.signals
+        return {where: self.signals.at(ground_input(where), s, 0.0) for where, s in moved.items()}
 
     def _shifted(self, value: Expr, word: str, interface: int) -> Expr:
         """Return a motion of the numerical half in the rig's coordinates."""
@@ -167,7 +181,40 @@ class PseudoDynamicTick:
             channels += [Channel.of(f"{word}{suffix}", e, q, role, j) for word, e, q, role in here]
         for dof, u in zip(self.test.numerical.dofs, m.displacement, strict=True):
             channels.append(Channel.of(f"numerical.{dof}.displacement", u, u.quantity, Role.STATE))
+        taken = {c.name for c in channels}
+        channels += [c for c in self._read() if c.name not in taken]
         return [*channels, *self.reference]
+
+    def _read(self) -> list[Channel]:
+        """Return what is read off the structure, and its energies."""
+        names = [n for n in self.record if n not in ENERGIES]
+        own = {v.name: v for motion in vars(self.motion).values() for v in motion}
+        channels = []
+        for name in names:
+            value: Expr | None = own.get(name)
+            quantity = own[name].quantity if name in own else None
+            if value is None:
+                unknown = UnknownNameError("variable", name, own, "the test")
+                value, quantity = read_off(name, [self.structure], unknown)
+            channels.append(Channel.of(name, value, quantity, Role.STATE if name in own else Role.OTHER))
+        return [*channels, *self.energies.channels(self.record)]
+
+    def _balance(self) -> Balance:
+        """Return what the energies are made of: forces on displacements, for steps are long."""
+        test, m = self.test, self.motion
+        if not any(asks_for_energy(name) for name in test.record):
+            return Balance("", self.count, test.period, missing=dict.fromkeys(WORDS, ""))
+        loads = zip(self._loads(0.0), m.displacement, strict=True)
+        taken = [(-f, m.displacement[i]) for f, i in zip(self.built.force, self.at, strict=True)]
+        works = {"input": [pair for pair in loads if pair[0] != ZERO], "specimen": taken}
+        flexible = recoverable(test.scheme, self.at, self.built.force)
+        missing = "the scheme has no regular specimen_stiffness, by which the specimen would spring back"
+        return Balance(
+            "", self.count, test.period,
+            [Moving("numerical.", test.numerical, m.displacement, m.velocity)],
+            by_work=True, works=works, recoverable=flexible,
+            missing={} if flexible is not None else {"hysteretic": missing},
+        )  # fmt: skip
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:
         bounds = {c.name: diverged(c.meaning) for c in channels}
@@ -188,9 +235,14 @@ class PseudoDynamicTick:
         return bounds
 
     def _tick(self, steps: list[Step]) -> Tick:
+        self.energies = self._balance()
+        known = [n for n, word in zip(ENERGIES, WORDS, strict=True) if word not in self.energies.missing]
+        self.record = chosen(self.test.record, [self.structure], known)
+        more = self.energies.write(self.energies.names(self.record))
         channels = self._channels()
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
-        every = [*self.signals.steps, *steps]
+        every = inserted([*self.signals.steps, *steps], more, self.states)
+        self.states.update(self.energies.states)
         used = reads(every)
         return Tick(
             identifier(self.test.name, "test_"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bondloop.errors import InputError
+from bondloop.hybrid.run_structures import STRUCTURES
 from bondloop.program.kinds import in_python, same
 from bondloop.program.ranges import is_truth, number
 
@@ -75,7 +76,13 @@ class Rehearsable(ABC):
 
     def about(self) -> dict[str, Any]:
         """Return what run files say of the test: its description, and what follows from it."""
-        return {**self.describe(), "rate": 1.0 / self.period, "parameters": self.parameters}
+        read = {STRUCTURES: self.structures_read} if self.structures_read else {}
+        return {**self.describe(), "rate": 1.0 / self.period, "parameters": self.parameters, **read}
+
+    @property
+    def structures_read(self) -> dict[str, Any]:
+        """Structures of which something is recorded, described, by what the names of theirs begin with."""
+        return {}
 
     def to_toml(self, path: str | Path | None = None) -> str:
         """Return the test as the text of a TOML file, and write it if there is a path.

@@ -21,6 +21,7 @@ from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
+from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
 from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
     from bondloop.plots import RunPlots
     from bondloop.program.tick import Tick
+    from bondloop.structures.structure import Structure
 
 __all__ = ["Run", "rehearse", "rerun", "shown"]
 
@@ -161,7 +163,52 @@ class Run:
             else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
         )
         pairs = dict(zip(labels, self.pairs, strict=True))
-        return RunPlots(self.record, pairs, gain_names=gains, compared=self.coupled)
+        return RunPlots(self.record, pairs, gain_names=gains, compared=self.coupled, nodal=self._nodal)
+
+    def _nodal(self, structure: str | None) -> tuple[Structure, NDArray[np.float64]]:
+        path, frame = structure_at(self.record, structure)
+        return frame, nodal_history(self.record, path, frame)
+
+    @property
+    def structures(self) -> dict[str, Structure]:
+        """The structures of which something is recorded, by what the names of their channels begin with."""
+        return structures_in(self.record)
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        structure: str | None = None,
+        start: float = 0.0,
+        end: float = np.inf,
+        speed: float = 1.0,
+        fps: int = 25,
+        scale: float | None = None,
+    ) -> Path:
+        """Save a structure in motion as a moving picture: ``.gif``, ``.html`` or ``.mp4``.
+
+        Parameters
+        ----------
+        path
+            Where to save; MP4 needs the program ffmpeg.
+        structure
+            Which, by the path of its names, ``"numerical.frame"``; the first by default. All its nodes'
+            displacements must be recorded, ``record="numerical.frame.*.displacement"``.
+        start, end
+            Part of the run in s.
+        speed
+            How many times faster than life.
+        fps
+            Pictures a second.
+        scale
+            How much displacements are enlarged; by default so that they are well seen.
+        """
+        from bondloop.plots.animation import animate_motion
+
+        part = self.record.between(start, end)
+        at, frame = structure_at(self.record, structure)
+        motion = nodal_history(part, at, frame)
+        return animate_motion(frame, part.time, motion, path, speed=speed, fps=fps, scale=scale)
 
     def save(self, path: str | Path) -> Path:
         """Save as one HDF5 file, from which the run can be repeated exactly."""

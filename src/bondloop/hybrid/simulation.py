@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.arguments import expect_kind_of_signal
+from bondloop.hybrid.energies import inserted
 from bondloop.hybrid.ground import ground_signals, needed_excitation
+from bondloop.hybrid.recorded_system import Asked, model_of
 from bondloop.hybrid.rehearsable import Rehearsable
+from bondloop.hybrid.structure_readings import described, readings_in
 from bondloop.hybrid.test import as_signal
 from bondloop.hybrid.wiring import diverged, role_of
 from bondloop.integrate import RK4, Integrator
@@ -47,6 +51,10 @@ class Simulation(Rehearsable):
         The ground's acceleration, as of a `HybridTest`; all systems are then models of structures.
     integrator
         Scheme of all systems.
+    record
+        Path names of further variables to record, ``name.path``: any variable of a system, and of a
+        structure's model all that can be read off it (`bondloop.structures.Readings`) and its energies,
+        ``name.energy.kinetic``. A ``*`` stands for anything: ``"frame.storey[*].drift_x"``.
     values
         Parameter values by path, ``name.parameter``.
     name
@@ -63,6 +71,7 @@ class Simulation(Rehearsable):
         rate: float | str,
         ground: Ground = None,
         integrator: Integrator | None = None,
+        record: Iterable[str] | str = (),
         values: Mapping[str, float | str] | None = None,
         name: str = "simulation",
     ) -> None:
@@ -82,6 +91,7 @@ class Simulation(Rehearsable):
         self.rate, self.period = rate, 1.0 / rate
         self.integrator = integrator or RK4()
         self.name = name
+        self.record = tuple(dict.fromkeys([record] if isinstance(record, str) else record))
         self.systems = {key: prefixed(s, f"{key}.") for key, s in self.plain.items()}
         known = sorted({u for s in self.plain.values() for u in s.inputs})
         for where in self.ground:
@@ -90,6 +100,7 @@ class Simulation(Rehearsable):
         for given in self.excitation:
             if given not in known:
                 raise InputError(unknown_name("input", given, known, where=name))
+            expect_kind_of_signal(given, self.excitation[given], measured.get(given))
         parameters = [p for s in self.systems.values() for p in s.parameters_by_var]
         changed = checked_values(parameters, values or {}, name)
         self.values = {v.name: x for v, x in changed.items()}
@@ -111,6 +122,7 @@ class Simulation(Rehearsable):
         steps: list[Step] = []
         channels: list[Channel] = []
         measured: dict[str, Quantity | None] = {}
+        unknown = list(self.record)
         for key, given in self.systems.items():
             own = {k: v for k, v in self.values.items() if k in given.parameters}
             system = with_values(given, own) if own else given
@@ -133,14 +145,24 @@ class Simulation(Rehearsable):
                     found[r] = signals.at(f"d/dt {n}", s.derivative(), fraction)
                 return found
 
-            goals = list(system.output_exprs.values())
+            asked = Asked(key, system, model_of(self.plain[key]), self.record, list(self.ground))
+            unknown = [name for name in unknown if name not in asked.names]
+            goals = [*system.output_exprs.values(), *asked.goals]
             made = self.integrator.discretise(system, self.period, at, goals)
-            steps += [*made.first, *made.rest]
             channels += [
                 Channel.of(n, substitute(e, made.table), system.quantity(n), role_of(system, e))
                 for n, e in system.output_exprs.items()
             ]
+            more, kept, further = asked.written(made.table, count, self.period)
+            steps += inserted([*made.first, *made.rest], more, states)
+            states.update(kept)
+            channels += [c for c in further if c.name not in system.output_exprs]
             measured.update({n: u.quantity for u, (n, _) in sources.items()})
+        if unknown:
+            raise InputError(
+                f"cannot record '{unknown[0]}': names begin with that of a system, "
+                f"{', '.join(f'{key}.' for key in self.systems)}"
+            )
         channels += [
             Channel.of(n, signals.at(n, s, 0.0), measured.get(n), Role.EXCITATION)
             for n, s in self.excitation.items()
@@ -169,6 +191,14 @@ class Simulation(Rehearsable):
         return list(self.excitation.values())
 
     @property
+    def structures_read(self) -> dict[str, Any]:
+        """Structures of which something is recorded, described, by what the names of theirs begin with."""
+        found: dict[str, Any] = {}
+        for key, system in self.systems.items() if self.record else ():
+            found |= described(readings_in(model_of(self.plain[key]), f"{key}.", system), self.record)
+        return found
+
+    @property
     def arguments(self) -> dict[str, Any]:
         """What it was made with, by the names of the constructor."""
         own = {ground_input(where) for where in self.ground}
@@ -176,7 +206,7 @@ class Simulation(Rehearsable):
             "systems": self._models or self.plain,
             "excitation": {n: s for n, s in self.excitation.items() if n not in own},
             "ground": self.ground or None, "rate": self.rate,
-            "integrator": self.integrator, "values": self.values, "name": self.name,
+            "integrator": self.integrator, "record": self.record, "values": self.values, "name": self.name,
         }  # fmt: skip
 
     @property

@@ -18,6 +18,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.arguments import (
     command_units,
     expect,
+    expect_kind_of_signal,
     expect_limits_of,
     expect_signals,
     expect_units_of_command,
@@ -32,8 +33,9 @@ from bondloop.hybrid.ground import (
     needed_excitation,
     refuse_half_loaded,
 )
+from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.switches import FORCE, blended
-from bondloop.hybrid.wiring import SCALE, Wiring
+from bondloop.hybrid.wiring import SCALE, Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Var
@@ -48,7 +50,6 @@ from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.transfer.base import transfer_system
 from bondloop.transfer.coupled import width
-from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.bondgraph.domain import Domain
@@ -123,7 +124,9 @@ class HybridTest(Checkable):
         safe position, for a test that is worth nothing without its record.
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``,
-        ``"numerical.frame.floor[2].ux.displacement"``.
+        ``"numerical.frame.floor[2].ux.displacement"``; all that can be read off a structure
+        (`bondloop.structures.Readings`), ``"numerical.frame.girder[0].start.M"``; energies of the numerical
+        half, ``"energy.input"``. A ``*`` stands for anything: ``"numerical.frame.storey[*].drift_x"``.
     extrapolation
         How measured forces go on over a step, and demands are given early, to make up for what sampling makes
         late; without one both are held.
@@ -237,21 +240,15 @@ class HybridTest(Checkable):
             text = excitation.get(self.input_name(u))
             if isinstance(text, str) and u.quantity is not None:
                 as_signal(self.input_name(u), text, u.quantity.unit)
-            signal = self.excitation.get(self.input_name(u))
-            unit = "" if signal is None else signal.unit
-            if unit and u.quantity is not None and not is_of_kind(f"1 {unit}", u.quantity.unit):
-                raise InputError(
-                    f"the excitation of '{self.input_name(u)}' is in {unit}; expected a signal in "
-                    f"{u.quantity.unit}, or in another unit of its kind"
-                ).at("excitation", self.input_name(u))
+            name = self.input_name(u)
+            expect_kind_of_signal(name, self.excitation.get(name), u.quantity)
 
     # ---------------------------------------------------------------- parts
 
     @cached_property
     def half(self) -> NumericalHalf:
         """The numerical half's equations."""
-        model = self.numerical if self._grounded is None else self._grounded.numerical
-        half = numerical_half(model, "numerical.")
+        half = numerical_half(self.numerical_on_ground, "numerical.")
         if self.switches is not None and self._grounded is not None:
             switches, names = self._grounded.switched(self.switches)
             by_name = {u.name: u for u in half.excitations}
@@ -269,6 +266,16 @@ class HybridTest(Checkable):
                 raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
             return None
         return GroundedHalves(self.numerical, self.rig.physical, list(self.ground), self._coordinates)
+
+    @property
+    def numerical_on_ground(self) -> Model:
+        """The numerical half, with what the ground loads it with."""
+        return self.numerical if self._grounded is None else self._grounded.numerical
+
+    @property
+    def grounds_of_specimen(self) -> list[str]:
+        """Directions or supports of the ground from which the specimen's motion is counted."""
+        return list(self.ground) if self.coordinates == "relative" else []
 
     @property
     def coordinates(self) -> str | None:
@@ -538,6 +545,11 @@ class HybridTest(Checkable):
     def tables(self) -> dict[str, Any]:
         """Signals that are read from tables, by name."""
         return {name: s for name, (s, _, _) in self._built[1].signals.tables.items()}
+
+    @property
+    def structures_read(self) -> dict[str, Any]:
+        """Structures of which something is recorded, described, by what the names of theirs begin with."""
+        return described(structures_of(self), self.record) if self.record else {}
 
     @property
     def seed(self) -> int:

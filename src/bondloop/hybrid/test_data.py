@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.bondgraph import Model
 from bondloop.errors import BondloopError, nearest, unknown_name
+from bondloop.hybrid.energies import ENERGIES
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.simulation import Simulation
+from bondloop.hybrid.structure_readings import EVERYTHING, chosen
 from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
-from bondloop.hybrid.wiring import recorded
+from bondloop.hybrid.wiring import recorded, structures_of
 from bondloop.program.kinds import Kind, origin_of, plain, register
 from bondloop.program.restoring import FAILED, Place, Reader
 from bondloop.substructure.half import numerical_half
@@ -248,7 +250,9 @@ def _check_record(reader: Reader, test: HybridTest) -> None:
     except Exception:  # noqa: BLE001 - a part of the user's may raise anything
         return
     for i, path in enumerate(test.record):
-        if path.partition(".")[0] not in CHANNELS:
+        if EVERYTHING in path:
+            reader.attempt(("record", i), partial(chosen, [path], structures_of(test), list(ENERGIES)))
+        elif path not in ENERGIES and path.partition(".")[0] not in CHANNELS:
             reader.attempt(("record", i), partial(recorded, test, path))
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.errors import InputError, unknown_name
-from bondloop.hybrid.comparison import POWER, counterparts, interface_velocities, supplied_power
+from bondloop.bondgraph.cut import interfaces
+from bondloop.errors import InputError, UnknownNameError, unknown_name
+from bondloop.hybrid.comparison import (
+    POWER,
+    counterparts,
+    interface_velocities,
+    power_of_sources,
+    supplied_power,
+)
 from bondloop.hybrid.computer import Computer
+from bondloop.hybrid.energies import ENERGIES, Balance, asks_for_energy, inserted
+from bondloop.hybrid.half_energies import HalfEnergies
+from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import Meaning, Quantity, Role
@@ -69,6 +79,11 @@ class Wiring:
         self.steps: list[Step] = []
         self.values: dict[Var, Expr] = {}
         self.measured: dict[str, list[Var]] = {}  # what the sensors read, before any guard
+        summed = half_energies(test) if any(asks_for_energy(name) for name in test.record) else None
+        structures = structures_of(test) if any(EVERYTHING in name for name in test.record) else []
+        self.record = chosen(test.record, structures, [] if summed is None else summed.names(""))
+        self.energies = summed if self._energies else None
+        self.balance: Balance | None = None
         self.wanted = self._wanted()
 
     # ---------------------------------------------------------------- the tick
@@ -79,7 +94,17 @@ class Wiring:
             self._continuous()
         else:
             self._sampled()
+        self._sum_up()
         return self._finish((), self._channels())
+
+    def _sum_up(self) -> None:
+        """Sum up energies, of the motion as it is at the beginning of the tick."""
+        if self.energies is None:
+            return
+        at_start: Callable[[Expr], Expr] = lambda e: substitute(e, self.values)  # noqa: E731
+        self.balance = self.energies.balance("", self.count, self.test.period, at_start)
+        self.steps = inserted(self.steps, self.balance.write(self._energies), self.states)
+        self.states.update(self.balance.states)
 
     def computer_tick(self) -> Tick:
         """Build the tick of the computer alone; what the sensors read is among its inputs."""
@@ -94,6 +119,7 @@ class Wiring:
         }
         self._compute(measured)
         self._refer()
+        self._sum_up()
         inputs = tuple(v for values in measured.values() for v in values)
         return self._finish(inputs, self._channels(alone=True), "_computer")
 
@@ -134,7 +160,7 @@ class Wiring:
         whole = connect("test", parts, loop_links(design, rig, feedback=test.feedback), {})
         self.computer.add(whole)
         self._keep(self.computer)
-        goals = [w.value for w in self.wanted]
+        goals = [w.value for w in self.wanted] + ([] if self.energies is None else self.energies.goals)
         made = test.integrator.discretise(whole, test.period, self.computer.inputs_at(whole, {}), goals)
         self.steps += [*made.first, *made.rest]
         self.values = made.table
@@ -184,7 +210,13 @@ class Wiring:
         return indexed(word, self.count_of_interfaces)
 
     def _of(self, part: Part) -> list[Expr]:
-        return [w.value for w in self.wanted if w.part == part]
+        more = self.energies.goals if self.energies is not None and part == "computer" else []
+        return [*(w.value for w in self.wanted if w.part == part), *more]
+
+    @property
+    def _energies(self) -> list[str]:
+        """What is recorded of the energies, by name."""
+        return [name for name in self.record if name in ENERGIES]
 
     def _wanted(self) -> list[Wanted]:
         """Expressions of the parts that are recorded."""
@@ -224,7 +256,8 @@ class Wiring:
             taken = {w.name for w in wanted}
             wanted += [recorded(test, path) for path in pairs.values() if path not in taken]
         taken = {w.name for w in wanted}
-        return wanted + [recorded(test, path) for path in test.record if path not in taken]
+        asked = [path for path in self.record if path not in taken and path not in ENERGIES]
+        return wanted + [recorded(test, path) for path in asked]
 
     def _of_controller(self, c: Channel, commands: Sequence[Quantity | None]) -> Wanted:
         """Return what a controller wants recorded; a gain's unit is its command's over what it multiplies."""
@@ -281,7 +314,7 @@ class Wiring:
                         quantity = getattr(domain, MEASURED[word])
                         name = f"measured.{word}{suffix}"
                         channels.append(Channel.of(name, value, quantity, Role.MEASURED, i))
-        return channels
+        return channels if self.balance is None else [*channels, *self.balance.channels(self._energies)]
 
 
 def recorded(test: HybridTest, path: str) -> Wanted:
@@ -305,8 +338,33 @@ def recorded(test: HybridTest, path: str) -> Wanted:
         whole = [f"{k}.{path}" for k in known if _knows(systems[owners[k]], f"{k}.{path}")]
         hint = f"write '{whole[0]}'" if whole else unknown_name("part of the test", head, known)
         raise InputError(f"cannot record '{path}': {hint}")
-    value = system.expression(path)
-    return Wanted(path, value, system.quantity(path), owners[head], role_of(system, value))
+    try:
+        value, quantity = system.expression(path), system.quantity(path)
+    except UnknownNameError as error:
+        value, quantity = read_off(path, structures_of(test), error)
+    return Wanted(path, value, quantity, owners[head], role_of(system, value))
+
+
+def structures_of(test: HybridTest) -> list[StructureReadings]:
+    """Return the readings of all structures in numerical half, specimen and reference."""
+    reference = test.reference[0] if isinstance(test.reference, tuple) else test.reference
+    return [
+        *readings_in(test.numerical, "numerical.", test.design.system, list(test.ground)),
+        *readings_in(test.rig.physical, "rig.specimen.", test.rig_system.system, test.grounds_of_specimen),
+        *readings_in(reference, "reference.", test.reference_system, list(test.ground)),
+    ]
+
+
+def half_energies(test: HybridTest) -> HalfEnergies:
+    """Return what the energies of the numerical half are made of."""
+    half = test.half
+    # By its path: behind a force switch it is not what was measured.
+    ends = interfaces(test.numerical)
+    felt = [test.design.system.expression(f"numerical.{end.path}.effort") for end in ends]
+    taken = [s * e * f for s, e, f in zip(half.signs, felt, half.flows, strict=True)]
+    structures = readings_in(test.numerical, "numerical.", test.design.system)
+    supplied = power_of_sources(test.numerical_on_ground, half.system, "numerical.")
+    return HalfEnergies(test.numerical, structures, "numerical.", supplied, taken)
 
 
 def _knows(system: System | None, path: str) -> bool:

@@ -57,20 +57,19 @@ def ground(record: str = "", scale: float = 0.4) -> Signal:
     Parameters
     ----------
     record
-        A file: PEER's ``.AT2``, MATLAB's ``.mat`` (see `bondloop.records.read_matlab_motion`), or two columns
-        of text (time in s, acceleration in m/s²). El Centro 1940, north-south, unless given.
+        A file of any kind that `bondloop.records.read_ground_motion` reads. El Centro 1940, north-south,
+        unless given.
     scale
         What it is multiplied by; the benchmark takes 40 % of El Centro.
     """
     from bondloop.program.signals import Table
-    from bondloop.records import read_at2, read_matlab_motion, read_two_columns
+    from bondloop.records import read_ground_motion
 
     if not isinstance(record, (str, Path)):
         raise InputError(f"record must be the path of a file; found {record!r}")
     path = Path(record) if record else DATA / "elcentro.csv"
-    read = {".at2": read_at2, ".mat": read_matlab_motion}.get(path.suffix.lower(), read_two_columns)
-    motion = read(path)
-    return scale * Table(motion.time, motion.acceleration, beyond="zero")
+    motion = read_ground_motion(path)
+    return scale * Table(motion.time, motion.values, beyond="zero")
 
 
 def test(

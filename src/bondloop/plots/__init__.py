@@ -4,7 +4,11 @@ Every function returns a Matplotlib ``Figure`` of its own (no pyplot, no global 
 `path` is given; the ending of the path (``.svg``, ``.pdf``, ``.png``) chooses the format.
 """
 
+from bondloop.plots.animation import animate_motion
+from bondloop.plots.earthquake import drift_profile, energies, hysteresis
+from bondloop.plots.force_diagrams import force_diagram
 from bondloop.plots.gains import gains
+from bondloop.plots.ground_motion import ground_motion
 from bondloop.plots.histories import time_histories
 from bondloop.plots.overview import overview
 from bondloop.plots.prediction import prediction
@@ -14,6 +18,7 @@ from bondloop.plots.structures import animate_mode, deformed_shape, mode_shapes
 from bondloop.plots.subspace import subspace
 
 __all__ = [
-    "RunPlots", "animate_mode", "deformed_shape", "error_spectrum", "gains", "mode_shapes", "overview",
+    "RunPlots", "animate_mode", "animate_motion", "deformed_shape", "drift_profile", "energies",
+    "error_spectrum", "force_diagram", "gains", "ground_motion", "hysteresis", "mode_shapes", "overview",
     "prediction", "subspace", "time_histories",
 ]  # fmt: skip

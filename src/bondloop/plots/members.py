@@ -71,8 +71,11 @@ def nodal_motion(structure: Structure, motion: ArrayLike | Mapping[str, float]) 
     structure
         The structure; supports and constraints are applied.
     motion
-        A value for every degree of freedom of ``structure.assemble()``, or some by name, the others zero.
+        A value for every degree of freedom of ``structure.assemble()``, or some by name, the others zero; or
+        the motion of every node, which is returned as it is.
     """
+    if not isinstance(motion, Mapping) and np.shape(motion) == (len(structure.nodes), 6):
+        return np.asarray(motion, dtype=float)
     assembly = structure.assembly()
     names = assembly.free_names
     if isinstance(motion, Mapping):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bondloop.errors import InputError
+from bondloop.plots.earthquake import drift_profile, energies, hysteresis
+from bondloop.plots.force_diagrams import force_diagram
 from bondloop.plots.gains import gains
 from bondloop.plots.histories import Groups, time_histories
 from bondloop.plots.overview import Pairs, checked, overview
@@ -17,8 +21,10 @@ from bondloop.plots.subspace import subspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from bondloop.records import Record
+    from bondloop.structures.structure import Structure
 
 __all__ = ["RunPlots"]
 
@@ -42,6 +48,9 @@ class RunPlots:
     compared
         The part of the record in which actual is to be desired; all of it if not given. Errors, subspace
         plots and spectra are of this part.
+    nodal
+        Gives a structure of the run, by the path of its names, with the motion of its nodes over time, shape
+        (times, nodes, 6).
 
     Examples
     --------
@@ -62,6 +71,7 @@ class RunPlots:
     gain_names: Sequence[str] = ()
     title: str = ""
     compared: Record | None = None
+    nodal: Callable[[str | None], tuple[Structure, NDArray[np.float64]]] | None = None
 
     @property
     def _compared(self) -> Record:
@@ -103,6 +113,51 @@ class RunPlots:
             draw_spectrum(axes, x, y, period, self.record.units[desired], highest)
             heading(axes, label, lines_below=1)
         return finish(figure, path)
+
+    def drifts(self, *, path: Path | None = None) -> Figure:
+        """Draw the largest drift of every storey that is recorded."""
+        return drift_profile(self.record, path=path)
+
+    def energies(self, *, path: Path | None = None) -> Figure:
+        """Draw where the energy went, as far as it is recorded."""
+        return energies(self.record, path=path)
+
+    def hysteresis(
+        self, pairs: Mapping[str, tuple[str, str]] | None = None, *, path: Path | None = None
+    ) -> Figure:
+        """Draw force over displacement of every transfer system, or of channels named as pairs."""
+        return hysteresis(self.record, pairs, path=path)
+
+    def forces(
+        self,
+        force: str = "M",
+        time: float | None = None,
+        structure: str | None = None,
+        *,
+        path: Path | None = None,
+    ) -> Figure:
+        """Draw a section force on the deformed structure, by default when its nodes have moved farthest.
+
+        Parameters
+        ----------
+        force
+            ``"N"``, ``"V"``, ``"M"``; in space ``"N"``, ``"Vy"``, ``"Vz"``, ``"T"``, ``"My"``, ``"Mz"``.
+        time
+            When, in s.
+        structure
+            Which, by the path of its names, ``"numerical.frame"``; the first by default.
+        path
+            Where to save.
+        """
+        if self.nodal is None:
+            raise InputError("nothing is known of the structure of this record; draw with force_diagram(...)")
+        frame, motion = self.nodal(structure)
+        if time is None:
+            k = int(np.argmax(np.linalg.norm(motion[:, :, :3], axis=2).max(axis=1)))
+        else:
+            k = int(np.argmin(np.abs(self.record.time - time)))
+        when = f"t = {self.record.time[k]:.4g} s"
+        return force_diagram(frame, motion[k], force, title=when, path=path)
 
     def overview(self, *, path: Path | None = None) -> Figure:
         """Draw history, error and subspace plot of every actuator on one page."""

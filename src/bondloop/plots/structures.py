@@ -71,10 +71,10 @@ def mode_shapes(
     plane = all(d.plane for d in drawn)
     across = min(3, len(drawn))
     rows = -(-len(drawn) // across)
-    figure = page(rows * (_height(drawn[0], plane, WIDTH / across) + 0.3), WIDTH)
+    figure = page(rows * (height_of(drawn[0], plane, WIDTH / across) + 0.3), WIDTH)
     for k, (number, shape) in enumerate(zip(wanted, drawn, strict=True)):
-        axes = _axes(figure, (rows, across, k + 1), plane)
-        _draw(axes, shape, _scale(shape, scale), plane)
+        axes = axes_of(figure, (rows, across, k + 1), plane)
+        draw_shape(axes, shape, scale_of(shape, scale), plane)
         heading(axes, f"{number}: {_hertz(modes.frequencies[number - 1])}")
         axes.set_axis_off()
     return finish(figure, path)
@@ -107,13 +107,13 @@ def deformed_shape(
     path
         Where to save.
     """
-    values, when = _at(motion, time)
+    values, when = at_instant(motion, time)
     shape = lines(structure, values)
     plane = shape.plane
-    figure = page(_height(shape, plane, 0.8 * WIDTH) + 0.8, 0.8 * WIDTH)
-    axes = _axes(figure, (1, 1, 1), plane)
-    factor = _scale(shape, scale)
-    _draw(axes, shape, factor, plane)
+    figure = page(height_of(shape, plane, 0.8 * WIDTH) + 0.8, 0.8 * WIDTH)
+    axes = axes_of(figure, (1, 1, 1), plane)
+    factor = scale_of(shape, scale)
+    draw_shape(axes, shape, factor, plane)
     note = f"displacements enlarged {factor:.3g} times; largest {shape.largest:.3g} m"
     text = "; ".join(part for part in (title, f"t = {when:.4g} s" if when is not None else "") if part)
     if plane:
@@ -164,17 +164,17 @@ def animate_mode(
         raise InputError(f"an animation needs at least 2 frames; found {frames}")
     shape = _shape(structure, modes, number)
     plane = shape.plane
-    figure = Figure(figsize=(4.2, _height(shape, plane, 4.2) + 0.4), dpi=110, facecolor="white")
+    figure = Figure(figsize=(4.2, height_of(shape, plane, 4.2) + 0.4), dpi=110, facecolor="white")
     FigureCanvasAgg(figure)
-    axes = _axes(figure, (1, 1, 1), plane)
-    factor = _scale(shape, scale)
-    curves = _draw(axes, shape, factor, plane)
+    axes = axes_of(figure, (1, 1, 1), plane)
+    factor = scale_of(shape, scale)
+    curves = draw_shape(axes, shape, factor, plane)
     heading(axes, f"mode {number}: {_hertz(modes.frequencies[number - 1])}")
     axes.set_axis_off()
 
     def show(frame: int) -> list[Any]:
         turned = factor * np.cos(2 * np.pi * frame / frames)
-        for curve, points in zip(curves, _moved(shape, turned, plane), strict=True):
+        for curve, points in zip(curves, moved_lines(shape, turned, plane), strict=True):
             if plane:
                 curve.set_data(*points.T)
             else:
@@ -194,7 +194,8 @@ def _shape(structure: Structure, modes: Modes, number: int) -> Lines:
     return lines(structure, values)
 
 
-def _at(motion: Any, time: float | None) -> tuple[Any, float | None]:
+def at_instant(motion: Any, time: float | None) -> tuple[Any, float | None]:
+    """Return displacements of one instant, and when that is: the nearest of a time history."""
     if not hasattr(motion, "displacements"):
         if time is not None:
             raise InputError("a time belongs to a time history; these are displacements of one instant")
@@ -208,7 +209,8 @@ def _at(motion: Any, time: float | None) -> tuple[Any, float | None]:
     return dict(zip(motion.dofs, motion.displacements[k].tolist(), strict=True)), float(instants[k])
 
 
-def _axes(figure: Figure, place: tuple[int, int, int], plane: bool) -> Any:
+def axes_of(figure: Figure, place: tuple[int, int, int], plane: bool) -> Any:
+    """Add axes for a structure in the plane or in space."""
     if plane:
         axes: Any = figure.add_subplot(*place)
         axes.set_aspect("equal", adjustable="box")
@@ -218,11 +220,12 @@ def _axes(figure: Figure, place: tuple[int, int, int], plane: bool) -> Any:
     return axes
 
 
-def _scale(shape: Lines, given: float | None) -> float:
+def scale_of(shape: Lines, given: float | None) -> float:
+    """Return how much displacements are enlarged: as given, or so that they are well seen."""
     return given if given is not None else AMPLITUDE * shape.size / (shape.largest or 1.0)
 
 
-def _height(shape: Lines, plane: bool, width: float) -> float:
+def height_of(shape: Lines, plane: bool, width: float) -> float:
     """Inches that a drawing of this width takes."""
     if not plane:
         return width
@@ -231,7 +234,7 @@ def _height(shape: Lines, plane: bool, width: float) -> float:
     return width * float(np.clip(tall, 0.3, 1.6))
 
 
-def _moved(shape: Lines, factor: float, plane: bool) -> list[NDArray[np.float64]]:
+def moved_lines(shape: Lines, factor: float, plane: bool) -> list[NDArray[np.float64]]:
     """Return one broken line of all members (gaps are NaN), and the point masses."""
     axes = slice(0, 2) if plane else slice(0, 3)
     points = shape.rest + factor * shape.moved
@@ -240,12 +243,12 @@ def _moved(shape: Lines, factor: float, plane: bool) -> list[NDArray[np.float64]
     return [joined[:, axes], (shape.masses + factor * shape.masses_moved)[:, axes]]
 
 
-def _draw(axes: Any, shape: Lines, factor: float, plane: bool) -> list[Any]:
+def draw_shape(axes: Any, shape: Lines, factor: float, plane: bool) -> list[Any]:
     """Draw a structure at rest and moved; return the curves of the moved one."""
     curves = []
     fine = 1.0 if len(shape.rest) < 400 else 0.6
     for amount, colour, width in ((0.0, "#b5b5b5", 0.9), (factor, COLOURS[0], 1.4)):
-        members, masses = _moved(shape, amount, plane)
+        members, masses = moved_lines(shape, amount, plane)
         (line,) = axes.plot(*members.T, color=colour, linewidth=width * fine, solid_capstyle="round")
         (dots,) = axes.plot(*masses.T, color=colour, marker="o", markersize=4, linestyle="none")
         curves = [line, dots]

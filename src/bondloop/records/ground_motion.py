@@ -1,173 +1,226 @@
-"""Ground motions from files: PEER's AT2 and plain two-column text."""
+"""A ground motion: its record, corrected and scaled; as signals, and what it would do to oscillators."""
 
 from __future__ import annotations
 
-import os
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.records.faults import refuse
-from bondloop.records.text_table import read_table, read_text
-from bondloop.units import quantity
+from bondloop.program.described import number
+from bondloop.program.signals import Recorded
+from bondloop.records.motion_units import STANDARD_GRAVITY
+from bondloop.records.response_spectrum import ResponseSpectrum, checked_periods, loglog, response_spectrum
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
-__all__ = ["GroundMotion", "read_at2", "read_two_columns"]
+    from numpy.typing import ArrayLike, NDArray
 
-STANDARD_GRAVITY = 9.80665
-"""m/s², by definition."""
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][-+]?\d+)?"
-_NEW = re.compile(rf"NPTS\s*=\s*(\d+)\s*,?\s*DT\s*=\s*({_NUMBER})", re.IGNORECASE)
-_OLD = re.compile(rf"^\s*(\d+)\s+({_NUMBER})\s+NPTS\s*,\s*DT", re.IGNORECASE)
-_UNITS = re.compile(r"UNITS\s+OF\s+(\S+)", re.IGNORECASE)
-_FACTORS = {
-    "G": STANDARD_GRAVITY, "CM/S/S": 0.01, "CM/SEC/SEC": 0.01, "CM/S2": 0.01, "CM/S^2": 0.01, "CM/S**2": 0.01,
-    "GAL": 0.01, "M/S/S": 1.0, "M/SEC/SEC": 1.0, "M/S2": 1.0, "M/S^2": 1.0, "M/S**2": 1.0,
-}  # fmt: skip
-HEADER_LINES = 20
-"""How far down the count and the sample period are looked for; PEER puts them on line 4."""
+__all__ = ["GroundMotion"]
 
 
 @dataclass(frozen=True, eq=False)
 class GroundMotion:
-    """A ground acceleration with even samples.
+    """A recorded ground motion with even samples.
 
-    Attributes
+    Parameters
     ----------
-    acceleration
-        Ground acceleration [m/s²], shape (n,).
+    samples
+        Ground acceleration as it was recorded [m/s²], shape (n,).
     sample_period
         Seconds between samples.
     title
         What the file says of the event, the station and the component.
     header
         The header lines as they stand in the file.
+    baseline, corner, scale
+        How the record is corrected and what it is multiplied by, as for the signal `Recorded`; `corrected`
+        and `scaled` set them.
+
+    Examples
+    --------
+    >>> t = np.arange(500) * 0.01
+    >>> motion = GroundMotion(0.1 + np.sin(10 * t) * np.exp(-t), 0.01, "a sine on an offset")
+    >>> motion.corrected("linear").scaled(peak="0.3 gn").velocity()
+    <Recorded: velocity of 'a sine on an offset', 4.99 s, peak 0.555 m/s; baseline linear, scale 3.755>
     """
 
-    acceleration: NDArray[np.float64]
+    samples: NDArray[np.float64]
     sample_period: float
     title: str = ""
     header: tuple[str, ...] = field(default=(), repr=False)
+    baseline: str = "none"
+    corner: float = 0.1
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        signal = self.acceleration()  # which checks all that is given
+        object.__setattr__(self, "samples", signal.samples)
+        for name in ("sample_period", "corner", "scale"):
+            object.__setattr__(self, name, getattr(signal, name))
+        if not 0 < signal.duration < np.inf:
+            raise InputError(
+                f"a ground motion has at least two samples and a finite length; found {len(self.samples)} "
+                f"every {self.sample_period:g} s"
+            )
+
+    def acceleration(self) -> Recorded:
+        """Return the acceleration of the ground as a signal."""
+        return self._signal("acceleration")
+
+    def velocity(self) -> Recorded:
+        """Return the velocity of the ground as a signal, for a source that imposes a velocity."""
+        return self._signal("velocity")
+
+    def displacement(self) -> Recorded:
+        """Return the displacement of the ground as a signal."""
+        return self._signal("displacement")
+
+    def _signal(self, motion: str) -> Recorded:
+        return Recorded(
+            self.samples, self.sample_period, motion, self.baseline, self.corner, self.scale, self.title
+        )
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """Acceleration at the samples, corrected and scaled [m/s²]."""
+        return self.acceleration().values
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """Sample times from 0 [s]."""
-        return np.arange(self.acceleration.size, dtype=np.float64) * self.sample_period
+        """Sample times from 0 [s], those that a filter added included."""
+        return np.arange(self.values.size, dtype=np.float64) * self.sample_period
 
     @property
     def peak(self) -> float:
         """Peak ground acceleration [m/s²]."""
-        return float(np.abs(self.acceleration).max(initial=0.0))
+        return float(np.abs(self.values).max(initial=0.0))
 
+    def corrected(self, baseline: str = "linear", corner: float | str = 0.1) -> GroundMotion:
+        """Return the motion with its baseline corrected; a correction made before is replaced.
 
-def read_at2(path: str | os.PathLike[str]) -> GroundMotion:
-    r"""Read a ground motion of PEER's strong-motion database.
+        Parameters
+        ----------
+        baseline
+            ``"constant"``, ``"linear"``, ``"high-pass"`` or ``"none"``, as for the signal `Recorded`.
+        corner
+            Of the high-pass filter [Hz].
+        """
+        return replace(self, baseline=baseline, corner=number(corner, "corrected(corner)", "Hz"))
 
-    Both headers in use are accepted: ``NPTS=  5366, DT=  .0050 SEC`` of the NGA files and ``4000  0.0050
-    NPTS, DT`` of the older ones. Values are converted from the unit that the header names, usually g
-    (9.80665 m/s²), to m/s². Numbers that run into each other (``.1E-02-.2E-02``) are told apart by their
-    signs.
+    def scaled(self, factor: float | None = None, *, peak: float | str | None = None) -> GroundMotion:
+        """Return the motion multiplied by a factor, or scaled to a peak acceleration.
 
-    Parameters
-    ----------
-    path
-        Of the file.
+        Parameters
+        ----------
+        factor
+            What it is multiplied by.
+        peak
+            Peak acceleration to have instead [m/s²], or as text: ``"0.3 gn"``.
+        """
+        if (factor is None) == (peak is None):
+            raise InputError("scaled: give a factor, or peak=, one of the two")
+        if peak is None:
+            return replace(self, scale=self.scale * number(factor, "scaled(factor)", "1"))
+        wanted = number(peak, "scaled(peak)", "m/s^2")
+        if not (wanted > 0 and self.peak > 0):
+            raise InputError(
+                f"scaled(peak): a peak of {self.peak:g} m/s² cannot become {wanted:g}; both must be above 0"
+            )
+        return replace(self, scale=self.scale * wanted / self.peak)
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> file = Path(tempfile.mkdtemp()) / "elc.at2"
-    >>> _ = file.write_text(
-    ...     "PEER NGA STRONG MOTION DATABASE RECORD\nImperial Valley, El Centro, 180\n"
-    ...     "ACCELERATION TIME SERIES IN UNITS OF G\nNPTS=  3, DT=  .0100 SEC,\n  .1E-00 -.2E-00  .0E-00\n"
-    ... )
-    >>> motion = read_at2(file)
-    >>> motion.title, motion.sample_period, round(motion.peak, 5)
-    ('Imperial Valley, El Centro, 180', 0.01, 1.96133)
-    """
-    lines = read_text(path, strict=False).splitlines()
-    where, faults = str(path), []
-    found = [
-        (n, m) for n, line in enumerate(lines[:HEADER_LINES]) if (m := _NEW.search(line) or _OLD.search(line))
-    ]
-    if not found:
-        raise InputError(
-            f"{where} is no AT2 file: none of its first {HEADER_LINES} lines has 'NPTS= ..., DT= ...' "
-            "or '... NPTS, DT'"
-        )
-    row, match = found[0]
-    header = tuple(line.strip() for line in lines[: row + 1])
-    count, period = int(match[1]), _number(match[2])
-    if not (period > 0 and np.isfinite(period)):
-        faults.append(f"DT is {period:g} s; a positive sample period is needed")
-    kind = " ".join(header).upper()
-    unit = _UNITS.search(kind)
-    factor = _FACTORS.get(unit[1].rstrip(".,;")) if unit else None
-    if "VELOCITY TIME" in kind or "DISPLACEMENT TIME" in kind:
-        faults.append("the header says velocity or displacement; read_at2 reads accelerations")
-    elif unit is None:
-        faults.append("the header names no unit ('UNITS OF G' was expected)")
-    elif factor is None:
-        faults.append(f"the unit '{unit[1]}' is not known; known: {', '.join(_FACTORS)}")
-    body = "\n".join(lines[row + 1 :])
-    leftover = re.sub(_NUMBER, "", body).split()
-    if leftover:
-        faults.append(f"{leftover[0]!r} among the values is no number")
-    values = np.array([_number(word) for word in re.findall(_NUMBER, body)], dtype=np.float64)
-    if values.size != count:
-        faults.append(f"{values.size} values; the header says NPTS = {count}")
-    refuse(where, faults)
-    title = header[1] if len(header) > 2 else header[0]
-    return GroundMotion(values * (factor or 1.0), period, title, header)
+    def scaled_to(
+        self,
+        target: ResponseSpectrum | Mapping[float, float],
+        periods: tuple[float, float] | None = None,
+        damping: float = 0.05,
+    ) -> GroundMotion:
+        """Return the motion scaled to a target spectrum.
 
+        The factor makes the mean of ln(S_target / S) over the periods zero, which is the least-squares fit
+        on logarithmic axes. The shape of the spectrum stays as it is.
 
-def read_two_columns(path: str | os.PathLike[str], unit: str = "m/s^2") -> GroundMotion:
-    """Read time [s] and acceleration from two columns, parted by space, comma, semicolon or tab.
+        Parameters
+        ----------
+        target
+            A response spectrum, whose damping then counts, or pseudo-accelerations [m/s²] by period [s].
+        periods
+            Where to fit, from and to [s]; all of the target unless given.
+        damping
+            Ratio of a target given by numbers.
+        """
+        if isinstance(target, ResponseSpectrum):
+            T, S, damping = target.periods, target.pseudo_acceleration, target.damping
+        else:
+            T = checked_periods(sorted(target))
+            S = np.array([target[t] for t in sorted(target)], dtype=float)
+        if not (np.isfinite(S).all() and S.min() > 0):
+            raise InputError("scaled_to: a target spectrum has positive accelerations")
+        low, high = (T[0], T[-1]) if periods is None else periods
+        if not T[0] <= low <= high <= T[-1]:
+            raise InputError(
+                f"scaled_to(periods): the target has {T[0]:g} to {T[-1]:g} s; found {low:g} to {high:g} s"
+            )
+        grid = np.geomspace(low, high, 50) if high > low else np.array([low])
+        own = self.spectrum(grid, damping).pseudo_acceleration
+        if not own.min() > 0:
+            raise InputError("scaled_to: this motion has no response to scale; is it all zero?")
+        return replace(self, scale=self.scale * float(np.exp(np.mean(np.log(loglog(T, S, grid) / own)))))
 
-    Lines before the first two numbers, and lines that start with ``#`` or ``%``, are the header. `unit` is
-    the unit of the second column; ``"g"`` means gravity here, not gram.
+    def spectrum(self, periods: ArrayLike | None = None, damping: float = 0.05) -> ResponseSpectrum:
+        """Return its response spectrum.
 
-    Parameters
-    ----------
-    path
-        Of the file.
-    unit
-        Of the second column.
-    """
-    factor = factor_of(unit)
-    table = read_table(path, names=False, width=2)
-    time, values = table.numbers
-    if time.size < 2:
-        raise InputError(f"{path}: {time.size} lines with two numbers; at least 2 are needed")
-    period = even_period(time, f"{path}")
-    title = table.remarks[0].lstrip("#% ") if table.remarks else ""
-    return GroundMotion(values * factor, period, title, table.remarks)
+        Parameters
+        ----------
+        periods
+            Natural periods [s], increasing; 100 from 0.02 to 10 s unless given.
+        damping
+            Ratio.
+        """
+        return response_spectrum(self.values, self.sample_period, periods, damping)
 
+    @property
+    def arias_intensity(self) -> float:
+        """Arias intensity [m/s]: π/2g ∫ a² dt, exact for an acceleration that is linear between samples."""
+        return float(np.pi / (2 * STANDARD_GRAVITY) * self._energy[-1])
 
-def factor_of(unit: str) -> float:
-    """Return m/s² in a unit of acceleration; ``"g"`` means gravity here, not gram.
+    def significant_duration(self, start: float = 0.05, end: float = 0.95) -> float:
+        """Return the seconds in which the Arias intensity grows from one part of the whole to another.
 
-    >>> factor_of("g"), factor_of("cm/s^2")
-    (9.80665, 0.01)
-    """
-    return STANDARD_GRAVITY if unit.strip().lower() == "g" else quantity(f"1 {unit}")
+        Parameters
+        ----------
+        start, end
+            Parts of the whole, from 0 to 1.
+        """
+        first, last = self.significant_times(start, end)
+        return last - first
 
+    def significant_times(self, start: float = 0.05, end: float = 0.95) -> tuple[float, float]:
+        """Return the times [s] at which the Arias intensity reaches two parts of the whole.
 
-def even_period(time: NDArray[np.float64], where: str) -> float:
-    """Return the seconds between even times, or say that they are not."""
-    period = float(time[-1] - time[0]) / (time.size - 1)
-    # A tenth of a period: times are often printed with few digits, a lost sample is a whole one.
-    stray = np.abs(time - time[0] - period * np.arange(time.size)).max() if np.isfinite(period) else np.inf
-    if not (period > 0 and stray <= 0.1 * period):
-        raise InputError(f"{where}: its times do not increase evenly; resample them first")
-    return period
+        Parameters
+        ----------
+        start, end
+            Parts of the whole, from 0 to 1.
+        """
+        if not 0 <= start < end <= 1:
+            raise InputError(
+                f"expected parts of the Arias intensity, 0 <= start < end <= 1; found {start}, {end}"
+            )
+        if not self._energy[-1] > 0:
+            return 0.0, 0.0
+        # The last sample of each level but the last level: silence at either end belongs to neither part.
+        grown = self._energy / self._energy[-1]
+        rising = np.flatnonzero(np.diff(grown) > 0)
+        kept = np.append(rising, rising[-1] + 1)
+        first, last = np.interp([start, end], grown[kept], self.time[kept])
+        return float(first), float(last)
 
-
-def _number(text: str) -> float:
-    return float(text.upper().replace("D", "E"))
+    @cached_property
+    def _energy(self) -> NDArray[np.float64]:
+        """∫ a² dt up to each sample: h/3 (a₀² + a₀a₁ + a₁²) each."""
+        a, b = self.values[:-1], self.values[1:]
+        return np.concatenate([[0.0], np.cumsum(self.sample_period / 3 * (a * a + a * b + b * b))])

@@ -11,7 +11,8 @@ import numpy as np
 
 from bondloop.containers import dataset_values, load_matlab, own_items, readable
 from bondloop.errors import InputError
-from bondloop.records.ground_motion import GroundMotion, even_period, factor_of
+from bondloop.records.ground_motion import GroundMotion
+from bondloop.records.motion_units import even_period, factor_of
 
 if TYPE_CHECKING:
     import h5py
@@ -30,6 +31,8 @@ ACCELERATIONS = (
     "ddug", "ddxg",
 )  # fmt: skip
 """Names in small letters, whatever structure they stand in."""
+UNITS = ("unit", "units")
+"""Texts that name the unit of the acceleration."""
 
 ASIDE = ("#refs#", "#subsystem#")
 """Where MATLAB keeps the contents of cells and objects, by names of its own."""
@@ -38,7 +41,7 @@ DEEPEST = 8
 """Structures within structures that are looked into."""
 
 
-def read_matlab_motion(path: str | os.PathLike[str], unit: str = "m/s^2") -> GroundMotion:
+def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) -> GroundMotion:
     """Read a ground motion from a MATLAB file (5 or 7.3).
 
     What is understood: a table of two columns (or two rows, as Simulink saves signals), time in s and
@@ -51,7 +54,8 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str = "m/s^2") -> Gro
     path
         Of the file.
     unit
-        Of the acceleration; ``"g"`` means gravity here, not gram.
+        Of the acceleration; ``"g"`` means gravity here, not gram. Unless given, the text called ``unit`` or
+        ``units`` in the file, if there is one and it is of version 5; otherwise m/s².
 
     Examples
     --------
@@ -63,10 +67,16 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str = "m/s^2") -> Gro
     >>> motion.sample_period, motion.peak
     (0.02, 2.0)
     """
-    factor, file = factor_of(unit), Path(path)
+    file = Path(path)
     if not file.is_file():
         raise InputError(f"there is no file {path}")
     content = load_matlab(file, simple=True)
+    said = set(_unit_texts(content or {}))
+    if unit is None and len(said) > 1:
+        raise InputError(
+            f"{path}: it names {len(said)} units, {', '.join(sorted(said))[:80]}; say which with unit="
+        )
+    factor = factor_of(unit or next(iter(said), "m/s^2"))
     found = dict(_numbers(content)) if content is not None else _version_7_3(file)
     time, values, title = _chosen(found, str(path))
     for what, numbers in (("time", np.atleast_1d(time)), ("acceleration", values)):
@@ -74,6 +84,15 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str = "m/s^2") -> Gro
             raise InputError(f"{path}: its {what} has values that are no finite numbers")
     period = even_period(time, str(path)) if isinstance(time, np.ndarray) else time
     return GroundMotion(values * factor, period, title)
+
+
+def _unit_texts(content: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield what texts called unit or units say."""
+    for name, value in content.items():
+        if isinstance(value, dict) and depth < DEEPEST:
+            yield from _unit_texts(value, depth + 1)
+        elif isinstance(value, str) and name.lower() in UNITS and value.strip():
+            yield value.strip()
 
 
 def _numbers(content: Mapping[str, Any], within: Place = ()) -> Iterator[tuple[Place, Array]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bondloop.structures.attached import attach, bar_way
+from bondloop.structures.attached import attach
+from bondloop.structures.damping_regions import RayleighRegion
 from bondloop.structures.elements import (
     Bar,
     Beam,
@@ -15,6 +16,7 @@ from bondloop.structures.elements import (
     Spring,
     Timoshenko,
 )
+from bondloop.structures.foreign import ForeignModel, LeftOut, read_opensees
 from bondloop.structures.forms import StructureModel, field_form, network_form
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.io import read_matrices, write_matrices
@@ -25,20 +27,27 @@ from bondloop.structures.structure import Structure
 from bondloop.structures.structure_tables import matrices_from_structure, structure_from_tables
 
 __all__ = [
-    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
-    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "attach",
-    "bar_way", "field_form", "matrices_from_structure", "network_form", "read_matrices",
-    "structure_from_tables", "write_matrices",
+    "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
+    "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure",
+    "StructureModel", "Timoshenko", "attach", "field_form", "matrices_from_structure",
+    "network_form", "read_matrices", "read_opensees", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction
+from bondloop.structures.caughey import caughey
+from bondloop.structures.coordinate_geometry import elongation, member_coordinates, motion_of, strokes
+from bondloop.structures.coordinates import in_coordinates
 from bondloop.structures.history import History, time_history
 from bondloop.structures.modal_system import modal_system
 from bondloop.structures.modes import Modes, mac, modes
+from bondloop.structures.reading import Reading
+from bondloop.structures.readings import Readings
 from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
 from bondloop.structures.response import frequency_response
+from bondloop.structures.static import static
 
 __all__ += [
-    "History", "Modes", "Reduced", "ReductionError", "craig_bampton", "frequency_response", "guyan", "mac",
-    "modal_form", "modal_system", "modes", "reduction", "time_history",
+    "History", "Modes", "Reading", "Readings", "Reduced", "ReductionError", "caughey", "craig_bampton",
+    "elongation", "frequency_response", "guyan", "in_coordinates", "mac", "member_coordinates",
+    "modal_form", "modal_system", "modes", "motion_of", "reduction", "static", "strokes", "time_history",
 ]  # fmt: skip

@@ -79,6 +79,8 @@ class Footing:
         Gives what is known of the ground, when that is asked for.
     basis
         u = T q, where the structure has been reduced; None where it has not.
+    coordinates
+        Weights of coordinates that stand for degrees of freedom (`in_coordinates`), by name.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Footing:
     matrices: tuple[Any, Any]
     source: Callable[[], Known]
     basis: Array | None = None
+    coordinates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of_assembly(cls, assembly: Assembly, xyz: Array, M: Any, K: Any) -> Footing:
@@ -114,6 +117,11 @@ class Footing:
     def rigid(self) -> Mapping[str, tuple[Array, Array]]:
         """By direction the rigid motion r of the free ones, and M r with what held ones contribute."""
         return self.known.rigid
+
+    @property
+    def names(self) -> set[str]:
+        """Names of what the motion is known of."""
+        return {*self.dofs, *self.coordinates}
 
     def _split(self, where: str) -> tuple[Array, Array]:
         """Return ι, and M ι + M_a e, of the free degrees of freedom."""
@@ -141,7 +149,10 @@ class Footing:
 
     def motion(self, where: str) -> dict[str, float]:
         """Return by degree of freedom how far it goes with the ground, per unit of its motion."""
-        return dict(zip(self.dofs, self._split(where)[0].tolist(), strict=True))
+        moved = dict(zip(self.dofs, self._split(where)[0].tolist(), strict=True))
+        for name, weights in self.coordinates.items():  # each of those before it
+            moved[name] = sum(w * moved[d] for d, w in weights.items())
+        return moved
 
     def load(self, where: str) -> Array:
         """Return -(M ι + M_a e), the force on each coordinate per unit of the ground's acceleration."""

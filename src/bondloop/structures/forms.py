@@ -44,6 +44,7 @@ class StructureModel(Model):
 
     def __init__(self, name: str, dofs: Iterable[str]) -> None:
         super().__init__(name)
+        self._matrices: Matrices | None = None
         self._junctions: dict[str, One] = {}
         self._forces = 0
         self._absent: Callable[[str], str] | None = None  # why a degree of freedom is not there
@@ -59,6 +60,11 @@ class StructureModel(Model):
     def dofs(self) -> tuple[str, ...]:
         """Names of the degrees of freedom."""
         return tuple(self._junctions)
+
+    @property
+    def matrices(self) -> Matrices | None:
+        """M, C and K of which it was made; None where it was not made of matrices."""
+        return self._matrices
 
     def junction(self, dof: str) -> One:
         """Return the 1-junction of a degree of freedom."""
@@ -179,6 +185,7 @@ def field_form(
     """
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
+    model._matrices = matrices
     junctions = [model.junction(d) for d in matrices.dofs]
     model._stand_on(matrices, junctions)
     for attribute, matrix, kind in (
@@ -216,6 +223,7 @@ def network_form(
     """
     _check_mass(matrices)
     model = StructureModel(name, matrices.dofs)
+    model._matrices = matrices
     junctions = [model.junction(d) for d in matrices.dofs]
     model._stand_on(matrices, junctions)
     if _is_coupled(matrices.M):

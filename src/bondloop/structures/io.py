@@ -19,6 +19,11 @@ from bondloop.containers import (
     sparse_from_parts,
 )
 from bondloop.errors import InputError
+from bondloop.structures.foreign.abaqus import read_abaqus, without_held
+from bondloop.structures.foreign.labelled import OPEN, united
+from bondloop.structures.foreign.nastran import read_punch
+from bondloop.structures.foreign.op4 import read_op4
+from bondloop.structures.foreign.table_matrix import read_table_matrix
 from bondloop.structures.matrices import SYMMETRY, Matrices
 from bondloop.structures.matrix_market import read_matrix_market
 
@@ -44,11 +49,14 @@ def read_matrices(
     Parameters
     ----------
     source
-        A .npz or .mat file with the variables M, C and K, or ``name.mtx`` for the three files name.M.mtx,
-        name.C.mtx and name.K.mtx.
+        A .npz or .mat file with the variables M, C and K; Nastran's .pch (DMIG) or .op4 with matrices
+        called KAA, MAA, BAA or the like; or ``name.mtx`` for the three files name.M.mtx, name.C.mtx
+        and name.K.mtx.
     M, C, K
-        Files of single matrices: .mtx, .npz (also SciPy's), .npy, .mat. Without C there is no damping. Where
-        they name their degrees of freedom, these may stand in different orders; the first file's is kept.
+        Files of single matrices: .mtx (Matrix Market or Abaqus), .npz (also SciPy's), .npy, .mat, .pch,
+        .op4, .csv, .txt. Without C there is no damping. Where they name their degrees of freedom, these may
+        stand in different orders; the first file's is kept. Those that Abaqus holds (1e36 on the diagonal)
+        are left out.
     dofs
         Names of the degrees of freedom; by default those in the file, or ``dof[1]``, ``dof[2]``, ...
 
@@ -60,6 +68,7 @@ def read_matrices(
     files = _files(source, {"M": M, "C": C, "K": K})
     found: Content = {}
     faults: list[str] = []
+    labelled = False
     for name, path in files:
         try:
             with readable(path, "file of matrices"):
@@ -69,14 +78,22 @@ def read_matrices(
             faults.append(said if said.startswith(str(path)) else f"{path}: cannot be read: {said}")
             continue
         own: tuple[str, ...] | None = content.pop("dofs", None)
+        unnamed = content.pop(OPEN, False)
+        labelled = labelled or unnamed
         chosen = _pick(name, content, path, faults)
-        if own is not None:
+        if unnamed and own is not None and "dofs" in found:
+            before = {n: m for n, m in found.items() if n in NAMES}
+            matrices, found["dofs"] = united(before, found["dofs"], chosen, own)
+            chosen = matrices
+        elif own is not None:
             order: tuple[str, ...] = found.setdefault("dofs", own)
             chosen = _in_order(chosen, own, order, path, faults)
         found.update(chosen)
     if not faults:
         faults += [f"no {name} given" for name in ("M", "K") if name not in found]
     matrices = {name: found[name] for name in NAMES if name in found}
+    if labelled and "dofs" in found:
+        matrices, found["dofs"] = without_held(matrices, found["dofs"])
     for name, matrix in matrices.items():
         faults += _matrix_faults(name, matrix)
     sizes = {matrix.shape[0] for matrix in matrices.values()}
@@ -171,15 +188,22 @@ def _files(source: str | Path | None, single: dict[str, str | Path | None]) -> l
 
 
 def _reader(path: Path) -> Callable[[Path], Content]:
-    readers = {".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat}
-    if path.suffix not in readers:
+    readers = {
+        ".mtx": _read_mtx, ".npz": _read_npz, ".npy": _read_npy, ".mat": _read_mat, ".pch": read_punch,
+        ".op4": read_op4, ".csv": read_table_matrix, ".txt": read_table_matrix,
+    }  # fmt: skip
+    if path.suffix.lower() not in readers:
         raise InputError(f"{path}: unknown kind of file; known: {', '.join(readers)}")
-    return readers[path.suffix]
+    return readers[path.suffix.lower()]
 
 
 def _read_mtx(path: Path) -> Content:
     from scipy import sparse
 
+    with path.open("rb") as file:
+        head = file.read(200).lstrip()
+    if head[:2] != b"%%" and b"%%" not in head:
+        return read_abaqus(path)
     matrix, comments = read_matrix_market(path)
     names = tuple(text.removeprefix(MARK) for text in comments if text.startswith(MARK))
     return {"": sparse.csr_array(matrix), "dofs": names or None}

@@ -12,14 +12,17 @@ from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
 from bondloop.structures.damping import checked_rayleigh, modal_part, rayleigh_coefficients, slim
+from bondloop.structures.damping_regions import RayleighRegion, region_sum, with_regions
 from bondloop.structures.dofs import dof_domain
-from bondloop.structures.element_loads import distributed_load
+from bondloop.structures.element_loads import chosen, distributed_load
 from bondloop.structures.elements.base import DOFS, Array, Element, Member, Number
 from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modally_damped import damped
+from bondloop.structures.storey_readings import checked_column_line
 from bondloop.structures.support_damping import damped_supports
+from bondloop.structures.thermal_load import thermal_load
 from bondloop.units import quantity
 
 __all__ = ["Structure"]
@@ -65,8 +68,10 @@ class Structure:
         self.supports: dict[str, tuple[str, ...]] = {}
         self.constraints: list[Constraint | RigidFloor] = []
         self.separate: list[tuple[str, ...]] = []
+        self.column_line: tuple[str, ...] = ()
         self._counts: dict[str, int] = {}
         self._proportional = (0.0, 0.0)
+        self._regions: list[RayleighRegion] = []
         self._ratios: float | tuple[float, ...] | None = None
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
         self._assembled: tuple[Any, ...] = ()  # nodes, elements, supports, constraints as they were then
@@ -170,6 +175,14 @@ class Structure:
         """
         self.constraints.append(checked_floor(master, nodes, plane))
 
+    def storeys(self, *nodes: str) -> None:
+        """Say where storeys begin and end: nodes one above the other, from the ground up.
+
+        Drift, shear and acceleration of storey 1, between the first two nodes, can then be recorded as
+        ``storey[1].drift_x`` and the like; see `Readings`.
+        """
+        self.column_line = checked_column_line(self, nodes)
+
     def rayleigh(self, alpha: Number, beta: Number) -> None:
         """Damp in proportion to mass and stiffness: C = αM + βK, added to what elements bring.
 
@@ -182,6 +195,27 @@ class Structure:
         """Damp with the ratios ζ₁ at f₁ and ζ₂ at f₂ (in Hz); return α and β."""
         self.rayleigh(*rayleigh_coefficients(zeta1, _si(f1, "Hz"), zeta2, _si(f2, "Hz")))
         return self._proportional
+
+    def rayleigh_of(
+        self, *elements: str, alpha: Number = 0.0, beta: Number = 0.0, without: Sequence[str] = ()
+    ) -> None:
+        """Damp some elements in proportion to their own masses and stiffnesses; several calls add up.
+
+        Parameters
+        ----------
+        *elements
+            Names of elements, or one that several share (``"column"``); none: all.
+        alpha, beta
+            In 1/s and s, as for `rayleigh`.
+        without
+            Elements to leave out: isolators and dampers have their own damping.
+        """
+        pair = checked_rayleigh((alpha, beta), f"structure '{self.name}'")
+        region = RayleighRegion(elements, *pair, (without,) if isinstance(without, str) else tuple(without))
+        for names in (region.elements, region.without):
+            chosen(self, names)
+        self._cache.clear()
+        self._regions.append(region)
 
     def modal_damping(self, ratios: float | Sequence[float], count: int | None = None) -> None:
         """Damp modes, with supports held, with the given ratios.
@@ -223,7 +257,7 @@ class Structure:
             self._assembled = now
         if key not in self._cache:
             raise_faults(self.name, self.faults())
-            self._cache[key] = assemble_all(self, mass, released)
+            self._cache[key] = with_regions(self, self._regions, assemble_all(self, mass, released))
             raise_faults(self.name, lonely_masses(self, self._cache[key].names))
         return self._cache[key]
 
@@ -239,7 +273,7 @@ class Structure:
         """
         from bondloop.structures.structure_tables import remember
 
-        return remember(self._matrices(self.assembly(mass), free=free), self, mass=mass, free=free)
+        return remember(self._matrices(self.assembly(mass), mass, free=free), self, mass=mass, free=free)
 
     def describe(self) -> dict[str, Any]:
         """Return nodes, elements, supports, constraints and damping as tables."""
@@ -247,21 +281,30 @@ class Structure:
 
         return describe_structure(self)
 
-    def _matrices(self, assembly: Assembly, *, free: bool) -> Matrices:
+    def _matrices(self, assembly: Assembly, mass: Mass, *, free: bool) -> Matrices:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
             refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
         matrices = Matrices(M, C, K, assembly.free_names)
         object.__setattr__(matrices, "_absent", assembly.absent)
         keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))
-        return self._damped(matrices)
+        return self._damped(matrices, self._region_masses(assembly, mass))
 
-    def _damped(self, matrices: Matrices) -> Matrices:
+    def _region_masses(self, assembly: Assembly, mass: Mass) -> Any:
+        """Return Σ α M of regions over the free degrees of freedom; None where no region has an α."""
+        if not any(region.alpha for region in self._regions):
+            return None
+        part: Literal["M", "lumped"] = "lumped" if mass == "lumped" else "M"
+        return assembly.reduced(region_sum(self, self._regions, assembly, part))
+
+    def _damped(self, matrices: Matrices, regions: Any) -> Matrices:
         """Return matrices with the damping of the whole structure, Rayleigh's and that of their modes."""
         M, C, K = matrices.M, matrices.C, matrices.K
         alpha, beta = self._proportional
         if alpha or beta:
             C = C + alpha * M + beta * K
+        if regions is not None:
+            C = C + regions
         weights, rates = np.zeros((len(matrices), 0)), np.zeros(0)
         if self._ratios is not None:
             weights, rates = modal_part(M, K, self._ratios, matrices.dofs)
@@ -297,6 +340,37 @@ class Structure:
         """
         assembly = self.assembly()
         load = distributed_load(self, elements, np.array([_si(f, "N/m") for f in (fx, fy, fz)]))
+        return np.asarray(assembly.T.T @ load[assembly.codes])
+
+    def thermal(
+        self,
+        *elements: str,
+        rise: Number = 0.0,
+        expansion: Number,
+        gradient: Number = 0.0,
+        gradient_z: Number = 0.0,
+    ) -> Array:
+        """Return the forces of members that grow warmer, on the free degrees of freedom.
+
+        Parameters
+        ----------
+        *elements
+            Bars and frame members, one by one or by the name they share.
+        rise
+            Of the temperature of the axis, in K.
+        expansion
+            Per K: 12e-6 for steel.
+        gradient, gradient_z
+            How the temperature rises along the local y and z, in K/m.
+        """
+        assembly = self.assembly()
+        per_kelvin = _si(expansion, "1/K")
+        strains = (
+            per_kelvin * _si(rise, "K"),
+            per_kelvin * _si(gradient, "K/m"),
+            per_kelvin * _si(gradient_z, "K/m"),
+        )
+        load = thermal_load(self, elements, strains[0], strains[1:])
         return np.asarray(assembly.T.T @ load[assembly.codes])
 
     def influence(self, direction: str) -> Array:
@@ -346,6 +420,9 @@ class Structure:
             raise InputError(f"damping must be 'relative' or 'absolute'; found {damping!r}")
         assembly = self.assembly(mass, frozenset(dofs))
         M, C, K = (assembly.reduced(x) for x in (assembly.M, assembly.C, assembly.K))
+        regions = self._region_masses(assembly, mass)
+        if regions is not None and damping == "absolute":
+            C, regions = C + regions, None
         whole = Matrices(M, C, K, assembly.free_names)
         for d in dofs:
             if d not in whole.dofs:
@@ -355,8 +432,12 @@ class Structure:
         if not free:
             refuse_mechanism(self.name, answer.matrices.K, answer.matrices.dofs, self.coordinates)
         alpha, beta = self._proportional
-        modal = self._ratios is not None
-        return damped_supports(answer, self._damped(answer.matrices), alpha, beta, damping, modal=modal)
+        if regions is not None:
+            kept = whole.indices(answer.matrices.dofs)
+            regions = regions.tocsr()[kept][:, kept]
+        other = self._ratios is not None or regions is not None
+        rest = self._damped(answer.matrices, regions)
+        return damped_supports(answer, rest, alpha, beta, damping, modal=other)
 
 
 def _si(value: Number, *units: str) -> float:

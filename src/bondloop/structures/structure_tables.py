@@ -14,6 +14,7 @@ from bondloop.structures.structure import Structure
 
 if TYPE_CHECKING:
     from bondloop.structures.constraints import Constraint, RigidFloor
+    from bondloop.structures.damping_regions import RayleighRegion
     from bondloop.structures.elements.base import Element, Number
     from bondloop.structures.matrices import Matrices
 
@@ -27,7 +28,9 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
     constraints: Sequence[Constraint | RigidFloor] = (),
     rayleigh: Sequence[Number] = (0.0, 0.0),
     modal_damping: float | Sequence[float] | None = None,
+    regions: Sequence[RayleighRegion] = (),
     highest_frequency: Number = 1e6,
+    storeys: Sequence[str] = (),
     name: str = "structure",
     apart: Sequence[Sequence[str]] = (),
 ) -> Structure:
@@ -47,8 +50,12 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
         α in 1/s and β in s of C = αM + βK.
     modal_damping
         Damping ratios of the lowest modes, or one for all.
+    regions
+        Rayleigh damping of parts of the structure.
     highest_frequency
         First frequency in Hz above which a member's units cannot be right.
+    storeys
+        Nodes one above the other at which storeys begin and end, from the ground up.
     name
         What errors call it.
     apart
@@ -78,6 +85,10 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
     structure.rayleigh(*checked_rayleigh(rayleigh, "Structure(rayleigh)"))
     if modal_damping is not None:
         structure.modal_damping(modal_damping)
+    for region in regions:
+        structure.rayleigh_of(*region.elements, alpha=region.alpha, beta=region.beta, without=region.without)
+    if storeys:
+        structure.storeys(*storeys)
     return structure
 
 
@@ -92,8 +103,10 @@ def describe_structure(structure: Structure) -> dict[str, Any]:
         "constraints": plain(structure.constraints),
         "rayleigh": list(structure._proportional),
         **({} if ratios is None else {"modal_damping": plain(ratios)}),
+        **({"regions": plain(structure._regions)} if structure._regions else {}),
         **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
         "highest_frequency": structure.highest_frequency,
+        **({"storeys": list(structure.column_line)} if structure.column_line else {}),
         "name": structure.name,
     }
 

@@ -6,6 +6,7 @@ from bondloop.bondgraph.cut import cut, interfaces, rejoin
 from bondloop.substructure.assumptions import Assumption, Assumptions, check_assumptions
 from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
+from bondloop.substructure.loading_block import loading_block
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
 from bondloop.substructure.reference_model import ReferenceModel, reference_model
 
@@ -21,6 +22,7 @@ __all__ = [
     "check_assumptions",
     "cut",
     "interfaces",
+    "loading_block",
     "numerical_half",
     "orientation",
     "reference_model",

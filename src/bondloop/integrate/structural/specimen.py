@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from bondloop.integrate.structural.base import Scheme
 from bondloop.integrate.structural.matrices import Array, square
 
-__all__ = ["Estimating"]
+__all__ = ["Estimating", "spread"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,9 @@ class Estimating(Scheme, family="scheme"):
     Parameters
     ----------
     specimen_stiffness, specimen_damping
-        Estimates, shape (n, n), in N/m and Ns/m; a number where n = 1; zero if left out. For a softening
-        specimen take the initial stiffness, for a hardening one the largest.
+        Estimates, shape (n, n), in N/m and Ns/m; a number where n = 1; zero if left out. In a pseudo-dynamic
+        test also of the interface alone, in its order: a number where there is one interface. For a
+        softening specimen take the initial stiffness, for a hardening one the largest.
     """
 
     specimen_stiffness: Any = field(default=None, kw_only=True)
@@ -45,3 +47,27 @@ class Estimating(Scheme, family="scheme"):
             square("specimen_stiffness", self.specimen_stiffness, size),
             square("specimen_damping", self.specimen_damping, size),
         )
+
+
+def spread(scheme: Scheme, at: Sequence[int], size: int) -> Scheme:
+    """Return a scheme with estimates of all degrees of freedom, where it has those of an interface.
+
+    Parameters
+    ----------
+    scheme
+        Any.
+    at
+        Numbers of the interface's degrees of freedom.
+    size
+        How many degrees of freedom there are.
+    """
+    if not isinstance(scheme, Estimating) or len(at) == size:
+        return scheme
+    changes = {}
+    for name in ("specimen_stiffness", "specimen_damping"):
+        small = getattr(scheme, name)
+        if small is not None and np.shape(small) == (len(at), len(at)):
+            whole = np.zeros((size, size))
+            whole[np.ix_(at, at)] = small
+            changes[name] = whole
+    return replace(scheme, **changes) if changes else scheme

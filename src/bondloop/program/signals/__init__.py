@@ -17,12 +17,14 @@ from bondloop.program.signals.earthquake import Earthquake
 from bondloop.program.signals.envelopes import Envelope, Flat, Gamma, Jennings, Trapezoid
 from bondloop.program.signals.noise import Noise
 from bondloop.program.signals.pulses import Constant, HalfSine, Pulse, Ramp, Step
+from bondloop.program.signals.recorded import Recorded
+from bondloop.program.signals.rise import Rise
 from bondloop.program.signals.sines import Sine, SumOfSines
 from bondloop.program.signals.sweeps import Chirp, Sweep
 from bondloop.program.signals.table import Table
 
 __all__ = [
     "Chirp", "Constant", "Derivative", "Earthquake", "Envelope", "Flat", "Gamma", "HalfSine", "Jennings",
-    "Noise", "Pulse", "Ramp", "Scaled", "Shifted", "Signal", "Sine", "Step", "Sum", "SumOfSines", "Sweep",
-    "Table", "Trapezoid", "signal_from",
+    "Noise", "Pulse", "Ramp", "Recorded", "Rise", "Scaled", "Shifted", "Signal", "Sine", "Step", "Sum",
+    "SumOfSines", "Sweep", "Table", "Trapezoid", "signal_from",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from bondloop.errors import InputError
 from bondloop.program.described import Parameter, Whole
 from bondloop.program.philox import normal_array
 from bondloop.program.signals.base import Signal
+from bondloop.program.signals.baseline import integrated
 from bondloop.program.signals.envelopes import Envelope, Jennings
 from bondloop.program.signals.noise import EARTHQUAKE_STREAM
 from bondloop.program.signals.table import Table
@@ -151,13 +152,13 @@ class Earthquake(Signal):
 
     def velocity(self) -> Table:
         """Return the velocity of the ground: exact at the samples, a cubic spline between them."""
-        velocity, _ = _integrated(self._acceleration.values, self.step)
-        return Table(self.times, velocity, "cubic", "zero")
+        velocity, _ = integrated(self._acceleration.values, self.step)
+        return Table(self.times, velocity, "cubic", "zero", "m/s")
 
     def displacement(self) -> Table:
         """Return the displacement of the ground: exact at the samples, a cubic spline between them."""
-        _, displacement = _integrated(self._acceleration.values, self.step)
-        return Table(self.times, displacement, "cubic", "zero")
+        _, displacement = integrated(self._acceleration.values, self.step)
+        return Table(self.times, displacement, "cubic", "zero", "m")
 
     def derivative(self) -> Signal:
         """Return the slope of the acceleration, constant between samples."""
@@ -170,14 +171,6 @@ class Earthquake(Signal):
         return self._acceleration._derivatives(times, order)
 
 
-def _integrated(a: NDArray[np.float64], h: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Velocity and displacement from rest, exact for an acceleration that is linear between samples."""
-    zero = np.zeros((1, *a.shape[1:]))
-    v = np.concatenate([zero, np.cumsum(h / 2 * (a[:-1] + a[1:]), axis=0)])
-    d = np.concatenate([zero, np.cumsum(h * v[:-1] + h**2 / 6 * (2 * a[:-1] + a[1:]), axis=0)])
-    return v, d
-
-
 def _corrected(a: NDArray[np.float64], h: float) -> NDArray[np.float64]:
     """Remove the drift of the displacement.
 
@@ -188,8 +181,8 @@ def _corrected(a: NDArray[np.float64], h: float) -> NDArray[np.float64]:
     tau = np.linspace(0.0, 1.0, len(a))
     powers = np.arange(3, 8)
     basis = powers * (powers - 1) * tau[:, None] ** (powers - 2)
-    v, d = _integrated(a, h)
-    basis_v, basis_d = _integrated(basis, h)
+    v, d = integrated(a, h)
+    basis_v, basis_d = integrated(basis, h)
     scale = np.abs(basis_d[-1])
     basis, basis_v, basis_d = basis / scale, basis_v / scale, basis_d / scale
     ends = np.vstack([basis_v[-1] * (len(a) * h), basis_d[-1]])

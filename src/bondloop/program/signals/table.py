@@ -13,11 +13,12 @@ from bondloop.errors import InputError
 from bondloop.program.described import number
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.columns import read_columns
+from bondloop.units import known_unit, multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Table"]
+__all__ = ["Table", "checked_column"]
 
 _DERIVATIVES = {"hold": 0, "linear": 1, "cubic": 3}
 
@@ -34,6 +35,9 @@ class Table(Signal):
         ``"linear"``; ``"cubic"``, a spline with continuous second derivative; ``"hold"``, the last value.
     beyond
         Before the first and after the last point: ``"hold"`` their values, or ``"zero"``.
+    unit
+        What the values measure, such as ``"m/s^2"`` for an acceleration: what it drives must measure that.
+        The values are in SI, whatever the prefix. Empty where it is not said.
 
     Examples
     --------
@@ -48,10 +52,12 @@ class Table(Signal):
     values: Any
     interpolation: str = "linear"
     beyond: str = "hold"
+    unit: str = ""
 
     def __post_init__(self) -> None:
+        known_unit(self.unit, "Table(unit)")
         for name in ("times", "values"):
-            object.__setattr__(self, name, _column(getattr(self, name), f"Table({name})"))
+            object.__setattr__(self, name, checked_column(getattr(self, name), f"Table({name})"))
         if len(self.times) != len(self.values):
             raise InputError(f"Table: {len(self.times)} times but {len(self.values)} values")
         steps = np.diff(self.times)
@@ -105,7 +111,7 @@ class Table(Signal):
         else:
             times, values = read_columns(Path(path), [time, column], increasing=True)
             times = times * number(f"1 {time_unit}", what)
-        return cls(times, values * scale, interpolation, beyond)
+        return cls(times, values * scale, interpolation, beyond, unit)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
@@ -113,7 +119,8 @@ class Table(Signal):
         return (
             np.array_equal(self.times, other.times)
             and np.array_equal(self.values, other.values)
-            and (self.interpolation, self.beyond) == (other.interpolation, other.beyond)
+            and (self.interpolation, self.beyond, self.unit)
+            == (other.interpolation, other.beyond, other.unit)
         )
 
     def __hash__(self) -> int:
@@ -133,10 +140,11 @@ class Table(Signal):
         """Return the derivative of the interpolant, zero beyond its ends; a linear one has a table of it."""
         if self.interpolation != "linear":
             return super().derivative()
+        unit = multiplied(self.unit, "s", -1) if self.unit else ""
         if len(self.times) == 1:
-            return Table(self.times, [0.0], "hold", "zero")
+            return Table(self.times, [0.0], "hold", "zero", unit)
         slopes = np.diff(self.values) / np.diff(self.times)
-        return Table(self.times, [*slopes, slopes[-1]], "hold", "zero")
+        return Table(self.times, [*slopes, slopes[-1]], "hold", "zero", unit)
 
     @cached_property
     def _spline(self) -> Any:
@@ -161,7 +169,16 @@ class Table(Signal):
         return np.where(inside == times, self._spline(inside, order), 0.0)
 
 
-def _column(given: ArrayLike, what: str) -> NDArray[np.float64]:
+def checked_column(given: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Return a list of finite numbers as an array that cannot be written to.
+
+    Parameters
+    ----------
+    given
+        The numbers.
+    what
+        What they are, for the message.
+    """
     try:
         column = np.array(given, dtype=float)
     except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -117,6 +117,24 @@ class Reduced:
             raise InputError(f"expected {len(self)} reduced coordinates, found shape {values.shape}")
         return np.asarray(values @ self.basis.T)
 
+    def loads(self, pattern: Mapping[str, float] | ArrayLike) -> dict[str, float]:
+        """Return forces on the reduced degrees of freedom, by name, from forces on those of the full model.
+
+        Parameters
+        ----------
+        pattern
+            By name, or one for each degree of freedom of the full model: ``structure.base_excitation("ux")``.
+        """
+        if isinstance(pattern, Mapping):
+            f = np.zeros(len(self.full))
+            f[self.full.indices(pattern)] = [float(x) for x in pattern.values()]
+        else:
+            f = np.asarray(pattern, dtype=float)
+            if f.shape != (len(self.full),):
+                raise InputError(f"expected {len(self.full)} forces, found shape {f.shape}")
+        values = self.basis.T @ f
+        return {d: float(x) for d, x in zip(self.matrices.dofs, values, strict=True) if x}
+
     def modes(self, count: int | None = None) -> Modes:
         """Natural modes of the reduced model, with shapes at all degrees of freedom."""
         found = modes(self.matrices, len(self) if count is None else count)
@@ -181,7 +199,9 @@ def project(
     matrices = Matrices(small(full.M @ T), small(C), small(full.K @ T), tuple(names))
     with suppress(InputError):  # names that tell no directions: these matrices go with no ground
         keep_footing(matrices, footing_of(full).projected(T))
-    return Reduced(matrices, T, tuple(kept), full, method)
+    reduced = Reduced(matrices, T, tuple(kept), full, method)
+    object.__setattr__(matrices, "_reduced", reduced)  # so that members can still be read
+    return reduced
 
 
 def _percent(share: float) -> str:

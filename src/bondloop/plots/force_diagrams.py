@@ -1,0 +1,139 @@
+"""Diagrams of section forces on the deformed structure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.collections import PolyCollection
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.plots.axis_unit import scaled
+from bondloop.plots.members import POINTS, lines, nodal_motion
+from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page, plain
+from bondloop.plots.structures import at_instant, axes_of, draw_shape, height_of, scale_of
+from bondloop.structures.section_forces import section_forces
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.structures.history import History
+    from bondloop.structures.section_forces import MemberForces
+    from bondloop.structures.structure import Structure
+
+__all__ = ["force_diagram"]
+
+DIAGRAM = 0.14
+"""Largest ordinate on paper, as a share of the structure's size."""
+
+SIDES = {"N": 1, "V": 1, "M": -1, "Vy": 1, "Vz": 2, "T": 1, "My": 2, "Mz": -1}
+"""Along which local axis an ordinate is drawn (1: y, 2: z); moments on the side in tension. A moment My on
+the face along x strains the side of positive z, a moment Mz that of negative y."""
+
+NAMES = {"N": "axial force", "V": "shear force", "M": "bending moment", "T": "torsional moment"}
+
+
+def force_diagram(
+    structure: Structure,
+    motion: ArrayLike | Mapping[str, float] | History,
+    force: str = "M",
+    time: float | None = None,
+    *,
+    scale: float | None = None,
+    title: str = "",
+    path: str | os.PathLike[str] | None = None,
+) -> Figure:
+    """Draw a section force on the deformed structure; moments stand on the side in tension.
+
+    Parameters
+    ----------
+    structure
+        Where the nodes lie and which members join them.
+    motion
+        Displacements: one for each degree of freedom of ``structure.assemble()``, some by name (others zero),
+        of every node (shape (nodes, 6)), or a time history.
+    force
+        ``"N"``, ``"V"`` or ``"M"``; of members in space ``"N"``, ``"Vy"``, ``"Vz"``, ``"T"``, ``"My"``,
+        ``"Mz"``.
+    time
+        Of a time history, when; its nearest instant is drawn.
+    scale
+        How much displacements are enlarged; by default so that they are well seen.
+    title
+        Over the figure.
+    path
+        Where to save.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Frame2D, Structure
+    >>> s = Structure("cantilever")
+    >>> s.node("foot")
+    >>> s.node("head", y=2.0)
+    >>> s.add(Frame2D("foot", "head", E=1.0, A=1.0, I=1.0), "column")
+    'column'
+    >>> s.support("foot")
+    >>> figure = force_diagram(s, {"head.ux": 0.1})
+    >>> figure.axes[0].get_title("left")
+    'bending moment M: largest 0.15 N m, in column'
+    """
+    values, when = at_instant(motion, time)
+    nodal = nodal_motion(structure, values)
+    forces = section_forces(structure, nodal)
+    carriers = {name: m for name, m in forces.items() if force in m.start}
+    if not carriers:
+        known = dict.fromkeys(word for m in forces.values() for word in m.start)
+        raise InputError(unknown_name("section force", force, known, where=f"structure '{structure.name}'"))
+    shape = lines(structure, nodal)
+    plane = shape.plane
+    figure = page(height_of(shape, plane, 0.8 * WIDTH) + 0.8, 0.8 * WIDTH)
+    axes = axes_of(figure, (1, 1, 1), plane)
+    factor = scale_of(shape, scale)
+    draw_shape(axes, shape, factor, plane)
+    largest = max(carriers, key=lambda n: _peak(carriers[n], force))
+    peak = _peak(carriers[largest], force)
+    members = [n for n, e in structure.elements.items() if len(e.nodes) == 2]
+    base = shape.rest + factor * shape.moved
+    reach = DIAGRAM * shape.size / peak if peak else 0.0
+    areas = [_area(base[i], carriers[n], force, reach) for i, n in enumerate(members) if n in carriers]
+    _fill(axes, areas, plane)
+    unit = "N m" if force in ("M", "My", "Mz", "T") else "N"
+    size, shown = scaled(unit, [np.array([peak])])
+    word = NAMES[force[0]]
+    what = f"{word} {force}: largest {peak * size:.3g} {shown}, in {largest}"
+    parts = [title, f"t = {when:.4g} s" if when is not None else "", what]
+    if plane:
+        dress(axes, f"x [m]   (displacements enlarged {factor:.3g} times)", "y [m]")
+    else:
+        axes.set_axis_off()
+    heading(axes, plain("; ".join(p for p in parts if p)))
+    return finish(figure, path)
+
+
+def _peak(member: MemberForces, force: str) -> float:
+    return max(abs(member.start[force]), abs(member.end[force]))
+
+
+def _area(line: NDArray[np.float64], member: MemberForces, force: str, reach: float) -> NDArray[np.float64]:
+    """Return the corners of the area between a member and its diagram, shape (2 points, 3)."""
+    side = SIDES[force]
+    across = np.sign(side) * member.axes[abs(side)]
+    values = np.linspace(member.start[force], member.end[force], POINTS)
+    return np.concatenate([line, (line + reach * values[:, None] * across)[::-1]])
+
+
+def _fill(axes: Any, areas: list[NDArray[np.float64]], plane: bool) -> None:
+    look: Any = {"facecolor": COLOURS[1], "edgecolor": COLOURS[1], "alpha": 0.35, "linewidth": 0.7}
+    if plane:
+        axes.add_collection(PolyCollection([a[:, :2] for a in areas], **look))
+        corners = np.concatenate(areas)[:, :2]
+        room = 0.04 * np.ptp(corners, axis=0)
+        low, high = corners.min(axis=0) - room, corners.max(axis=0) + room
+        (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+        axes.set(xlim=(min(x0, low[0]), max(x1, high[0])), ylim=(min(y0, low[1]), max(y1, high[1])))
+    else:
+        axes.add_collection3d(Poly3DCollection(areas, **look))

@@ -1,0 +1,157 @@
+"""A ground motion that was recorded: its acceleration, velocity or displacement, corrected and scaled."""
+
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.program.described import Parameter
+from bondloop.program.signals.base import Signal
+from bondloop.program.signals.baseline import BASELINES, corrected, integrated
+from bondloop.program.signals.table import Table, checked_column
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Recorded"]
+
+MOTIONS = {"displacement": "m", "velocity": "m/s", "acceleration": "m/s^2"}
+"""Unit of each motion, every one the rate of the one before."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recorded(Signal):
+    """A recorded ground motion as a signal.
+
+    The record is an acceleration with even samples, linear between them; velocity and displacement are its
+    exact integrals from rest. They drift away unless the baseline is corrected, and how that was done stays
+    in the description. After the end the ground stands still: acceleration and velocity are zero, the
+    displacement stays.
+
+    Parameters
+    ----------
+    samples
+        Acceleration as it was recorded, in m/s².
+    sample_period
+        Seconds between samples.
+    motion
+        What the signal is: ``"acceleration"``, ``"velocity"`` or ``"displacement"``.
+    baseline
+        ``"none"``; ``"constant"`` takes away the mean acceleration, ``"linear"`` the line nearest to it;
+        ``"high-pass"`` filters with Butterworth's filter of second order, forwards and backwards, and makes
+        the record longer by 3 / corner at either end.
+    corner
+        Of the filter, in Hz.
+    scale
+        What the motion is multiplied by.
+    title
+        Event, station, component.
+
+    Examples
+    --------
+    >>> push = Recorded([0.0, 2.0, 0.0], 0.5, "velocity")
+    >>> push([0.25, 0.5, 1.0, 2.0]).tolist()
+    [0.125, 0.5, 1.0, 0.0]
+    >>> push.unit, push.derivative()(0.5)
+    ('m/s', 2.0)
+
+    References
+    ----------
+    Boore (2005), On pads and filters, Bull. Seismol. Soc. Am. 95(2).
+    """
+
+    samples: Any
+    sample_period: Parameter = Parameter(above=0, unit="s")
+    motion: str = "acceleration"
+    baseline: str = "none"
+    corner: Parameter = Parameter(0.1, above=0, unit="Hz")
+    scale: Parameter = Parameter(1.0, unit="1")
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "samples", checked_column(self.samples, "Recorded(samples)"))
+        for name, allowed in (("motion", tuple(MOTIONS)), ("baseline", BASELINES)):
+            if getattr(self, name) not in allowed:
+                expected = " or ".join(map(repr, allowed))
+                raise InputError(f"Recorded({name}): expected {expected}; found {getattr(self, name)!r:.60}")
+        if not isinstance(self.title, str):
+            raise InputError(f"Recorded(title): expected a text; found {self.title!r:.60}")
+
+    def __repr__(self) -> str:
+        """Say what it is without its samples."""
+        named = f" of '{self.title}'" if self.title else ""
+        how = f"baseline {self.baseline}" + (f" ({self.corner:g} Hz)" if self.baseline == "high-pass" else "")
+        peak = np.abs(self._values(self.times)).max()
+        return (
+            f"<Recorded: {self.motion}{named}, {self.duration:g} s, peak {peak:.3g} {self.unit}; {how}, "
+            f"scale {self.scale:.4g}>"
+        )
+
+    @property
+    def unit(self) -> str:
+        """Of the motion."""
+        return MOTIONS[self.motion]
+
+    @property
+    def duration(self) -> float:
+        """The last time, what the filter added included."""
+        return (len(self.values) - 1) * self.sample_period
+
+    @property
+    def smoothness(self) -> float:
+        """One for the acceleration, which is linear between samples; two and three for its integrals."""
+        return {"acceleration": 1, "velocity": 2, "displacement": 3}[self.motion]
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """Times of the samples from 0, in s."""
+        return np.arange(len(self.values), dtype=float) * self.sample_period
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The corrected and scaled acceleration at the samples, in m/s²."""
+        a = self.scale * corrected(self.samples, self.sample_period, self.baseline, self.corner)
+        if not np.isfinite(a).all():
+            raise InputError(f"Recorded: scaled by {self.scale:g} the acceleration is not finite")
+        return a
+
+    @cached_property
+    def _integrals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return integrated(self.values, self.sample_period)
+
+    def derivative(self) -> Signal:
+        """Return the velocity of a displacement, the acceleration of a velocity, the slope of that."""
+        names = list(MOTIONS)
+        if self.motion != names[-1]:
+            return replace(self, motion=names[names.index(self.motion) + 1])
+        return Table(self.times, self.values, "linear", "zero", self.unit).derivative()
+
+    def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._derivatives(times, 0)
+
+    def _derivatives(self, times: NDArray[np.float64], order: int) -> NDArray[np.float64]:
+        level = list(MOTIONS).index(self.motion) + order
+        if level > 2:
+            return self._slopes(times) if level == 3 else np.zeros(np.shape(times))
+        h, a = self.sample_period, self.values
+        inside = np.clip(times, 0.0, self.duration)
+        k = np.clip(np.floor(inside / h).astype(int), 0, max(len(a) - 2, 0))
+        tau = inside - k * h
+        slope = (a[np.minimum(k + 1, len(a) - 1)] - a[k]) / h
+        v, d = self._integrals
+        if level == 2:
+            result = a[k] + tau * slope
+        elif level == 1:
+            result = v[k] + tau * (a[k] + tau / 2 * slope)
+        else:
+            result = d[k] + tau * (v[k] + tau / 2 * (a[k] + tau / 3 * slope))
+            return np.asarray(result)
+        return np.where(inside == times, result, 0.0)
+
+    def _slopes(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        return Table(self.times, self.values, "linear", "zero").derivative()._values(times)

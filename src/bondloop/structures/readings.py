@@ -1,0 +1,295 @@
+"""Readings: everything that can be read off a structure, by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.quantity import Quantity
+from bondloop.structures.assembly import element_blocks
+from bondloop.structures.building_readings import building_readings
+from bondloop.structures.dofs import dof_domain
+from bondloop.structures.elements.base import DOFS
+from bondloop.structures.member_readings import element_rows
+from bondloop.structures.reading import MOTIONS, Maker, Reading, single, weights
+from bondloop.structures.source import source_of
+from bondloop.structures.storey_readings import crossing, vertical
+from bondloop.structures.storeys import ShearBuilding
+
+if TYPE_CHECKING:
+    from bondloop.structures.assembly import Assembly
+    from bondloop.structures.elements.base import Array
+    from bondloop.structures.matrices import Matrices
+    from bondloop.structures.structure import Structure
+
+__all__ = ["Readings", "matching"]
+
+AXES = "xyz"
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the names that one with ``*``, which stands for anything, fits.
+
+    >>> matching("girder[*].M", ["girder[0].M", "girder[0].N", "girder[12].M"])
+    ['girder[0].M', 'girder[12].M']
+    """
+    form = re.compile(".*".join(re.escape(part) for part in re.split(r"\*", pattern)))
+    return [name for name in names if form.fullmatch(name)]
+
+
+class Readings(Mapping[str, Reading]):
+    """What an engineer reads off a structure: drifts, member forces, reactions, nodes that follow others.
+
+    ========================================  ==========================================================
+    name                                      what
+    ========================================  ==========================================================
+    ``a.ux.displacement``, ``.velocity``,     motion of any node, tied ones too
+    ``.acceleration``
+    ``a.ux.absolute_acceleration``            with the ground's, where the motion is counted from it
+    ``foot.ux.reaction``                      force of a support on the structure
+    ``base.shear_x``                          force of the structure on all its supports
+    ``storey[1].drift_x``, ``.drift_ratio_x`` between the nodes named with ``structure.storeys(...)``
+    ``storey[1].shear_x``                     of all members that cross the middle of the storey
+    ``storey[1].acceleration_x``              of the node at its top, absolute
+    ``girder[0].a.fx``, ``.fy``, ``.mz``      end forces, in the member's axes
+    ``girder[0].start.N``, ``.V``, ``.M``     section forces (``middle``, ``end``); in space N, Vy, Vz, T,
+                                              My, Mz
+    ``brace.N``, ``brace.extension``          of a bar
+    ``spring[0].force``, ``.extension``       of a spring or dashpot
+    ========================================  ==========================================================
+
+    Parameters
+    ----------
+    matrices
+        Of ``structure.assemble()``, of a `ShearBuilding`, or a reduction of these.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Frame2D, Structure
+    >>> s = Structure("cantilever")
+    >>> s.node("foot")
+    >>> s.node("head", y=2.0)
+    >>> s.add(Frame2D("foot", "head", E=1.0, A=1.0, I=1.0), "column")
+    'column'
+    >>> s.support("foot")
+    >>> m = s.assemble()
+    >>> u = np.linalg.solve(m.K.toarray(), s.load_vector({"head.ux": 3.0}))
+    >>> readings = Readings(m)
+    >>> [round(float(readings[n].of(u)), 9) for n in ("column.start.M", "column.a.fy", "foot.ux.reaction")]
+    [-6.0, 3.0, -3.0]
+    """
+
+    def __init__(self, matrices: Matrices) -> None:
+        source = source_of(matrices)
+        self.matrices, self.structure, self.basis = matrices, source.structure, source.basis
+        self._mass = source.mass
+        self._known: dict[str, Reading] = {}
+
+    def __getitem__(self, name: str) -> Reading:
+        if name not in self._known:
+            if name not in self._makers:
+                raise InputError(
+                    unknown_name("reading", name, self._makers, where=getattr(self.structure, "name", "it"))
+                )
+            self._known[name] = self._makers[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the names that a name with ``*`` (for anything) stands for: ``"girder[*].end.M"``."""
+        return matching(pattern, self._makers)
+
+    @cached_property
+    def _makers(self) -> dict[str, Maker]:
+        if isinstance(self.structure, ShearBuilding):
+            return dict(building_readings(self.structure, self._row))
+        makers: dict[str, Maker] = {}
+        structure = self.structure
+        for part in (self._of_nodes, self._of_elements, self._of_storeys, self._of_base):
+            makers.update((name, maker) for name, maker in part(structure) if name not in makers)
+        return makers
+
+    def _row(self, row: Any) -> dict[int, float]:
+        """Return weights over the matrices' degrees of freedom of a row over the structure's free ones."""
+        return weights(row if self.basis is None else row @ self.basis)
+
+    # ---------------------------------------------------------------- a structure of elements
+
+    @cached_property
+    def _assembly(self) -> Assembly:
+        assert not isinstance(self.structure, ShearBuilding)
+        return self.structure.assembly(self._mass)  # type: ignore[arg-type]
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        """Number of each degree of freedom that exists, by 6 · node + dof."""
+        return {int(code): i for i, code in enumerate(self._assembly.codes)}
+
+    def _over_all(self, row: Array) -> dict[int, float]:
+        """Return weights of a row over all degrees of freedom that exist, supported and tied ones too."""
+        return self._row(self._assembly.T.T @ row)
+
+    def _over_codes(self, codes: Array, row: Array) -> dict[int, float]:
+        """Return weights of a row over degrees of freedom given as 6 · node + dof."""
+        whole = np.zeros(len(self._assembly.names))
+        for code, weight in zip(codes, row, strict=True):
+            if weight and int(code) in self._place:
+                whole[self._place[int(code)]] += weight
+        return self._over_all(whole)
+
+    @cached_property
+    def _rigid(self) -> dict[str, Array]:
+        """Motion of all degrees of freedom when the ground moves by one, by direction in which it can."""
+        xyz = self.structure.coordinates  # type: ignore[union-attr]
+        found: dict[str, Array] = {}
+        for direction in DOFS[:3]:
+            try:
+                found[direction] = self._assembly.rigid(xyz, direction)
+            except InputError:  # a constraint holds it back
+                continue
+        return found
+
+    def _ground(self, row: Array) -> dict[str, float]:
+        """Return what a row over all degrees of freedom is of a unit motion of the ground, by direction."""
+        moved = {direction: float(row @ r) for direction, r in self._rigid.items()}
+        return {direction: w for direction, w in moved.items() if w}
+
+    def _of_nodes(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
+        assembly = self._assembly
+        for i, name in enumerate(assembly.names):
+            domain = dof_domain(name)
+            kinds = (domain.displacement, domain.flow, domain.acceleration)
+            if assembly.held[i]:
+                yield f"{name}.reaction", partial(self._reaction, i)
+            else:
+                for word, quantity in zip(MOTIONS, kinds, strict=True):
+                    yield f"{name}.{word}", partial(self._motion, i, word, quantity)
+            yield f"{name}.absolute_acceleration", partial(self._absolute, i)
+        del structure
+
+    def _unit(self, i: int) -> Array:
+        row = np.zeros(len(self._assembly.names))
+        row[i] = 1.0
+        return row
+
+    def _motion(self, i: int, word: str, quantity: Quantity) -> Reading:
+        return single(quantity, word, self._over_all(self._unit(i)))
+
+    def _absolute(self, i: int) -> Reading:
+        quantity = dof_domain(self._assembly.names[i]).acceleration
+        row = self._unit(i)
+        return Reading(quantity, acceleration=self._over_all(row), ground=self._ground(row))
+
+    def _reaction(self, i: int) -> Reading:
+        """Return (K u + C u̇ + M ü) of a held degree of freedom: what the support adds to balance it."""
+        row = self._unit(i)
+        domain = dof_domain(self._assembly.names[i])
+        quantity = Quantity("reaction", domain.effort.unit, "effort")
+        return Reading(quantity, **self._balance(row))
+
+    def _balance(self, row: Array) -> dict[str, Any]:
+        """Return the weights of row · (K u + C u̇ + M ü), Rayleigh's damping included."""
+        a = self._assembly
+        alpha, beta = self.structure._proportional  # type: ignore[union-attr]
+        K, C, M = (np.asarray(row @ x) for x in (a.K, a.C, a.M))
+        return {
+            "displacement": self._over_all(K),
+            "velocity": self._over_all(C + alpha * M + beta * K),
+            "acceleration": self._over_all(M),
+            "ground": self._ground(M),
+        }
+
+    def _of_base(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
+        del structure
+        a = self._assembly
+        for d, axis in enumerate(AXES):
+            held = a.held & (a.codes % 6 == d)
+            if held.any():
+                yield f"base.shear_{axis}", partial(self._base, -held.astype(float))
+
+    def _base(self, row: Array) -> Reading:
+        return Reading(Quantity("base shear", "N", "effort"), **self._balance(row))
+
+    @cached_property
+    def _groups(self) -> list[tuple[list[str], Array, Any, Any]]:
+        """Per kind of element: names, places of degrees of freedom, coordinates of nodes, matrices."""
+        structure: Any = self.structure
+        place = {name: i for i, name in enumerate(structure.nodes)}
+        xyz = structure.coordinates
+        groups = []
+        for names, codes, blocks in element_blocks(structure):
+            ends = np.array([[place[n] for n in structure.elements[name].nodes] for name in names])
+            groups.append((names, codes, xyz[ends], blocks))
+        return groups
+
+    def _of_elements(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
+        for names, codes, xyz, blocks in self._groups:
+            rows = element_rows([structure.elements[n] for n in names], xyz, blocks)
+            for element, places, own in zip(names, codes, rows, strict=True):
+                for name, quantity, word, row in own:
+                    yield f"{element}.{name}", partial(self._of_element, places, quantity, word, row)
+
+    def _of_element(self, codes: Array, quantity: Quantity, word: str, row: Array) -> Reading:
+        return single(quantity, word, self._over_codes(codes, row))
+
+    # ---------------------------------------------------------------- storeys
+
+    def _of_storeys(self, structure: Structure) -> Iterator[tuple[str, Maker]]:
+        line = structure.column_line
+        if not line:
+            return
+        up = vertical(structure.nodes, line)
+        number = {name: i for i, name in enumerate(structure.nodes)}
+        for k in range(1, len(line)):
+            lower, upper = line[k - 1], line[k]
+            for d, axis in enumerate(AXES):
+                codes = np.array([6 * number[lower] + d, 6 * number[upper] + d])
+                if d == up or int(codes[1]) not in self._place:
+                    continue
+                height = structure.nodes[upper][up] - structure.nodes[lower][up]
+                head = f"storey[{k}]"
+                yield f"{head}.drift_{axis}", partial(self._drift, codes, axis, 1.0)
+                yield f"{head}.drift_ratio_{axis}", partial(self._drift, codes, axis, height)
+                yield f"{head}.shear_{axis}", partial(self._shear, lower, upper, up, d)
+                at = self._place[int(codes[1])]
+                yield f"{head}.acceleration_{axis}", partial(self._absolute, at)
+
+    def _drift(self, codes: Array, axis: str, height: float) -> Reading:
+        what = f"storey drift in {axis}"
+        quantity = (
+            Quantity(what, "m", "displacement")
+            if height == 1.0
+            else Quantity(f"storey drift ratio in {axis}")
+        )
+        return Reading(quantity, self._over_codes(codes, np.array([-1.0, 1.0]) / height))
+
+    def _shear(self, lower: str, upper: str, up: int, d: int) -> Reading:
+        """Return what the part above the middle of a storey passes to the part below, by elastic forces."""
+        structure: Any = self.structure
+        low, high = (structure.nodes[n][up] for n in (lower, upper))
+        row = np.zeros(len(self._assembly.names))
+        for _, codes, xyz, blocks in self._groups:
+            if xyz.shape[1] != 2:
+                continue
+            tops = crossing(np.array([(low + high) / 2, 1e-9 * (high - low)]), xyz[:, :, up])
+            per_end = codes.shape[1] // 2
+            for e, end in zip(*np.nonzero(tops), strict=True):
+                own = codes[e]
+                mine = [i for i in range(end * per_end, (end + 1) * per_end) if own[i] % 6 == d]
+                for j, weight in enumerate(blocks.K[e][mine].sum(axis=0)):
+                    if weight and int(own[j]) in self._place:
+                        row[self._place[int(own[j])]] += weight
+        return Reading(Quantity(f"storey shear in {AXES[d]}", "N", "effort"), self._over_all(row))

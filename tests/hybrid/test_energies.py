@@ -1,0 +1,268 @@
+"""Energies of tests: the balance closes to the error of the integration, in drawn structures of any kind."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import bondloop as bl
+from bondloop.bondgraph import C, I, Model, One, Port, R, bond
+from bondloop.cli.main import app
+from bondloop.compile.toolchain import compiler
+from bondloop.description import load_text
+from bondloop.errors import InputError
+from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
+from bondloop.hybrid.extrapolation import Extrapolation
+from bondloop.hybrid.switches import Switches
+from bondloop.integrate import RK4
+from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
+from bondloop.program.signals import HalfSine, Sine, Step
+from bondloop.rigs import RampHold, Specimen
+from bondloop.safety import Switch
+from bondloop.structures import (
+    Frame2D,
+    Matrices,
+    PointMass,
+    Structure,
+    craig_bampton,
+    field_form,
+    network_form,
+)
+
+BALANCE = ("input", "kinetic", "strain", "damping", "specimen")
+
+
+def frame(storeys=2, mass=8e3, alpha=0.4, beta=2e-4):
+    s = Structure("frame")
+    for k in range(storeys + 1):
+        for side, x in (("a", 0.0), ("b", 5.0)):
+            s.node(f"{side}{k}", x=x, y=3.0 * k)
+    section = {"E": 210e9, "A": 8e-3, "I": 6e-5, "rho": 7850.0}
+    for k in range(1, storeys + 1):
+        for side in "ab":
+            s.add(Frame2D(f"{side}{k - 1}", f"{side}{k}", **section), f"column_{side}[{k}]")
+            s.add(PointMass(f"{side}{k}", m=mass, Jz=mass / 10))
+        s.add(Frame2D(f"a{k}", f"b{k}", **section), f"girder[{k}]")
+    s.support("a0")
+    s.support("b0")
+    s.rayleigh(alpha, beta)
+    s.storeys(*(f"a{k}" for k in range(storeys + 1)))
+    return s
+
+
+def closes(run, prefix="", share=1e-9):
+    e = {word: run[f"{prefix}energy.{word}"] for word in BALANCE}
+    rest = e["input"] - e["specimen"] - e["damping"] - e["kinetic"] - e["strain"]
+    most = max(np.abs(x).max() for x in e.values())
+    assert most > 0
+    rest = rest - rest[0]
+    np.testing.assert_allclose(run[f"{prefix}energy.error"], rest, atol=1e-10 * most)
+    assert np.abs(rest).max() < share * most, (np.abs(rest).max(), most)
+    assert np.all(np.diff(e["damping"]) > -1e-9 * most)  # what is lost stays lost
+    return np.abs(rest).max() / most
+
+
+draws = st.tuples(
+    st.integers(1, 3), st.floats(1e3, 3e4), st.floats(0.0, 1.0), st.floats(0.0, 1e-3), st.floats(0.5, 6.0)
+)
+
+
+@settings(max_examples=8, deadline=None, derandomize=True)
+@given(draws, st.floats(1e5, 5e6), st.sampled_from([0.005, 0.02]))
+def test_pseudo_dynamic_tests_with_average_acceleration_close_to_rounding(draw, stiffness, step):
+    *values, frequency = draw
+    m = frame(*values).assemble()
+    top = f"b{values[0]}.ux"
+    k = np.zeros((len(m), len(m)))
+    k[m.index(top), m.index(top)] = stiffness
+    spring = Matrices([[0.0]], None, [[stiffness]], ("x",))
+    test = PseudoDynamicTest(
+        m, scheme=NewmarkImplicit(specimen_stiffness=k), rig=RampHold(Specimen.from_matrices(spring, "x")),
+        interface=top, excitation={"wind": (Sine(1e4, frequency), {"a1.ux": 1.0, top: -0.4})},
+        time_step=step, record="energy.*",
+    )  # fmt: skip
+    run = test.run(100 * step, backend="numpy")
+    closes(run, share=1e-8)
+    x = run["desired.displacement"]
+    taken = run["energy.specimen"]
+    np.testing.assert_allclose(taken, 0.5 * stiffness * x**2, atol=1e-6 * taken.max())
+    assert np.abs(run["energy.hysteretic"]).max() < 1e-6 * taken.max()  # an elastic specimen gives all back
+
+
+def test_a_scheme_that_damps_is_seen_in_the_error():
+    m = frame().assemble()
+    spring = Matrices([[0.0]], None, [[1e6]], ("x",))
+    k = np.diag([1e6 if d == "b2.ux" else 0.0 for d in m.dofs])
+    test = PseudoDynamicTest(
+        m, scheme=AlphaOS(alpha=-0.3, specimen_stiffness=k), interface="b2.ux",
+        rig=RampHold(Specimen.from_matrices(spring, "x")), time_step=0.02,
+        excitation={"push": (HalfSine(1e5, width=0.05), {"a2.ux": 1.0})}, record=["energy.*"],
+    )  # fmt: skip
+    run = test.run(2.0, backend="numpy")
+    error, came = run["energy.error"], run["energy.input"].max()
+    assert error[-1] > 0.005 * came  # numerical damping takes energy that nothing physical took
+    assert error[-1] < came
+
+
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(draws, st.sampled_from([field_form, network_form]))
+def test_simulated_frames_close_to_the_error_of_the_scheme(draw, form):
+    *values, frequency = draw
+    model = form(frame(*values).assemble(), "frame", forces={"a1.ux": "wind"})
+    fastest = np.abs(np.linalg.eigvals(model.compile().numeric().explicit().A.toarray())).max()
+    rate = float(8 * fastest)
+    test = Simulation({"f": model}, excitation={"wind": Sine(1e4, frequency)}, rate=rate, record="f.energy.*")
+    run = test.run(1500 / rate, backend="auto" if compiler() else "numpy")
+    closes(run, "f.", share=3e-3)
+
+
+def test_the_error_falls_with_the_step_as_the_scheme_does():
+    model = field_form(frame(1).assemble(), "frame", forces={"a1.ux": "wind"})
+    errors = []
+    for rate in (4000.0, 8000.0):
+        run = Simulation(
+            {"f": model},
+            excitation={"wind": Sine(1e4, 2.0)},
+            rate=rate,
+            record="f.energy.*",
+            integrator=RK4(),
+        ).run(0.2, backend="auto" if compiler() else "numpy")
+        errors.append(closes(run, "f.", share=1e-3))
+    assert errors[1] < errors[0] / 6  # of third order at least: the sum begins with trapezia
+
+
+def hybrid(record, coupling="continuous", model=None, **options):
+    whole = Model("whole")
+    whole.frame = model or field_form(frame().assemble(), "frame", forces={"a1.ux": "wind"})
+    whole.damper = Model("damper")
+    whole.damper.base, whole.damper.v = Port(), One()
+    _ = whole.damper.base >> whole.damper.v >> [C(stiffness=4e5), R(damping=2e4)]
+    bond(whole.frame.b2.ux, whole.damper.base)
+    numerical, physical = whole.cut("frame.b2.ux >> damper.base")
+    actuator = bl.transfer.MassSpringDamper(m=10, c=4e4, k=4e7, drive="position")
+    return HybridTest(
+        numerical, rig=bl.rigs.Emulated(physical, actuator),
+        controller=bl.control.Direct(), excitation={"frame.wind": Sine("20 kN", "1.5 Hz")}, rate=5000,
+        coupling=coupling, record=record, **options,
+    )  # fmt: skip
+
+
+def test_a_hybrid_test_closes_where_nothing_is_sampled():
+    run = hybrid(["energy.*"]).run(1.0)
+    closes(run, share=1e-6)
+    force, x = run["force"], run["desired.displacement"]
+    np.testing.assert_allclose(
+        run["energy.specimen"], bl.assess.work(force, x), atol=2e-4 * run["energy.specimen"].max()
+    )
+
+
+def test_a_force_that_is_held_puts_energy_in():
+    """A force held over a sample is late by half of it: ½ T ∫ Ḟ v dt comes in that no source supplied."""
+    test = hybrid(["energy.*"], coupling="sampled")
+    run = test.run(1.0)
+    force, v = run["measured.force"], run["desired.velocity"]
+    put_in = 0.5 * np.concatenate(([0.0], np.cumsum(np.diff(force) * (v[1:] + v[:-1]) / 2))) * test.period
+    error = -run["energy.error"]
+    np.testing.assert_allclose(error, put_in, atol=0.05 * np.abs(put_in).max())
+
+
+def test_extrapolated_forces_put_in_less_and_switched_ones_count_as_felt():
+    held, carried = (
+        hybrid(["energy.*"], coupling="sampled", extrapolation=e).run(1.0) for e in (None, Extrapolation())
+    )
+    assert np.abs(carried["energy.error"]).max() < 0.01 * np.abs(held["energy.error"]).max()
+    closed = Switch(Step(1.0, at=0.3), ramp=0.1)
+    run = hybrid(["energy.*"], coupling="sampled", switches=Switches(force=closed)).run(1.0)
+    assert np.abs(run["energy.error"]).max() < 2 * np.abs(held["energy.error"]).max()
+    assert np.all(run["energy.specimen"][run.time < 0.3] == 0)  # nothing was fed back
+
+
+def test_many_degrees_of_freedom_and_both_backends():
+    s = frame(7)
+    m = s.assemble()
+    assert len(m) > 40
+    record = [
+        "numerical.storey[*].drift_ratio_x",
+        "numerical.girder[*].start.M",
+        "energy.*",
+        "numerical.a7.ux.*",
+    ]
+    spring = Matrices([[0.0]], None, [[1e6]], ("x",))
+    k = np.diag([1e6 if d == "b7.ux" else 0.0 for d in m.dofs])
+    test = PseudoDynamicTest(
+        m, scheme=NewmarkImplicit(specimen_stiffness=k), rig=RampHold(Specimen.from_matrices(spring, "x")),
+        interface="b7.ux", excitation={"wind": (Sine(1e4, 1.0), {"a7.ux": 1.0})}, time_step=0.01,
+        record=record,
+    )  # fmt: skip
+    slow = test.run(0.3, backend="numpy")
+    closes(slow, share=1e-8)
+    assert sum(n.endswith(".drift_ratio_x") for n in slow.record) == 7
+    assert slow.record.meanings["numerical.girder[3].start.M"].quantity == "bending moment"
+    assert slow.record.units["numerical.girder[3].start.M"] == "N m"
+    if compiler() is not None:
+        fast = test.run(0.3, backend="c")
+        for name in slow.record:
+            np.testing.assert_allclose(
+                fast[name], slow[name], rtol=1e-9, atol=1e-9 * np.abs(slow[name]).max()
+            )
+
+
+def test_readings_of_a_reduced_structure_in_a_hybrid_test():
+    m = frame().assemble()
+    small = craig_bampton(m, ["b2.ux", "a1.ux"], 8)
+    reduced = field_form(small.matrices, "frame", forces={"a1.ux": "wind"})
+    names = [
+        "numerical.frame.girder[2].end.M",
+        "numerical.frame.a0.ux.reaction",
+        "numerical.frame.storey[2].drift_x",
+    ]
+    few, full = hybrid(names, model=reduced).run(0.5), hybrid(names).run(0.5)
+    for name in names:
+        assert np.abs(few[name] - full[name]).max() < 0.02 * np.abs(full[name]).max()
+
+
+def test_the_run_file_knows_the_structure(tmp_path):
+    test = hybrid(["numerical.frame.*.displacement", "energy.*", "numerical.frame.storey[*].drift_ratio_x"])
+    test.run(0.4, every=5).save(tmp_path / "run.h5")
+    run = Run.load(tmp_path / "run.h5")
+    assert list(run.structures) == ["numerical.frame."]
+    figures = [run.plot.drifts(), run.plot.energies(), run.plot.hysteresis(), run.plot.forces("V")]
+    assert [len(f.axes) for f in figures] == [1, 2, 1, 1]
+    for ending in ("gif", "html"):
+        assert run.animate(tmp_path / f"film.{ending}", fps=10).stat().st_size > 2000
+    assert "http" not in (tmp_path / "film.html").read_text()
+    again = CliRunner().invoke(app, ["run", str(tmp_path / "run.h5"), "--out", str(tmp_path / "out")])
+    assert again.exit_code == 0, again.output
+    assert {"drifts.png", "energies.png", "overview.png"} <= {f.name for f in (tmp_path / "out").iterdir()}
+    assert load_text(test.to_toml()).test == test
+
+
+def test_a_film_without_ffmpeg(tmp_path, monkeypatch):
+    import matplotlib.animation
+
+    monkeypatch.setattr(matplotlib.animation.FFMpegWriter, "isAvailable", classmethod(lambda _: False))
+    run = hybrid(["numerical.frame.*.displacement"]).run(0.02)
+    with pytest.raises(InputError, match=r"film.mp4: MP4 needs the program ffmpeg.*\.gif or \.html"):
+        run.animate(tmp_path / "film.mp4")
+    with pytest.raises(InputError, match="pictures would be needed"):
+        run.animate(tmp_path / "film.gif", speed=1e-5)
+
+
+def test_what_is_not_known_is_refused():
+    with pytest.raises(InputError, match="elastic stiffness of the specimen"):
+        hybrid(["energy.hysteretic"]).run(0.01)
+    with pytest.raises(InputError, match=r"cannot record 'numerical.frame.girdle"):
+        hybrid(["numerical.frame.girdle*"]).run(0.01)
+    with pytest.raises(InputError, match=r"storey\[1\].drift_x"):
+        hybrid(["numerical.frame.storey[1].drift"]).run(0.01)
+    plain = Model("plain")
+    plain.mass, plain.v = I(mass=1.0), One()
+    _ = plain.v >> plain.mass
+    with pytest.raises(InputError, match="no structure made of matrices"):
+        Simulation({"p": plain}, excitation={}, rate=100, record="p.energy.kinetic").run(0.1)
+    with pytest.raises(InputError, match="record its motion"):
+        hybrid([]).run(0.01).animate("film.gif")
+    short = hybrid(["numerical.frame.a1.ux.displacement", "numerical.frame.a2.*"]).run(0.01)
+    with pytest.raises(InputError, match=r"record 'numerical.frame.\*.displacement'"):
+        short.animate("film.gif")

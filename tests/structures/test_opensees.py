@@ -1,0 +1,205 @@
+"""OpenSees models: the subset that is read gives OpenSees's results, the rest is told line by line."""
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bondloop.errors import InputError
+from bondloop.structures import modes, read_opensees
+from bondloop.structures.foreign.tcl import Script, parsed
+from bondloop.structures.foreign.tcl_arithmetic import evaluate
+
+MODELS = Path(__file__).parent / "models"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write(text, **options):
+        path = tmp_path / "model.tcl"
+        path.write_text(text)
+        return read_opensees(path, **options)
+
+    return write
+
+
+# What OpenSeesPy 3.7.1 says of the two models (benchmarks/opensees_models.py runs it again): four frequencies
+# in Hz, displacements of a node under the pattern, and after 0.4 s of free vibration (Newmark, 10 ms).
+OPENSEES = {
+    "portal": (
+        [5.112458098082169, 19.27372415967418, 44.915425789727344, 73.1058592627022],
+        {"n6.ux": 0.0014567821687436373, "n6.uy": -2.1831245863616353e-05, "n6.rz": -0.00042323130369576904},
+        {"n6.ux": 0.0007474891681788673, "n6.rz": -0.00017348236686526105},
+    ),
+    "building": (
+        [5.49992485110783, 6.623569382125102, 8.486599962165855, 112.8994692225472],
+        {"n12.ux": 0.0018215172644858702, "n12.uz": -3.380873818808299e-05, "n100.rz": 7.829010697057813e-06},
+        {
+            "n100.ux": -0.0010710569960620325,
+            "n100.uy": 0.00023846795563825448,
+            "n12.ry": -0.0001878346845868611,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPENSEES)
+def test_frequencies_statics_and_damped_vibration_are_those_of_opensees(name):
+    frequencies, static, moved = OPENSEES[name]
+    model = read_opensees(MODELS / f"{name}.tcl")
+    assert model.complete
+    m, assembly = model.structure.assemble(), model.structure.assembly()
+    assert modes(m, 4).frequencies == pytest.approx(frequencies, rel=1e-10)
+    M, C, K = (part.toarray() for part in (m.M, m.C, m.K))
+    u = np.linalg.solve(K, model.load(next(iter(model.patterns))))
+
+    def at(shape, dof):
+        return (assembly.T @ shape)[assembly.names.index(dof)]
+
+    assert {dof: at(u, dof) for dof in static} == pytest.approx(static, rel=1e-9)
+    h, v, a = 0.01, 0 * u, 0 * u  # OpenSees begins without acceleration
+    for _ in range(40):
+        u, v = u + h * v + h**2 / 4 * a, v + h / 2 * a
+        a = np.linalg.solve(M + h / 2 * C + h**2 / 4 * K, -C @ v - K @ u)
+        u, v = u + h**2 / 4 * a, v + h / 2 * a
+    assert {dof: at(u, dof) for dof in moved} == pytest.approx(moved, rel=1e-8)
+
+
+def test_units_are_those_that_are_said(read):
+    """A cantilever of 10 ft, E = 29000 ksi, I = 100 in⁴: PL³/3EI under 2 kips, by hand in inches."""
+    text = (
+        "model basic -ndm 2 -ndf 3\nnode 1 0 0\nnode 2 120 0\nfix 1 1 1 1\ngeomTransf Linear 1\n"
+        "element elasticBeamColumn 1 1 2 10.0 29000.0 100.0 1 -mass 1.0e-4\n"
+        "pattern Plain 1 Linear { load 2 0 2 0 }"
+    )
+    model = read(text, length="in", force="4.4482216152605 kN")
+    m = model.structure.assemble()
+    u = np.linalg.solve(m.K.toarray(), model.load("1"))
+    assert u[m.index("n2.uy")] == pytest.approx(0.0254 * 2 * 120**3 / (3 * 29000 * 100), rel=1e-12)
+    mass = 1e-4 * 120 / 2 * 4448.2216152605 / 0.0254  # kip s²/in in kg, half of it at the tip
+    assert m.M[m.index("n2.ux"), m.index("n2.ux")] == pytest.approx(mass, rel=1e-12)
+
+
+def test_what_is_left_out_is_told_line_by_line(read):
+    model = read(
+        "model basic -ndm 2 -ndf 3\nnode 1 0 0\nnode 2 0 3\nfix 1 1 1 1\ngeomTransf PDelta 1\n"
+        "uniaxialMaterial Steel01 1 250e6 200e9 0.01\nelement elasticBeamColumn 1 1 2 0.1 1e9 1e-3 1\n"
+        "element truss 2 1 2 0.1 1\nset k [exec rm -rf /]\nmass 2 $k $k 0\nsource other.tcl\n"
+        "pattern UniformExcitation 2 1 -accel 1\nputs done\nelement shellMITC4 3 1 2 1 2 1\n"
+    )
+    told = {part.line: part for part in model.left_out}
+    assert sorted(told) == [6, 7, 8, 9, 10, 11, 12, 13, 14]
+    assert [line for line, part in told.items() if not part.matters] == [9, 13]
+    assert "Steel01" in told[6].why
+    assert "taken as Linear" in told[7].why
+    assert "material 1 is not defined above, or was left out" in told[8].why
+    assert "[exec ...] is not computed" in told[9].why
+    assert "$k is not known" in told[10].why
+    assert not model.complete
+    assert "NOT COMPLETE" in str(model)
+    assert list(model.structure.elements) == ["beam[1]"]
+
+
+def test_faults_are_told_all_at_once_with_line_and_column(read):
+    with pytest.raises(InputError) as caught:
+        read(
+            "model basic -ndm 2 -ndf 3\nnode 1 0 zero\nnode 2 0 3\nnode 2 0 4\nfix 7 1 1 1\nfix 2 1 1 2\n"
+            "mass 2 1.0\nelement truss 1 2 2 1.0 1\nload 2 1 0 0\nequalDOF 2 2 9\nnode 3 {0 0\n"
+        )
+    said = str(caught.value)
+    for part in (
+        "line 2, column 10: node: expected a number for a coordinate; found 'zero'",
+        "line 4, column 1: node: node 2 exists already",
+        "line 5, column 1: fix: node 7 is not defined above",
+        "line 6, column 1: fix: expected 3 times 0 or 1",
+        "line 7, column 1: mass: a mass is missing",
+        "line 9, column 1: load: it stands in no pattern",
+        "line 10, column 1: equalDOF: degree of freedom 9",
+        "line 11, column 8: '{' is not closed",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize("text", ["", "set a 1\n", "0 1\n1 2\n", "model basic -ndm 4 -ndf 9\nnode 1 0\n"])
+def test_what_is_no_model_is_refused(read, text):
+    with pytest.raises(InputError):
+        read(text)
+
+
+def test_loops_and_values_are_bounded(read):
+    head = "model basic -ndm 1 -ndf 1\nnode 1 0\n"
+    with pytest.raises(InputError, match="more than 100,000 commands"):
+        read(head + "for {set i 0} {1} {incr i} {set a $i}\n")
+    model = read(head + "set a xxxxxxxx\nfor {set i 0} {$i < 40} {incr i} { set a $a$a }\n")
+    assert [part.line for part in model.left_out] == [2, 4, 4]  # nothing uses the node; then $a is unknown
+    assert "a value of more than" in model.left_out[1].why
+    model = read(
+        head + "set b [expr " + "(" * 200 + "1" + ")" * 200 + "]\nset c [expr 9**9**9**9]\nset d [expr 1/0]"
+    )
+    assert [part.line for part in model.left_out] == [2, 3, 4, 5]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.recursive(
+    st.integers(0, 99).map(str) | st.floats(0.01, 99).map(lambda x: f"{x:.3f}"),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})")
+    | inner.map(lambda t: f"-({t})") | inner.map(lambda t: f"abs({t})"), max_leaves=8,
+))  # fmt: skip
+def test_arithmetic_is_that_of_tcl(text):
+    """Python's, where a quotient of whole numbers is rounded down."""
+
+    class Whole(int):
+        def __truediv__(self, other):
+            return Whole(int(self) // int(other)) if isinstance(other, int) else int(self) / other
+
+    for name in ("add", "sub", "mul", "radd", "rsub", "rmul"):
+        plain = getattr(int, f"__{name}__")
+        setattr(
+            Whole,
+            f"__{name}__",
+            lambda a, b, f=plain: Whole(f(a, b)) if isinstance(b, int) else NotImplemented,
+        )
+    Whole.__neg__ = lambda a: Whole(-int(a))
+    Whole.__abs__ = lambda a: Whole(abs(int(a)))
+    import re
+
+    python = re.sub(r"(?<![\d.])(\d+)(?![\d.])", r"Whole(\1)", text)
+    try:
+        expected = eval(python, {"Whole": Whole, "abs": abs})
+    except ZeroDivisionError:
+        with pytest.raises(InputError):
+            evaluate(text)
+        return
+    assert evaluate(text) == pytest.approx(expected, rel=1e-12)
+
+
+def test_words_have_their_places():
+    text = 'a b ;# remark\n  c "d e" {f\n g} \\\n h\n# one \\\n two\ni $j\n'
+    told = [[(w.text, w.line, w.column) for w in words] for words in parsed(text)]
+    assert told == [
+        [("a", 1, 1), ("b", 1, 3)],
+        [("c", 2, 3), ("d e", 2, 5), ("f\n g", 2, 11), ("h", 4, 2)],
+        [("i", 7, 1), ("$j", 7, 3)],
+    ]
+
+
+def test_conditions_and_lists():
+    said = []
+    script = Script(lambda command: said.append(command.text), lambda _, error: said.append(str(error)))
+    script.run(
+        "foreach x {1 2 3} { if {$x == 1} { a } elseif {$x == 2} { b $x } else { c [expr {$x * 1.5}] } }"
+    )
+    script.run("if 0 then { d } ; incr y ; set z(1,2) 4; e $z(1,2) ${x}x")
+    assert said == ["a", "b 2", "c 4.5", "line 1, column 19: expected incr NAME of a whole number", "e 4 3x"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(alphabet='node fixset{}[]$";\\\n 0123.#expr', max_size=80))
+def test_any_text_is_read_or_refused(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("tcl") / "a.tcl"
+    path.write_text("model basic -ndm 1 -ndf 1\n" + text)
+    with contextlib.suppress(InputError):  # anything else is a fault of the reader
+        assert all(part.why for part in read_opensees(path).left_out)
