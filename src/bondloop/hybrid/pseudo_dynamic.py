@@ -232,16 +232,6 @@ class PseudoDynamicTest(Checkable):
         expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
         return ground
 
-    def _grounded(self, signals: Mapping[str, Signal]) -> SteppedGround | None:
-        if not signals:
-            if self._coordinates is not None:
-                raise InputError("coordinates: they are those of a moving ground, ground={'ux': motion}")
-            return None
-        specimen = self.rig.specimen
-        ground = SteppedGround.of(signals, self.numerical, specimen, self.interface, self._coordinates)
-        expect_scheme(self.scheme, ground.coordinates, self.time_scale, masses=ground.masses)
-        return ground
-
     @property
     def coordinates(self) -> str | None:
         """What the rig imposes on moving ground: ``"relative"`` or ``"absolute"`` motion; else None."""

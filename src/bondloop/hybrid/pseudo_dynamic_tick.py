@@ -23,7 +23,7 @@ from bondloop.program.ranges import NOT_NEGATIVE
 from bondloop.program.signals.in_tick import Signals
 from bondloop.program.tick import ZERO, Channel, Step, Tick, identifier, reads
 from bondloop.structures.dofs import dof_domain
-from bondloop.substructure.ground_frame import ground_input
+from bondloop.substructure.ground_edits import ground_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms import StructureModel
 from bondloop.structures.readings import Readings, matching
 from bondloop.structures.source import structure_data
-from bondloop.substructure.ground_frame import ground_input
+from bondloop.substructure.ground_edits import ground_input
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model

@@ -44,7 +44,6 @@ class StructureModel(Model):
 
     def __init__(self, name: str, dofs: Iterable[str]) -> None:
         super().__init__(name)
-        self._matrices: Matrices | None = None
         self._junctions: dict[str, One] = {}
         self._forces = 0
         self._absent: Callable[[str], str] | None = None  # why a degree of freedom is not there

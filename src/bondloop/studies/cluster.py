@@ -147,7 +147,8 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
                 n_workers=cluster,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=":0",
+                host="127.0.0.1",
+                dashboard_address=None,
                 preload=[__name__],
                 silence_logs=logging.ERROR,
             )
