@@ -22,3 +22,6 @@ class Device(OdeSpecimen, family="device"):
 
     source: ClassVar[str] = ""
     """Where the law comes from."""
+
+    not_fitted: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a fit leaves as they are unless it is told to free them."""
