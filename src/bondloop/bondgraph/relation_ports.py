@@ -106,7 +106,7 @@ class Ports:
         """Return the formulas that the element wrote as expressions; what they share is computed once."""
         if self._expressions is None:
             part = self.part
-            table = {v: self.table[symbol] for v, symbol in part.written_symbols.items()}
+            table = {v: self.table[s] for v, s in part.written_symbols.items() if s in self.table}
             shared, values = named_parts(list(part.written.values()), f"{self.path}.part")
             for step in shared:
                 self.d.definitions[step.target] = substitute(step.expr, table)

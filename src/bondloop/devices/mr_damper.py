@@ -106,6 +106,11 @@ class MRDamper(Device):
         """Its states: it has stood at its current for a while."""
         return {"between": 0.0, "z": 0.0, "dragged": 0.0, "coil_current": self.current}
 
+    @property
+    def stroke(self) -> float:
+        """A displacement at which it shows what it does, m: of the pictures."""
+        return 0.02
+
     @classmethod
     def spencer_dyke(cls) -> Self:
         """Return the 3 kN prototype of Spencer and Dyke (1997), Table 2; what counts per ampere is per volt.
