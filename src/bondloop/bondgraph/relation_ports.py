@@ -106,7 +106,8 @@ class Ports:
         """Return the formulas that the element wrote as expressions; what they share is computed once."""
         if self._expressions is None:
             part = self.part
-            table = {v: self.table[s] for v, s in part.written_symbols.items() if s in self.table}
+            symbols = part.written_symbols.items()  # a displacement that no formula reads is not kept
+            table = {v: self.table[symbol] for v, symbol in symbols if symbol in self.table}
             shared, values = named_parts(list(part.written.values()), f"{self.path}.part")
             for step in shared:
                 self.d.definitions[step.target] = substitute(step.expr, table)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from bondloop.devices.ode_specimen import OdeSpecimen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["DAMPING", "FORCE", "LENGTH", "STIFFNESS", "VELOCITY", "Device"]
 
@@ -17,7 +25,16 @@ class Device(OdeSpecimen, family="device"):
     """Base of dampers, bearings, braces and hinges; a specimen, or a part of any bond graph.
 
     It is moved at its end and answers with a force, by ``force`` of displacement, velocity and its states.
-    States change at ``rates``, or are a ``memory``, which is renewed at the beginning of every step.
+    States change at ``rates``, or are a ``memory``, which is renewed at the beginning of every step. Power
+    counts as positive into it: pulled out by x, a spring answers +k x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bondloop.devices import Bilinear
+    >>> brace = Bilinear(stiffness="2 kN/mm", yield_force="10 kN", hardening=0.0)
+    >>> brace.respond([0, 4e-3, 8e-3, 4e-3, 0], rate=100, backend="numpy").tolist()
+    [0.0, 8000.0, 10000.0, 2000.0, -6000.0]
     """
 
     source: ClassVar[str] = ""
@@ -25,3 +42,83 @@ class Device(OdeSpecimen, family="device"):
 
     not_fitted: ClassVar[tuple[str, ...]] = ()
     """Parameters that a fit leaves as they are unless it is told to free them."""
+
+    @property
+    def stroke(self) -> float:
+        """A displacement at which it shows what it does, m: of the pictures."""
+        return 0.05
+
+    def respond(
+        self,
+        displacement: ArrayLike,
+        rate: float | str,
+        *,
+        velocity: ArrayLike | None = None,
+        substeps: int = 4,
+        backend: str = "auto",
+        **inputs: ArrayLike,
+    ) -> NDArray[np.float64]:
+        """Return the force at every sample of a history of displacements, in N.
+
+        Parameters
+        ----------
+        displacement
+            Samples in m; between them it moves at a constant velocity.
+        rate
+            Samples a second.
+        velocity
+            At the samples, in m/s; by default central differences of the displacement.
+        substeps
+            Runge-Kutta steps between two samples, for states that have rates. What is remembered of the
+            displacement is exact.
+        backend
+            ``"auto"``, ``"c"`` or ``"numpy"``.
+        **inputs
+            What else it reads, by name: a number, or samples.
+        """
+        from bondloop.devices.driven import respond
+
+        return respond(self, displacement, rate, velocity, inputs, substeps, backend)
+
+    def loops(
+        self, stroke: float | str | None = None, frequency: float | str = 0.5, cycles: int = 4
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return displacements and forces of cycles that grow to a stroke, then one at it, once around.
+
+        Parameters
+        ----------
+        stroke
+            Largest displacement, m; by default `stroke`.
+        frequency
+            Cycles a second, Hz.
+        cycles
+            How many cycles grow.
+        """
+        from bondloop.program.ranges import POSITIVE
+
+        most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
+        f = POSITIVE.check(frequency, "loops(frequency)", "Hz")
+        t = np.arange(0, 1000 * (cycles + 1) + 1) / 1000
+        x = most * np.minimum(np.floor(t) + 1, cycles) / cycles * np.sin(2 * np.pi * t)
+        v = np.gradient(x, t) * f
+        return x, self.respond(x, 1000 * f, velocity=v)
+
+    def plot_loops(
+        self,
+        stroke: float | str | None = None,
+        frequency: float | str = 0.5,
+        cycles: int = 4,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw the loops of force over displacement; a file with ``path``.
+
+        Parameters
+        ----------
+        stroke, frequency, cycles
+            As for `loops`.
+        path
+            Where to write the picture: ``"loops.png"``, ``"loops.svg"``.
+        """
+        from bondloop.devices.loops_figure import loops_figure
+
+        return loops_figure(self, *self.loops(stroke, frequency, cycles), path=path)

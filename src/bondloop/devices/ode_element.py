@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.devices.device import Device
     from bondloop.devices.ode_specimen import OdeSpecimen
 
-__all__ = ["ode_element"]
+__all__ = ["SYMBOLS", "changes", "finite_formulas", "ode_element"]
 
 WORDS = {"rates": "rate", "memory": "value"}
 """What the methods that say how states change return, in words."""
@@ -89,15 +89,15 @@ class _OdeElement(Multiport):
             raise ModelError(
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
             )
-        changes = _changes(copy, motion, variables, kind)
-        _trace_again(law, forces, [e for _, _, written in changes for e in written])
+        changed = changes(copy, motion, variables, kind)
+        _trace_again(law, forces, [e for _, _, written in changed for e in written])
         formula_of_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
-        for state, word, written in changes:
+        for state, word, written in changed:
             for (variable, _), formula in zip(variables[state], written, strict=True):
                 formula_of_symbol[getattr(states[variable], word)] = formula
         equations = {}
         expressions: dict[Any, Expr] = {}
-        finite = _finite(list(formula_of_symbol.values()), kind)
+        finite = finite_formulas(list(formula_of_symbol.values()), kind)
         for left, formula in zip(formula_of_symbol, finite, strict=True):
             parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
             read = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
@@ -129,11 +129,11 @@ def _trace_again(law: OdeSpecimen, forces: list[Expr], rates: list[Expr]) -> Non
     states = [v for pairs in variables.values() for v, _ in pairs]
     known = {*parameters.values(), *inputs.values(), *moved[0], *moved[1], *states}
     same_twice(forces, formulas(copy.force(motion), f"{kind}.force"), known, f"{kind}.force")
-    again = [e for _, _, written in _changes(copy, motion, variables, kind) for e in written]
+    again = [e for _, _, written in changes(copy, motion, variables, kind) for e in written]
     same_twice(rates, again, known, f"{kind}.rates")
 
 
-def _changes(
+def changes(
     law: OdeSpecimen, motion: Imposed, variables: Mapping[str, Sequence[Any]], kind: str
 ) -> list[tuple[str, str, list[Expr]]]:
     """Return by which formula each state changes: as a rate, or as a memory that is renewed."""
@@ -163,7 +163,7 @@ def _changes(
     return result
 
 
-def _finite(written: Sequence[Expr], kind: str) -> list[Expr]:
+def finite_formulas(written: Sequence[Expr], kind: str) -> list[Expr]:
     """Return formulas without bounds that are none: the smaller of x and infinity is x; refuse other such."""
     order, _ = operations_of(written)
     plain: dict[int, Expr] = {}

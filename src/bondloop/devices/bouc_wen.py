@@ -1,0 +1,106 @@
+"""Bouc and Wen's hysteresis, with strength and stiffness that degrade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.devices.device import LENGTH, STIFFNESS, Device
+from bondloop.errors import InputError
+from bondloop.math import sign
+from bondloop.program.described import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.devices.ode_specimen import Imposed
+    from bondloop.program.traced import Value
+
+__all__ = ["BoucWen", "check_shape"]
+
+
+class BoucWen(Device):
+    """Hysteresis of Bouc (1967) and Wen (1976), degrading as Baber and Wen (1981): OpenSees' ``BoucWen``.
+
+    With the hysteretic displacement z and the energy e that it has dissipated,
+
+        z' = v (A - ν |z/d|ⁿ (γ + β sign(v z)))/η,    e' = (1 - a) k z v,
+        A = 1 - δ_A e,  ν = 1 + δ_ν e,  η = 1 + δ_η e,    force = a k x + (1 - a) k z,
+
+    where d is the displacement at which it yields: for γ + β = 1, z ends at d.
+
+    Parameters
+    ----------
+    stiffness
+        k at first, N/m.
+    yield_displacement
+        d, m.
+    post_yield
+        a: stiffness after yielding as a share of that at first.
+    exponent
+        n: how sharp the knee is.
+    gamma, beta
+        Shape of the loop; their sum must be positive.
+    amplitude_loss, strength_loss, stiffness_loss
+        δ_A, δ_ν and δ_η, 1/J.
+
+    Examples
+    --------
+    >>> from bondloop.devices import BoucWen, Imposed
+    >>> BoucWen(stiffness="200 kN/m").at_states(z=2.5e-3).force(Imposed(displacement=0.01))
+    650.0
+    """
+
+    source = "Wen (1976), J. Eng. Mech. 102; Baber and Wen (1981), J. Eng. Mech. 107"
+
+    stiffness: Parameter = Parameter(2e5, above=0, unit=STIFFNESS)
+    yield_displacement: Parameter = Parameter(5e-3, above=0, unit=LENGTH)
+    post_yield: Parameter = Parameter(0.1, least=0, most=1, unit="1")
+    exponent: Parameter = Parameter(1.0, least=1, most=50, unit="1")
+    gamma: Parameter = Parameter(0.5, unit="1")
+    beta: Parameter = Parameter(0.5, above=0, unit="1")
+    amplitude_loss: Parameter = Parameter(0.0, least=0)
+    strength_loss: Parameter = Parameter(0.0, least=0)
+    stiffness_loss: Parameter = Parameter(0.0, least=0)
+    states: ClassVar[Mapping[str, float]] = {"z": 0.0, "energy": 0.0}
+    units: ClassVar[Mapping[str, str]] = {"z": "m", "energy": "J"}
+
+    def __post_init__(self) -> None:
+        """Refuse shapes that make energy, or soften without end."""
+        super().__post_init__()
+        check_shape(self)
+
+    @property
+    def stroke(self) -> float:
+        """Four times the displacement at which it yields."""
+        return 4 * self.yield_displacement
+
+    def rates(self, motion: Imposed) -> Mapping[str, Value]:
+        """Return the rates of the hysteretic displacement and of the energy."""
+        v, z, e = motion.velocity, self.z, self.energy
+        bend = abs(z / self.yield_displacement) ** self.exponent * (self.gamma + self.beta * sign(v * z))
+        growth = 1 - self.amplitude_loss * e - (1 + self.strength_loss * e) * bend
+        power = (1 - self.post_yield) * self.stiffness * z * v
+        return {"z": self.narrowed(motion) * v * growth / (1 + self.stiffness_loss * e), "energy": power}
+
+    def narrowed(self, motion: Imposed) -> Value:  # noqa: ARG002 - pinching is another law's affair
+        """Return by what the rate of z is multiplied: 1, as nothing is pinched."""
+        return 1.0
+
+    def force(self, motion: Imposed) -> Value:
+        """Return the elastic and the hysteretic force."""
+        a = self.post_yield
+        return self.stiffness * (a * motion.displacement + (1 - a) * self.z)
+
+
+def check_shape(law: BoucWen) -> None:
+    """Refuse gamma and beta with which a loop makes energy: |gamma| may be at most beta."""
+    if abs(law.gamma) > law.beta:
+        raise InputError(
+            f"{type(law).__name__}: expected gamma from -beta to beta, otherwise a loop gives back more energy "
+            f"than it takes; found gamma = {law.gamma:g}, beta = {law.beta:g}"
+        )
+    if law.gamma + law.beta <= 0:
+        raise InputError(
+            f"{type(law).__name__}: expected gamma + beta above 0, otherwise it never yields; found "
+            f"{law.gamma:g} + {law.beta:g}"
+        )

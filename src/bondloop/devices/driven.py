@@ -1,0 +1,158 @@
+"""A device moved by itself along a history of displacements: a tick of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bondloop.compile import Runner
+from bondloop.devices.ode_element import SYMBOLS, changes, finite_formulas
+from bondloop.devices.ode_specimen import Imposed
+from bondloop.errors import InputError, SolveError
+from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.law import entries, formulas
+from bondloop.program.ranges import POSITIVE
+from bondloop.program.schedule import Assign
+from bondloop.program.tick import Channel, Repeat, Step, Tick, Update, instantiate
+from bondloop.program.traced import Traced, named_parts
+from bondloop.program.written import called, one_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from bondloop.devices.device import Device
+    from bondloop.program.system import Statement
+
+__all__ = ["driven_tick", "respond"]
+
+DISPLACEMENT, VELOCITY, NEXT = Var("displacement"), Var("velocity"), Var("displacement_next")
+
+
+def driven_tick(law: Device, period: float, substeps: int) -> Tick:
+    """Return a tick that moves a device from one displacement to the next, in a straight line of time.
+
+    Its inputs are displacement and velocity of the sample, the displacement of the next, and the device's
+    own; it records the force of the sample.
+
+    Parameters
+    ----------
+    law
+        The device.
+    period
+        Seconds between samples.
+    substeps
+        Runge-Kutta steps between two samples.
+    """
+    kind = type(law).__name__
+    values = law.parameter_values()
+    parameters = {name: Var(f"parameter.{name}") for name in values}
+    traced, variables = entries("state.", law.initial_states())
+    inputs = {name: Var(f"input.{name}") for name in law.inputs}
+    signals = {name: Traced(v) for name, v in inputs.items()}
+    copy = law.running({n: Traced(v) for n, v in parameters.items()}, traced, **signals)
+    motion = Imposed(Traced(DISPLACEMENT), Traced(VELOCITY))
+    force = one_number(called(copy.force, f"{kind}.force", motion), f"{kind}.force")
+    goals = formulas(force, f"{kind}.force")
+    places: dict[str, list[tuple[Var, int]]] = {word: [] for word in SYMBOLS.values()}
+    for state, word, written in changes(copy, motion, variables, kind):
+        for (variable, _), formula in zip(variables[state], written, strict=True):
+            places[word].append((variable, len(goals)))
+            goals.append(formula)
+    program, goals = named_parts(finite_formulas(goals, kind), "part")
+    counter, force_now = Var("substep"), Var("force")
+    steps = _evaluated(program, [(force_now, goals[0])], {}, "@sample")
+    along = (NEXT - DISPLACEMENT) / Const(float(substeps))
+    fixed: dict[Var, Expr] = {VELOCITY: (NEXT - DISPLACEMENT) / Const(period)}
+    start: dict[Var, Expr] = {**fixed, DISPLACEMENT: DISPLACEMENT + along * counter}
+    body: list[Step] = []
+    memories = [(Var(f"{v.name}@new"), goals[i]) for v, i in places["renewal"]]
+    if memories:
+        body += _evaluated(program, memories, start, "@renewal")
+        olds = (v for v, _ in places["renewal"])
+        body.append(Update(tuple(zip(olds, (v for v, _ in memories), strict=True))))
+    h = period / substeps
+    slopes: list[list[Var]] = []
+    for stage, fraction in enumerate((0.0, 0.5, 0.5, 1.0) if places["rate"] else ()):
+        at = {**fixed, DISPLACEMENT: DISPLACEMENT + along * (counter + Const(fraction))}
+        if stage:
+            for (v, _), k in zip(places["rate"], slopes[-1], strict=True):
+                moved = Var(f"{v.name}@{stage}")
+                body.append(Assign(moved, v + Const(fraction * h) * k))
+                at[v] = moved
+        slopes.append([Var(f"d/dt {v.name}@{stage}") for v, _ in places["rate"]])
+        rates = [(k, goals[i]) for k, (_, i) in zip(slopes[-1], places["rate"], strict=True)]
+        body += _evaluated(program, rates, at, f"@{stage}")
+    pairs = []
+    for (v, _), k1, k2, k3, k4 in zip(places["rate"], *slopes, strict=True) if slopes else ():
+        pairs.append((v, v + Const(h / 6) * (k1 + 2 * (k2 + k3) + k4)))
+    body += [Update(tuple(pairs))] if pairs else []
+    steps += [Repeat(substeps, counter, tuple(body))] if body else []
+    states = {v: x for known in variables.values() for v, x in known}
+    return Tick(
+        "device", period, Var("t"), Var("k"), (DISPLACEMENT, VELOCITY, NEXT, *inputs.values()), states,
+        {parameters[name]: value for name, value in values.items()}, tuple(steps),
+        (Channel("force", force_now, "N"),),
+    )  # fmt: skip
+
+
+def _evaluated(
+    program: list[Statement], goals: list[tuple[Var, Expr]], at: Mapping[Var, Expr], mark: str
+) -> list[Step]:
+    """Return statements that give targets their values at a point."""
+    needed = {v for _, e in goals for v in _read(e)}
+    kept = []
+    for step in reversed(program):
+        if step.target in needed:
+            kept.append(step)
+            needed |= set(_read(step.expr))
+    steps, table = instantiate(kept[::-1], dict(at), mark)
+    return [*steps, *(Assign(target, substitute(e, table)) for target, e in goals)]
+
+
+def _read(expr: Expr) -> list[Var]:
+    from bondloop.program.expr import variables
+
+    return variables(expr)
+
+
+def respond(
+    law: Device,
+    displacement: ArrayLike,
+    rate: float,
+    velocity: ArrayLike | None,
+    inputs: Mapping[str, ArrayLike],
+    substeps: int,
+    backend: str | None,
+) -> NDArray[np.float64]:
+    """Return the force at every sample; see `Device.respond`."""
+    kind = type(law).__name__
+    x = np.asarray(displacement, dtype=float)
+    if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
+        raise InputError(
+            f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
+        )
+    period = 1 / POSITIVE.check(rate, f"{kind}.respond(rate)", "Hz")
+    v = np.gradient(x, period) if velocity is None else np.asarray(velocity, dtype=float)
+    columns = [x, v, np.append(x[1:], x[-1])]
+    for name in law.inputs:
+        given = np.asarray(inputs.get(name, 0.0), dtype=float)
+        columns.append(np.full(len(x), given) if given.ndim == 0 else given)
+    for name, column in zip(("velocity", *law.inputs), (v, *columns[3:]), strict=True):
+        if column.shape != x.shape:
+            raise InputError(
+                f"{kind}.respond({name}): expected {len(x)} values, as many as displacements; found "
+                f"{column.shape}"
+            )
+    for name in inputs:
+        if name not in law.inputs:
+            raise InputError(
+                f"{kind}.respond: it has no input '{name}'; it has {', '.join(law.inputs) or 'none'}"
+            )
+    run = Runner(driven_tick(law, period, substeps), backend=backend)
+    result = run.run(len(x), np.column_stack(columns))
+    if not result.finished:
+        raise SolveError(f"{kind}.respond: {result.message}; give a higher rate or more substeps")
+    return result.channels["force"]

@@ -1,0 +1,80 @@
+"""A tuned mass damper."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import TYPE_CHECKING, ClassVar
+
+from bondloop.devices.device import DAMPING, STIFFNESS, Device
+from bondloop.errors import InputError
+from bondloop.program.described import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.devices.ode_specimen import Imposed
+    from bondloop.program.traced import Value
+
+__all__ = ["TunedMass"]
+
+
+class TunedMass(Device):
+    """A mass on a spring and a dashpot, carried by what its end moves with (Den Hartog 1956).
+
+    With the mass at y, m y'' = k (x - y) + c (x' - y'), and that is the force.
+
+    Parameters
+    ----------
+    mass
+        m, kg.
+    stiffness
+        k, N/m.
+    damping
+        c, N s/m.
+
+    Examples
+    --------
+    >>> from bondloop.devices import TunedMass
+    >>> damper = TunedMass.tuned(mass=100, frequency=1.5, ratio=0.02)
+    >>> round(damper.stiffness), round(damper.damping)
+    (8538, 158)
+    """
+
+    source = "Den Hartog (1956), Mechanical Vibrations, section 3.3"
+
+    mass: Parameter = Parameter(100.0, above=0, unit="kg")
+    stiffness: Parameter = Parameter(4e3, least=0, unit=STIFFNESS)
+    damping: Parameter = Parameter(100.0, least=0, unit=DAMPING)
+    states: ClassVar[Mapping[str, float]] = {"position": 0.0, "speed": 0.0}
+    units: ClassVar[Mapping[str, str]] = {"position": "m", "speed": "m/s"}
+
+    @classmethod
+    def tuned(cls, mass: float, frequency: float, ratio: float) -> TunedMass:
+        """Return the damper that is best for an undamped structure under a harmonic force (Den Hartog 1956).
+
+        Parameters
+        ----------
+        mass
+            Of the damper, kg.
+        frequency
+            Of the structure without it, Hz.
+        ratio
+            Mass of the damper over that of the structure.
+        """
+        if not (ratio > 0 and frequency > 0):
+            raise InputError(
+                f"TunedMass.tuned: expected frequency and ratio above 0; found {frequency:g} Hz and {ratio:g}"
+            )
+        natural = 2 * pi * frequency
+        omega = natural / (1 + ratio)
+        damping = 2 * mass * natural * (3 * ratio / (8 * (1 + ratio) ** 3)) ** 0.5
+        return cls(mass, mass * omega**2, damping)
+
+    def rates(self, motion: Imposed) -> Mapping[str, Value]:
+        """Return how the mass moves."""
+        return {"position": self.speed, "speed": self.force(motion) / self.mass}
+
+    def force(self, motion: Imposed) -> Value:
+        """Return the force of spring and dashpot."""
+        apart, speed = motion.displacement - self.position, motion.velocity - self.speed
+        return self.stiffness * apart + self.damping * speed
