@@ -32,7 +32,8 @@ class MRDamper(Device):
 
     F_y, c₀, c₁ and F_t grow with the field, which the current i makes and which saturates: each is
     a + b φ with φ = i_s tanh(i/i_s). The field follows the current that is set with the time constant
-    ``current_lag``. To set the current by a signal, make the element with ``driven=("current",)``.
+    ``current_lag``. To set the current by a signal, make the element with
+    ``element(driven=["current"])``.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -120,14 +120,19 @@ class OdeSpecimen(Law, Described, family="ode"):
         signals = {name: states.pop(name, 0.0) for name in self.inputs}
         return self.running({}, self.checked_states(states), **signals)
 
-    def element(self) -> Multiport:
+    def element(self, driven: Sequence[str] = ()) -> Multiport:
         """Return it as a part of a bond graph: a port that takes a velocity and gives a force.
 
         Signals that it reads (``inputs``) are bonded to it in the order of their names.
+
+        Parameters
+        ----------
+        driven
+            Names of parameters that signals set instead, such as a current, bonded after those.
         """
         from bondloop.devices.ode_element import ode_element
 
-        return ode_element(self)
+        return ode_element(self, driven)
 
     def model(self) -> Model:
         """Return it as a model with the port ``end``, or ``end_0``, ``end_1``, ... for several interfaces."""

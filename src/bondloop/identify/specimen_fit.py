@@ -304,8 +304,13 @@ class _Problem:
         return [starts[i] for i in order[:count]]
 
     def errors(self, rows: Array) -> Array | None:
-        """Return the weighted errors (rows, samples) of all records together."""
-        forces = self.run(self.values(rows))
+        """Return the weighted errors (rows, samples) of all records together; None where there are none."""
+        values = self.values(rows)
+        try:  # what a law asks of several parameters together is not among their bounds
+            replace(self.known.law, **dict(zip(self.names, values[0].tolist(), strict=True)))
+        except InputError:
+            return None
+        forces = self.run(values)
         if forces is None:
             return None
         return np.concatenate(
