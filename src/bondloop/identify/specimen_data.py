@@ -61,6 +61,12 @@ class SpecimenRecord:
         force = self.force[self.judged]
         return float(np.sqrt(np.mean((predicted[self.judged] - force) ** 2) / np.mean(force**2)))
 
+    @property
+    def last_cycle(self) -> slice:
+        """The last whole cycle, or all that is judged where there is none."""
+        bounds = [i for i in whole_cycles(self.displacement) if i <= self.judged.stop]
+        return slice(bounds[-2], bounds[-1] + 1) if len(bounds) > 2 else self.judged
+
     def thinned(self) -> SpecimenRecord:
         """Return it with as few samples as show the same curves."""
         chosen, n = 1, self.force.size
