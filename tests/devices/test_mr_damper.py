@@ -100,7 +100,9 @@ def test_no_cycle_gives_energy_back(current, beta, exponent, frequency, amplitud
 
 def test_more_current_resists_more_and_saturates():
     x = 0.01 * np.sin(2 * np.pi * np.arange(800) / 400)
-    peaks = [np.ptp(MRDamper(current=i).respond(x, 400.0, substeps=8)[400:]) for i in (0.0, 0.5, 1.0, 8.0, 9.0)]
+    peaks = [
+        np.ptp(MRDamper(current=i).respond(x, 400.0, substeps=8)[400:]) for i in (0.0, 0.5, 1.0, 8.0, 9.0)
+    ]
     assert np.all(np.diff(peaks) > 0)
     assert peaks[4] < 1.001 * peaks[3]
 

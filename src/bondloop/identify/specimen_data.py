@@ -70,8 +70,8 @@ class SpecimenRecord:
     def thinned(self) -> SpecimenRecord:
         """Return it with as few samples as show the same curves."""
         chosen, n = 1, self.force.size
+        rows = (self.displacement, self.force, *(x for x in self.driven.values() if np.ptp(x) > 0))
         for factor in FACTORS:
-            rows = (self.displacement, self.force)
             if n // factor < FEWEST or any(_departure(x, factor) > CURVE for x in rows):
                 break
             chosen = factor
@@ -116,9 +116,7 @@ def specimen_records(
     return [_record(name, one, names, displacement, force) for name, one in data.items()]
 
 
-def _record(
-    name: str, data: Data, names: Sequence[str], displacement: str, force: str
-) -> SpecimenRecord:
+def _record(name: str, data: Data, names: Sequence[str], displacement: str, force: str) -> SpecimenRecord:
     notes = [f"{name}: {warning}" for warning in data.warnings]
     x = _in_si(data, displacement, "m", name, notes)
     F = _in_si(data, force, "N", name, notes)

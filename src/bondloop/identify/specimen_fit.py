@@ -93,22 +93,30 @@ class SpecimenFit:
         """The fitted values by name."""
         return {name: e.value for name, e in self.parameters.items()}
 
-    def predict(self, data: Measured, **channels: str) -> dict[str, Array]:
+    def predict(
+        self, data: Measured, displacement: str = "displacement", force: str = "force"
+    ) -> dict[str, Array]:
         """Return the force that the fitted law gives for the motions of other measurements, by name.
 
         Parameters
         ----------
-        data
+        data, displacement, force
             As for `fit_specimen`.
-        **channels
-            Names of the channels ``displacement`` and ``force``, where they are others.
         """
-        known = _Known(self.specimen, data, **channels)
+        known = _Known(self.specimen, data, displacement, force)
         return dict(zip(known.names, known.forces(), strict=True))
 
-    def errors_of(self, data: Measured, **channels: str) -> dict[str, float]:
-        """Return the rms errors on other measurements, as parts of the force's rms, by name."""
-        known = _Known(self.specimen, data, **channels)
+    def errors_of(
+        self, data: Measured, displacement: str = "displacement", force: str = "force"
+    ) -> dict[str, float]:
+        """Return the rms errors on other measurements, as parts of the force's rms, by name.
+
+        Parameters
+        ----------
+        data, displacement, force
+            As for `fit_specimen`.
+        """
+        known = _Known(self.specimen, data, displacement, force)
         return {r.name: r.error(f) for r, f in zip(known.records, known.forces(), strict=True)}
 
     def figure(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -253,7 +261,9 @@ class _Problem:
             most = np.inf if r.most is None else r.most
             a, b = bounds.get(name, (least, most))
             if not (a < b and least <= a and b <= most):
-                raise InputError(f"expected bounds of {name} from {least:g} to {most:g}; found {a:g} to {b:g}")
+                raise InputError(
+                    f"expected bounds of {name} from {least:g} to {most:g}; found {a:g} to {b:g}"
+                )
             low.append(a)
             high.append(b)
         value = np.clip([own[name] for name in names], low, high)
@@ -269,7 +279,8 @@ class _Problem:
         self.run = SpecimenRun(known.system, [known.moved(r) for r in self.records], paths)
         counts = [r.judged.stop - r.judged.start for r in self.records]
         self.weight = [
-            1 / np.sqrt(np.mean(r.force[r.judged] ** 2) * n) for r, n in zip(self.records, counts, strict=True)
+            1 / np.sqrt(np.mean(r.force[r.judged] ** 2) * n)
+            for r, n in zip(self.records, counts, strict=True)
         ]
         self.nudge = np.full(len(names), NUDGE)
         self.without_effect: list[str] = []
@@ -374,9 +385,7 @@ class _Problem:
         named = dict(zip(self.names, values.tolist(), strict=True))
         moving = [n for n, s in zip(self.names, still, strict=True) if not s]
         parameters = {
-            n: e
-            for n, e in estimates(named, units, spread, left, best.at_bound).items()
-            if n in moving
+            n: e for n, e in estimates(named, units, spread, left, best.at_bound).items() if n in moving
         }
         kept = np.flatnonzero(~still)
         notes = [note for record in known.records for note in record.notes]

@@ -11,7 +11,7 @@ from bondloop.devices import OdeSpecimen
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.identify.process_fit import information
-from bondloop.identify.specimen_fit import Free, SpecimenFit, fit_specimen
+from bondloop.identify.specimen_fit import SCOUTS, Free, SpecimenFit, fit_specimen
 
 __all__ = ["SpecimenRanking", "Validation", "leave_out", "rank_specimens"]
 
@@ -62,7 +62,10 @@ def leave_out(
     data: Mapping[str, Data],
     groups: Groups = None,
     free: Free = None,
-    **options: str,
+    *,
+    displacement: str = "displacement",
+    force: str = "force",
+    scouts: int = SCOUTS,
 ) -> Validation:
     """Fit a law to some of the measurements and judge it by the others, group after group.
 
@@ -75,10 +78,8 @@ def leave_out(
     groups
         Names of the measurements that are left out together, by a name for them: all of one current, of one
         motion. Each measurement by itself unless given.
-    free
-        As for `fit_specimen`.
-    **options
-        Names of the channels, as for `fit_specimen`.
+    free, displacement, force, scouts
+        As for `fit_specimen`; from a fit to all measurements no scouts are sent.
 
     Examples
     --------
@@ -100,11 +101,12 @@ def leave_out(
     if not isinstance(data, Mapping) or len(data) < 2:
         raise InputError("to leave measurements out, give several by name: {'name': data, ...}")
     groups = {name: [name] for name in data} if groups is None else groups
-    law, scouts = element, {}
     if isinstance(element, SpecimenFit):
-        law, free = element.specimen, list(element.parameters) if free is None else free
-        scouts = {"scouts": 0}
-    assert isinstance(law, OdeSpecimen)
+        law, scouts = element.specimen, 0
+        free = list(element.parameters) if free is None else free
+    else:
+        law = element
+    named = {"displacement": displacement, "force": force}
     errors, fitted = {}, {}
     for group, names in groups.items():
         for name in names:
@@ -113,8 +115,8 @@ def leave_out(
         rest = {name: d for name, d in data.items() if name not in names}
         if not rest or not names:
             raise InputError(f"group '{group}' leaves nothing to {'fit to' if names else 'judge by'}")
-        fit = fit_specimen(law, rest, free, **scouts, **options)  # type: ignore[arg-type]
-        errors[group] = fit.errors_of({name: data[name] for name in names}, **options)
+        fit = fit_specimen(law, rest, free, scouts=scouts, **named)
+        errors[group] = fit.errors_of({name: data[name] for name in names}, **named)
         fitted[group] = max(fit.errors.values())
     return Validation(errors, fitted)
 
@@ -146,7 +148,9 @@ class SpecimenRanking:
     def table(self) -> str:
         """Return the ranking as text; Schwarz's criterion is the difference to the least."""
         criteria = _criteria(self.fits)
-        lines = [f"{'law':<22}{'parameters':>11}{'error':>9}{'worst':>9}{'left out':>10}{'worst':>9}{'BIC':>11}"]
+        lines = [
+            f"{'law':<22}{'parameters':>11}{'error':>9}{'worst':>9}{'left out':>10}{'worst':>9}{'BIC':>11}"
+        ]
         for name, fit in self.fits.items():
             v = self.validations.get(name)
             out = "" if v is None else f"{100 * v.error:>8.1f} %{100 * v.worst:>7.1f} %"
@@ -166,7 +170,9 @@ def rank_specimens(
     elements: Mapping[str, OdeSpecimen] | Sequence[OdeSpecimen],
     data: Data | Mapping[str, Data],
     groups: Groups = None,
-    **options: str,
+    *,
+    displacement: str = "displacement",
+    force: str = "force",
 ) -> SpecimenRanking:
     """Fit several laws to the same measurements and rank them by what they make of those left out.
 
@@ -179,8 +185,8 @@ def rank_specimens(
         the number of samples that the coloured errors of the best law are worth.
     groups
         What is left out together, as for `leave_out`.
-    **options
-        Names of the channels, as for `fit_specimen`.
+    displacement, force
+        Names of the channels.
 
     Examples
     --------
@@ -205,14 +211,13 @@ def rank_specimens(
         elements = _named(elements)
     if not elements:
         raise InputError("no laws to rank; give some, [Bilinear(), MRDamper()]")
-    several = isinstance(data, Mapping) and len(data) > 1
+    named = {"displacement": displacement, "force": force}
     fits, validations, failed = {}, {}, {}
     for name, law in elements.items():
         try:
-            fits[name] = fit_specimen(law, data, **options)  # type: ignore[arg-type]
-            if several:
-                assert isinstance(data, Mapping)
-                validations[name] = leave_out(fits[name], data, groups, **options)
+            fits[name] = fit_specimen(law, data, **named)
+            if isinstance(data, Mapping) and len(data) > 1:
+                validations[name] = leave_out(fits[name], data, groups, **named)
         except BondloopError as error:
             fits.pop(name, None)
             failed[name] = str(error)

@@ -189,9 +189,7 @@ def _tick(system: System, step: float, changing: Sequence[str], values: Mapping[
     driven = {name: [Var(f"{name}@{f:g}") for f in STAGES] for name in (FLOW, *changing)}
 
     def at(fraction: float) -> dict[Var, Expr]:
-        given: dict[Var, Expr] = {
-            u: Const(system.input_defaults.get(u.name, 0.0)) for u in system.input_vars
-        }
+        given: dict[Var, Expr] = {u: Const(system.input_defaults.get(u.name, 0.0)) for u in system.input_vars}
         given.update({by_name[name]: columns[STAGES.index(fraction)] for name, columns in driven.items()})
         return given
 

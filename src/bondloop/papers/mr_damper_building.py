@@ -119,7 +119,9 @@ def model(current: float = 1.0) -> Model:
     return whole
 
 
-def test(current: float = 1.0, scale: float = 0.35, controller: str = "inverse", noise: bool = True) -> HybridTest:
+def test(
+    current: float = 1.0, scale: float = 0.35, controller: str = "inverse", noise: bool = True
+) -> HybridTest:
     """Return the hybrid test.
 
     Parameters
