@@ -66,7 +66,7 @@ def test_a_signal_sets_the_current_and_the_coil_follows_late():
 
 
 def test_what_is_driven_must_be_a_parameter():
-    with pytest.raises(ModelError, match="unknown parameter 'curent'.*current"):
+    with pytest.raises(ModelError, match=r"unknown parameter 'curent'.*current"):
         MRDamper().element(driven=["curent"])
 
 

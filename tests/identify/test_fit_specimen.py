@@ -1,4 +1,4 @@
-"""Laws fitted to how specimens were moved: known laws come back, doubtful data are told, the measured damper."""
+"""Laws fitted to how specimens were moved: known laws come back, doubtful data are told."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from bondloop.devices import Bilinear, BoucWen, Imposed, KelvinVoigt, MRDamper, 
 from bondloop.errors import InputError
 from bondloop.identify import Data, fit_specimen, leave_out, rank_specimens
 from bondloop.identify.specimen_data import specimen_records, whole_cycles
-from bondloop.identify.specimen_fit import _Known
+from bondloop.identify.specimen_problem import MovedSpecimen
 from bondloop.papers import mr_damper_building as building
 
 UNITS = {"displacement": "mm", "force": "N"}
@@ -32,7 +32,7 @@ def test_a_law_is_moved_as_scipy_moves_it():
     data = building.measurements()["5mm3Hz1A"]
     data = data.between(0, 0.8)
     law = building.damper(1.0)
-    predicted = _Known(law, {"a": data}).forces()[0]
+    predicted = MovedSpecimen(law, {"a": data}).forces()[0]
     x = CubicSpline(data.time, 1e-3 * data["displacement"])
     v, names = x.derivative(), list(law.initial_states())
 
@@ -89,7 +89,7 @@ def test_a_current_that_changes_tells_how_late_the_coil_is():
     channels = {"displacement": x, "force": 0 * t + 1.0 + x, "current": current}
     units = {"displacement": "m", "force": "N", "current": "A"}
     data = Data.from_arrays(channels, rate=400, units=units)
-    force = _Known(law, data).forces()[0]
+    force = MovedSpecimen(law, data).forces()[0]
     data = Data.from_arrays({**channels, "force": force}, rate=400, units=units)
     fit = fit_specimen(MRDamper(), data, ["current_lag", "yield_force_per_ampere"])
     assert fit.values["current_lag"] == pytest.approx(0.03, rel=0.02)
@@ -184,7 +184,7 @@ def test_bad_measurements_are_refused(channels, units, words):
 
 def test_bad_wishes_are_refused():
     data = moved(KelvinVoigt(), 0.01, 1.0, cycles=2)
-    with pytest.raises(InputError, match="unknown parameter 'stifness'.*stiffness"):
+    with pytest.raises(InputError, match=r"unknown parameter 'stifness'.*stiffness"):
         fit_specimen(Spring(), data, ["stifness"])
     with pytest.raises(InputError, match="no measurements"):
         fit_specimen(Spring(), {})

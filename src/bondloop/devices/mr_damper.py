@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from bondloop.devices.device import DAMPING, FORCE, LENGTH, STIFFNESS, VELOCITY, Device
-from bondloop.devices.ode_specimen import Imposed
 from bondloop.math import sign, tanh
 from bondloop.program.described import Parameter
-from bondloop.program.traced import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.devices.ode_specimen import Imposed
+    from bondloop.program.traced import Value
 
 __all__ = ["MRDamper"]
 
@@ -24,11 +27,11 @@ class MRDamper(Device):
         z' = (x' - y')/d (1 - |z|ⁿ (β + (1 - β) sign((x' - y') z)))
         force = c₁ y' + k₁ (x - x₀) + m x''
 
-    z runs from -1 to 1. In the letters of Spencer and Dyke, where it runs up to z_u = (A/(β + γ))^(1/n), F_y is
-    α z_u, d is z_u/A, and β stands for β/(β + γ); see `spencer_dyke`. F_t is the share of the force that thins
-    with the speed, as the fluid does, and m is what moves with the rod (both as in Yang et al. 2002, with a
-    law of thinning that is a tanh); 0 for neither. The mass hangs on the rod by a dashpot whose time constant
-    is ``mass_lag``, so that a velocity is all that need be imposed.
+    z runs from -1 to 1. In the letters of Spencer and Dyke, where it runs up to z_u = (A/(β + γ))^(1/n), F_y
+    is α z_u, d is z_u/A, and β stands for β/(β + γ); see `spencer_dyke`. F_t is the share of the force that
+    thins with the speed, as the fluid does, and m is what moves with the rod (both as in Yang et al. 2002,
+    with a law of thinning that is a tanh); 0 for neither. The mass hangs on the rod by a dashpot whose time
+    constant is ``mass_lag``, so that a velocity is all that need be imposed.
 
     F_y, c₀, c₁ and F_t grow with the field, which the current i makes and which saturates: each is
     a + b φ with φ = i_s tanh(i/i_s). The field follows the current that is set with the time constant

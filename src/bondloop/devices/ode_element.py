@@ -48,7 +48,7 @@ def ode_element(law: OdeSpecimen | Device, driven: Sequence[str] = ()) -> Multip
 class _OdeElement(Multiport):
     """The bond-graph element of a specimen."""
 
-    def __init__(self, law: OdeSpecimen, driven: Sequence[str]) -> None:
+    def __init__(self, law: OdeSpecimen, driven: Sequence[str]) -> None:  # noqa: PLR0915 - one by one
         import sympy as sp
 
         Element.__init__(self)
@@ -107,9 +107,9 @@ class _OdeElement(Multiport):
         finite = finite_formulas(list(formula_of_symbol.values()), kind)
         for left, formula in zip(formula_of_symbol, finite, strict=True):
             parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
-            known = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
+            used = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
             # The relations need to know what a formula reads, and no more: it stays an expression.
-            equations[left] = sp.Function(f"formula_{len(expressions)}", real=True)(*known)
+            equations[left] = sp.Function(f"formula_{len(expressions)}", real=True)(*used)
             expressions[equations[left]] = formula
         self.written, self.written_symbols = expressions, symbols
         for name in law.units:

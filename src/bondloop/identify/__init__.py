@@ -43,10 +43,11 @@ from bondloop.identify.structure import Structure
 __all__ = [
     "BondGraphFit", "Data", "Drift", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse",
     "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint", "PowerSpectrum",
-    "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral", "SpectralSurface",
-    "StepResponse",
-    "SteppedSine", "SteppedSinePlan", "Structure", "Validation", "check_residuals", "fit_bond_graph", "fit_frequency",
-    "fit_matrix", "fit_specimen", "fit_time", "fourier_point", "harmonic_distortion", "leave_out", "matrix_response", "model_drift",
-    "multisine", "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_specimens", "rank_time", "read_data",
-    "spectral_response", "spectral_surface", "step_response", "stepped_sine", "stepped_sine_plan",
+    "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
+    "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "Validation",
+    "check_residuals", "fit_bond_graph", "fit_frequency", "fit_matrix", "fit_specimen", "fit_time",
+    "fourier_point", "harmonic_distortion", "leave_out", "matrix_response", "model_drift", "multisine",
+    "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_specimens", "rank_time",
+    "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
+    "stepped_sine_plan",
 ]  # fmt: skip

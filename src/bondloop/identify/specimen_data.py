@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,8 +107,8 @@ def specimen_records(
         several = list(data)
         data = {}
         for i, one in enumerate(several):
-            name = one.source if isinstance(one, Data) and len(several) > 1 else "the data"
-            data[name if name not in data and name != "the data" else f"record {i + 1}"] = one
+            name = getattr(one, "source", "the data")
+            data[f"record {i + 1}" if name == "the data" or name in data else name] = one
     if not data:
         raise InputError("no measurements to fit to; give Data with the channels displacement and force")
     for name, one in data.items():
@@ -151,7 +152,7 @@ def _in_si(data: Data, channel: str, unit: str, name: str, notes: list[str]) -> 
         doubt = ""
         if unit == "m" and np.ptp(values) > 1:
             doubt = f", though it moves by {np.ptp(values):g}: are these millimetres?"
-        notes.append(f"{name}: {channel} has no unit, and is taken to be in {unit}{doubt or ''}")
+        notes.append(f"{name}: {channel} has no unit, and is taken to be in {unit}{doubt}")
     return np.asarray(values)
 
 
@@ -173,13 +174,14 @@ def whole_cycles(displacement: Array) -> list[int]:
     """
     x = displacement - (displacement.max() + displacement.min()) / 2
     far = 0.2 * np.abs(x).max()
-    begins, armed, last = [], True, 0
-    for i in np.flatnonzero((np.sign(x[1:]) > np.sign(x[:-1])) & (x[1:] > 0)) + 1:
+    begins: list[int] = []
+    armed, last = True, 0
+    for i in (np.flatnonzero((np.sign(x[1:]) > np.sign(x[:-1])) & (x[1:] > 0)) + 1).tolist():
         if begins:
             between = x[last:i]
             armed = between.size > 0 and between.max() > far and between.min() < -far
         if armed:
-            begins.append(int(i if abs(x[i]) < abs(x[i - 1]) else i - 1))
+            begins.append(i if abs(x[i]) < abs(x[i - 1]) else i - 1)
             last = i
     return begins
 
@@ -190,7 +192,7 @@ def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> 
         return []
     notes = []
     for channel, values in channels.items():
-        means = np.array([values[a:b].mean() for a, b in zip(bounds[1:], bounds[2:], strict=False)])
+        means = np.array([values[a:b].mean() for a, b in pairwise(bounds[1:])])
         rms = float(np.sqrt(np.mean((values - values.mean()) ** 2)))
         steps = np.arange(means.size) - (means.size - 1) / 2
         slope = float(steps @ means / max(steps @ steps, 1.0))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.devices import OdeSpecimen
 from bondloop.errors import BondloopError, InputError, unknown_name
-from bondloop.identify.data import Data
 from bondloop.identify.process_fit import information
-from bondloop.identify.specimen_fit import SCOUTS, Free, SpecimenFit, fit_specimen
+from bondloop.identify.specimen_fit import SCOUTS, SpecimenFit, fit_specimen
+
+if TYPE_CHECKING:
+    from bondloop.devices import OdeSpecimen
+    from bondloop.identify.data import Data
+    from bondloop.identify.specimen_problem import Free
 
 __all__ = ["SpecimenRanking", "Validation", "leave_out", "rank_specimens"]
 
@@ -84,6 +88,7 @@ def leave_out(
     Examples
     --------
     >>> from bondloop.devices import OdeSpecimen
+    >>> from bondloop.identify import Data
     >>> class Spring(OdeSpecimen):
     ...     stiffness: float = 1.0
     ...
@@ -98,7 +103,7 @@ def leave_out(
     >>> bool(leave_out(Spring(), data).worst < 1e-6)
     True
     """
-    if not isinstance(data, Mapping) or len(data) < 2:
+    if len(data) < 2 or not isinstance(data, Mapping):
         raise InputError("to leave measurements out, give several by name: {'name': data, ...}")
     groups = {name: [name] for name in data} if groups is None else groups
     if isinstance(element, SpecimenFit):
@@ -106,7 +111,6 @@ def leave_out(
         free = list(element.parameters) if free is None else free
     else:
         law = element
-    named = {"displacement": displacement, "force": force}
     errors, fitted = {}, {}
     for group, names in groups.items():
         for name in names:
@@ -115,8 +119,8 @@ def leave_out(
         rest = {name: d for name, d in data.items() if name not in names}
         if not rest or not names:
             raise InputError(f"group '{group}' leaves nothing to {'fit to' if names else 'judge by'}")
-        fit = fit_specimen(law, rest, free, scouts=scouts, **named)
-        errors[group] = fit.errors_of({name: data[name] for name in names}, **named)
+        fit = fit_specimen(law, rest, free, displacement=displacement, force=force, scouts=scouts)
+        errors[group] = fit.errors_of({name: data[name] for name in names}, displacement, force)
         fitted[group] = max(fit.errors.values())
     return Validation(errors, fitted)
 
@@ -191,6 +195,7 @@ def rank_specimens(
     Examples
     --------
     >>> from bondloop.devices import OdeSpecimen
+    >>> from bondloop.identify import Data
     >>> class Spring(OdeSpecimen):
     ...     stiffness: float = 1.0
     ...
@@ -211,13 +216,14 @@ def rank_specimens(
         elements = _named(elements)
     if not elements:
         raise InputError("no laws to rank; give some, [Bilinear(), MRDamper()]")
-    named = {"displacement": displacement, "force": force}
     fits, validations, failed = {}, {}, {}
     for name, law in elements.items():
         try:
-            fits[name] = fit_specimen(law, data, **named)
+            fits[name] = fit_specimen(law, data, displacement=displacement, force=force)
             if isinstance(data, Mapping) and len(data) > 1:
-                validations[name] = leave_out(fits[name], data, groups, **named)
+                validations[name] = leave_out(
+                    fits[name], data, groups, displacement=displacement, force=force
+                )
         except BondloopError as error:
             fits.pop(name, None)
             failed[name] = str(error)
@@ -253,10 +259,8 @@ def _ranked(
         best = order[0]
         close = [n for n in order if measure[n] <= CLOSE * measure[best]]
         chosen = min(close, key=lambda n: len(fits[n].parameters))
-        reasons = [
-            f"{best} has the least error on measurements that were left out, {100 * measure[best]:.1f} % of "
-            "the force's rms."
-        ]
+        told = f"{best} has the least error on measurements that were left out, "
+        reasons = [f"{told}{100 * measure[best]:.1f} % of the force's rms."]
         if chosen != best:
             reasons.append(
                 f"{chosen} with {len(fits[chosen].parameters)} instead of {len(fits[best].parameters)} "

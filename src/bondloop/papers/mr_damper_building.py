@@ -150,7 +150,7 @@ def test(
     if controller not in controllers:
         raise InputError(unknown_name("controller", controller, controllers))
     numerical, physical = model(current).cut(CUT)
-    sensors = {"displacement": LVDT("50 mm"), "force": LoadCell("10 kN")} if noise else None
+    sensors = {"displacement": LVDT("50 mm"), "force": LoadCell("10 kN")} if noise else {}
     return HybridTest(
         numerical,
         rig=Emulated(physical, process.actuator(), latency=process.delay, sensors=sensors, substeps=4),
