@@ -46,8 +46,8 @@ class BoucWen(Device):
     Examples
     --------
     >>> from bondloop.devices import BoucWen, Imposed
-    >>> BoucWen(stiffness="200 kN/m").at_states(z=2.5e-3).force(Imposed(displacement=0.01))
-    650.0
+    >>> BoucWen(stiffness="200 kN/m").at_states(z=2.5e-3).force(Imposed(displacement=0.02))
+    850.0
     """
 
     source = "Wen (1976), J. Eng. Mech. 102; Baber and Wen (1981), J. Eng. Mech. 107"

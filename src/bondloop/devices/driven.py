@@ -61,6 +61,8 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
         for (variable, _), formula in zip(variables[state], written, strict=True):
             places[word].append((variable, len(goals)))
             goals.append(formula)
+    if not places["rate"]:
+        substeps = 1  # what is remembered needs no more
     program, goals = named_parts(finite_formulas(goals, kind), "part")
     counter, force_now = Var("substep"), Var("force")
     steps = _evaluated(program, [(force_now, goals[0])], {}, "@sample")

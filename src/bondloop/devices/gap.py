@@ -30,7 +30,7 @@ class Gap(Hook):
     --------
     >>> from bondloop.devices import Gap
     >>> Gap(stiffness=1e6, gap="2 mm").respond([0.01, -0.002, -0.005], 100, backend="numpy").tolist()
-    [0.0, 0.0, -3000.0]
+    [-0.0, -0.0, -3000.0]
     """
 
     def memory(self, motion: Imposed) -> Mapping[str, Value]:

@@ -47,7 +47,7 @@ class GiuffreMenegottoPinto(Device):
     >>> from bondloop.devices import GiuffreMenegottoPinto
     >>> bar = GiuffreMenegottoPinto(stiffness=2e6, yield_force=1e4, hardening=0.01)
     >>> bar.respond([0.0, 0.005, 0.02, 0.015], rate=100, backend="numpy").round(1).tolist()
-    [0.0, 9708.8, 10299.9, 310.5]
+    [0.0, 9662.8, 10300.0, 1003.9]
     """
 
     source = "Menegotto and Pinto (1973), IABSE; Filippou, Popov and Bertero (1983), report UCB/EERC-83/19"
