@@ -174,6 +174,7 @@ def rank_specimens(
     elements: Mapping[str, OdeSpecimen] | Sequence[OdeSpecimen],
     data: Data | Mapping[str, Data],
     groups: Groups = None,
+    free: Mapping[str, Free] | None = None,
     *,
     displacement: str = "displacement",
     force: str = "force",
@@ -183,12 +184,14 @@ def rank_specimens(
     Parameters
     ----------
     elements
-        The laws, by name or in a row, each with all its parameters free.
+        The laws, by name or in a row.
     data
         Measurements by name. With a single one nothing can be left out, and Schwarz's criterion ranks, with
         the number of samples that the coloured errors of the best law are worth.
     groups
         What is left out together, as for `leave_out`.
+    free
+        Parameters to fit, by the law's name; all of a law that is not named here.
     displacement, force
         Names of the channels.
 
@@ -219,7 +222,9 @@ def rank_specimens(
     fits, validations, failed = {}, {}, {}
     for name, law in elements.items():
         try:
-            fits[name] = fit_specimen(law, data, displacement=displacement, force=force)
+            fits[name] = fit_specimen(
+                law, data, (free or {}).get(name), displacement=displacement, force=force
+            )
             if isinstance(data, Mapping) and len(data) > 1:
                 validations[name] = leave_out(
                     fits[name], data, groups, displacement=displacement, force=force
