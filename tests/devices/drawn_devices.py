@@ -38,7 +38,11 @@ def drawn(draw, kind):
     values = {}
     for name, within in kind.parameter_ranges().items():
         default = getattr(kind, name)
-        value = (default or 1.0) * 10 ** draw(st.floats(-0.5, 0.5)) if default else draw(st.sampled_from([0.0, 0.1]))
+        value = (
+            (default or 1.0) * 10 ** draw(st.floats(-0.5, 0.5))
+            if default
+            else draw(st.sampled_from([0.0, 0.1]))
+        )
         for bound in (within.least, within.above):
             if bound is not None and value <= bound:
                 value = default

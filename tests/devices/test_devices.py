@@ -45,6 +45,10 @@ def test_what_is_remembered_leaves_the_force_as_it_is(kind):
     @settings(max_examples=5, phases=[Phase.explicit, Phase.generate])
     @given(drawn(kind), st.integers(0, 10**6), st.floats(-1, 1))
     def kept(device, seed, share):
+        # Friction that depends on the velocity depends on how fast a way is gone.
+        still = {"slow_share": 1.0} if hasattr(kind, "slow_share") else {}
+        still |= {"friction_slow": device.friction_fast} if hasattr(kind, "friction_slow") else {}
+        device = dataclasses.replace(device, **still)
         x = walk(seed, device.stroke, 20)
         states, scale = device.initial_states(), 0.0
         velocity = 0.1
@@ -104,7 +108,9 @@ def test_closed_loops_dissipate_their_area(kind):
         area += 0.5 * (force[-1] * (x[0] - x[-1]) - x[-1] * (force[0] - force[-1]))
         size = np.max(np.abs(force)) * X
         assert work == pytest.approx(area, abs=1e-9 * size + abs(x[0]) * abs(force[-1] - force[0]))
-        carries = "speed" in kind.states or "momentum" in kind.states if isinstance(kind.states, dict) else False
+        carries = (
+            "speed" in kind.states or "momentum" in kind.states if isinstance(kind.states, dict) else False
+        )
         if not carries:  # a mass inside takes and gives as it comes into swing
             assert work >= -1e-9 * size
 
@@ -150,7 +156,7 @@ def test_as_an_element_it_is_the_same_law(kind):
     device = kind()
     system = mounted(device).compile()
     rng = np.random.default_rng(3)
-    name = system.states[0].rpartition(".")[0]
+    name = next(iter(system.parameters), "multilinear.").rpartition(".")[0]
     for _ in range(5):
         x = dict.fromkeys(system.states, 0.0)
         states = {}

@@ -27,6 +27,10 @@ class BaberNoori(BoucWen):
 
     Parameters
     ----------
+    stiffness, yield_displacement, post_yield, exponent, gamma, beta
+        As for `BoucWen`.
+    amplitude_loss, strength_loss, stiffness_loss
+        As for `BoucWen`.
     slip
         ζ_s: how much of the stiffness is lost in the pinch, below 1.
     slip_rate

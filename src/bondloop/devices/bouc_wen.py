@@ -46,7 +46,8 @@ class BoucWen(Device):
     Examples
     --------
     >>> from bondloop.devices import BoucWen, Imposed
-    >>> BoucWen(stiffness="200 kN/m").at_states(z=2.5e-3).force(Imposed(displacement=0.02))
+    >>> bearing = BoucWen(stiffness="200 kN/m")
+    >>> round(bearing.at_states(z=2.5e-3).force(Imposed(displacement=0.02)), 6)
     850.0
     """
 

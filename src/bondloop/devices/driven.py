@@ -10,7 +10,7 @@ from bondloop.compile import Runner
 from bondloop.devices.ode_element import SYMBOLS, changes, finite_formulas
 from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, SolveError
-from bondloop.program.expr import Const, Expr, Var, substitute
+from bondloop.program.expr import Const, Expr, Var, select, substitute
 from bondloop.program.law import entries, formulas
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["driven_tick", "respond"]
 
 DISPLACEMENT, VELOCITY, NEXT = Var("displacement"), Var("velocity"), Var("displacement_next")
+PERIOD = Var("period")
+"""A parameter, so that another rate is another value, and not another tick to compile."""
 
 
 def driven_tick(law: Device, period: float, substeps: int) -> Tick:
@@ -67,35 +69,36 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
     counter, force_now = Var("substep"), Var("force")
     steps = _evaluated(program, [(force_now, goals[0])], {}, "@sample")
     along = (NEXT - DISPLACEMENT) / Const(float(substeps))
-    fixed: dict[Var, Expr] = {VELOCITY: (NEXT - DISPLACEMENT) / Const(period)}
-    start: dict[Var, Expr] = {**fixed, DISPLACEMENT: DISPLACEMENT + along * counter}
+    fixed: dict[Var, Expr] = {VELOCITY: (NEXT - DISPLACEMENT) / PERIOD}
+    now = select(counter > 0, fixed[VELOCITY], VELOCITY)
+    start: dict[Var, Expr] = {VELOCITY: now, DISPLACEMENT: DISPLACEMENT + along * counter}
     body: list[Step] = []
     memories = [(Var(f"{v.name}@new"), goals[i]) for v, i in places["renewal"]]
     if memories:
         body += _evaluated(program, memories, start, "@renewal")
         olds = (v for v, _ in places["renewal"])
         body.append(Update(tuple(zip(olds, (v for v, _ in memories), strict=True))))
-    h = period / substeps
+    h = PERIOD / Const(float(substeps))
     slopes: list[list[Var]] = []
     for stage, fraction in enumerate((0.0, 0.5, 0.5, 1.0) if places["rate"] else ()):
         at = {**fixed, DISPLACEMENT: DISPLACEMENT + along * (counter + Const(fraction))}
         if stage:
             for (v, _), k in zip(places["rate"], slopes[-1], strict=True):
                 moved = Var(f"{v.name}@{stage}")
-                body.append(Assign(moved, v + Const(fraction * h) * k))
+                body.append(Assign(moved, v + Const(fraction) * h * k))
                 at[v] = moved
         slopes.append([Var(f"d/dt {v.name}@{stage}") for v, _ in places["rate"]])
         rates = [(k, goals[i]) for k, (_, i) in zip(slopes[-1], places["rate"], strict=True)]
         body += _evaluated(program, rates, at, f"@{stage}")
     pairs = []
     for (v, _), k1, k2, k3, k4 in zip(places["rate"], *slopes, strict=True) if slopes else ():
-        pairs.append((v, v + Const(h / 6) * (k1 + 2 * (k2 + k3) + k4)))
+        pairs.append((v, v + h / 6 * (k1 + 2 * (k2 + k3) + k4)))
     body += [Update(tuple(pairs))] if pairs else []
     steps += [Repeat(substeps, counter, tuple(body))] if body else []
     states = {v: x for known in variables.values() for v, x in known}
     return Tick(
-        "device", period, Var("t"), Var("k"), (DISPLACEMENT, VELOCITY, NEXT, *inputs.values()), states,
-        {parameters[name]: value for name, value in values.items()}, tuple(steps),
+        "device", 1.0, Var("t"), Var("k"), (DISPLACEMENT, VELOCITY, NEXT, *inputs.values()), states,
+        {PERIOD: period, **{parameters[name]: value for name, value in values.items()}}, tuple(steps),
         (Channel("force", force_now, "N"),),
     )  # fmt: skip
 

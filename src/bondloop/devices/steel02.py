@@ -89,7 +89,7 @@ class GiuffreMenegottoPinto(Device):
         here = self._curve(self.last)
         turn = where(turns, self.last, self.turn)
         turn_force = where(turns, here, self.turn_force)
-        spread = (largest - smallest) / (2 * first)
+        spread = maximum((largest - smallest) / (2 * first), 1.0)  # it is never less, but for rounding
         shift_up = 1 + self.tension_shift * (spread / self.tension_range) ** 0.8
         shift_down = 1 + self.compression_shift * (spread / self.compression_range) ** 0.8
         shift = where(turns_up, shift_up, -shift_down)
