@@ -84,8 +84,8 @@ def beside_opensees(python: str) -> dict[str, np.ndarray]:
     for name, (_, material, arguments) in CASES.items():
         pieces = (PIECES, 2 * PIECES) if name in INTEGRATED else (1,)
         strains = (x[:WRITTEN] if name in INTEGRATED else x).tolist()
-        for count in pieces:
-            cases.append({"material": material, "arguments": arguments, "strains": strains, "pieces": count})
+        case = {"material": material, "arguments": arguments, "strains": strains}
+        cases += [{**case, "pieces": count} for count in pieces]
         wanted.append(len(pieces))
     period, f = 1e-4, 0.5
     t = np.arange(20001) * period
@@ -96,9 +96,7 @@ def beside_opensees(python: str) -> dict[str, np.ndarray]:
     cases.append({"material": "ViscousDamper", "arguments": [2e6, 2e4, 0.6, 0.0, 1, 1e-10, 1e-12, 15],
                   "strains": sine.tolist(), "velocities": speed.tolist(), "period": period})  # fmt: skip
     version, answers = opensees(python, cases)
-    print(
-        f"OpenSeesPy {version}\n\n| law | largest difference, of the largest force | one step |\n|---|---|---|"
-    )
+    print(f"OpenSeesPy {version}\n\n| law | largest difference / largest force | one step |\n|---|---|---|")
     columns = {"displacement": x}
     for (name, (device, _, _)), count in zip(CASES.items(), wanted, strict=True):
         own = [answers.pop(0) for _ in range(count)]

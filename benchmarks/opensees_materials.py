@@ -1,4 +1,4 @@
-"""Uniaxial materials of OpenSeesPy along histories of strain, for `nonlinear.py`: cases in on stdin as JSON, stresses out.
+"""Uniaxial materials of OpenSeesPy along histories, for `nonlinear.py`: cases as JSON in, stresses out.
 
 OpenSeesPy needs Debian's libblas3, liblapack3 and libgfortran5, and may live in an environment of its own:
 python benchmarks/nonlinear.py --opensees PYTHON
@@ -6,6 +6,7 @@ python benchmarks/nonlinear.py --opensees PYTHON
 
 import json
 import sys
+from pathlib import Path
 
 import openseespy.opensees as ops
 
@@ -59,8 +60,6 @@ def in_time(material: str, arguments: list, strains: list, velocities: list, per
 
 
 if __name__ == "__main__":
-    answers = []
-    for case in json.load(sys.stdin):
-        answers.append(in_time(**case) if "period" in case else along(**case))
-    with open(sys.argv[1], "w", encoding="utf-8") as file:
-        json.dump({"version": ops.version(), "stresses": answers}, file)
+    answers = [in_time(**case) if "period" in case else along(**case) for case in json.load(sys.stdin)]
+    answer = json.dumps({"version": ops.version(), "stresses": answers})
+    Path(sys.argv[1]).write_text(answer, encoding="utf-8")

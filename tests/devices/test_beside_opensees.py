@@ -1,8 +1,8 @@
 """Devices beside OpenSees' materials.
 
-The table holds the stresses of OpenSeesPy 3.7.1 along a random walk, made by
-``python benchmarks/nonlinear.py --opensees PYTHON --write tests/devices/opensees_histories.csv``. Those of
-BoucWen and BWBN, which OpenSees steps by implicit Euler, are extrapolated from 2,000 and 4,000 steps a sample.
+The table holds the stresses of OpenSeesPy 3.7.1 along a random walk, made by ``python
+benchmarks/nonlinear.py --opensees PYTHON --write tests/devices/opensees_histories.csv``. Those of BoucWen
+and BWBN, which OpenSees steps by implicit Euler, are extrapolated from 2,000 and 4,000 steps a sample.
 """
 
 import csv

@@ -1,4 +1,4 @@
-"""What every device keeps to: C and Python alike, memory that leaves the force as it is, energy, description."""
+"""What every device keeps to: C and Python alike, memory that leaves the force as it is, energy."""
 
 import dataclasses
 import inspect
@@ -40,7 +40,7 @@ def test_c_equals_python(kind):
 
 @pytest.mark.parametrize("kind", REMEMBER, ids=lambda c: c.__name__)
 def test_what_is_remembered_leaves_the_force_as_it_is(kind):
-    """F(x; M(x; m)) = F(x; m), so that a step may begin anywhere, and the same force is where a way is cut up."""
+    """F(x; M(x; m)) = F(x; m): a step may begin anywhere, and a way may be cut up."""
 
     @settings(max_examples=5, phases=[Phase.explicit, Phase.generate])
     @given(drawn(kind), st.integers(0, 10**6), st.floats(-1, 1))
@@ -80,7 +80,7 @@ def test_no_device_makes_energy(kind):
         x = along(walk(seed, device.stroke, 30), 60)
         v = np.append(np.diff(x) * 2000, 0.0)
         force = device.respond(x, 2000, velocity=v)
-        # The velocity jumps at the turns, where a dashpot's force does: each piece has the one at its beginning.
+        # The velocity jumps at turns, and with it a dashpot's force: each piece has the one of its beginning.
         after = device.respond(x, 2000, velocity=np.append(0.0, v[:-1]))
         work = np.concatenate([[0.0], np.cumsum((force[:-1] + after[1:]) / 2 * np.diff(x))])
         assert work.min() >= -2e-3 * work.max()

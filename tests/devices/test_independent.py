@@ -35,7 +35,10 @@ def bouc_wen(t, y):
 
 def baber_noori(t, y):
     z, e = y
-    z_rate, e_rate = v_at(t) * (1 - (1 + 2e-4 * e) * abs(z / 5e-3) * (0.5 + 0.5 * np.sign(z * v_at(t)))), 0.9 * 2e5 * z * v_at(t)
+    z_rate, e_rate = (
+        v_at(t) * (1 - (1 + 2e-4 * e) * abs(z / 5e-3) * (0.5 + 0.5 * np.sign(z * v_at(t)))),
+        0.9 * 2e5 * z * v_at(t),
+    )
     zeta = 0.9 * (1 - np.exp(-5e-3 * e))
     width = (0.3 + 1e-5 * e) * (0.5 + zeta)
     h = 1 - zeta * np.exp(-((z / 5e-3 * np.sign(v_at(t)) - 0.2 / (1 + 2e-4 * e)) ** 2) / width**2)
@@ -83,12 +86,12 @@ CASES = {
         * (2e4 * x_at(t) + 1e5 * x_at(t) * abs(x_at(t)) + 4e7 * x_at(t) ** 3 + y[0]),
     ),
     "Maxwell": (
-        d.Maxwell(1e6, 2e5), lambda t, y: [1e6 * v_at(t) - 5 * y[0]], [0.0], lambda t, y: y[0],
+        d.Maxwell(1e6, 2e5), lambda t, y: [1e6 * v_at(t) - 5 * y[0]], [0.0], lambda _, y: y[0],
     ),
     "FluidViscousDamper": (
         d.FluidViscousDamper(2e6, 2e4, 0.6),
         lambda t, y: [2e6 * (v_at(t) - np.sign(y[0]) * (abs(y[0]) / 2e4) ** (1 / 0.6))], [0.0],
-        lambda t, y: y[0],
+        lambda _, y: y[0],
     ),
     "TunedMass": (
         d.TunedMass(100, 4e3, 100),
@@ -138,7 +141,11 @@ def test_ramberg_osgood_beside_its_equation():
         if way * sense < 0:
             turn, turned, scale = last, force, 2.0
         sense, last = way, place
-        force = brentq(lambda f, p=place: scale * curve((f - turned) / scale) - (p - turn), -1e5, 1e5, xtol=1e-9)
+
+        def off(f, p=place, turn=turn, turned=turned, scale=scale):
+            return scale * curve((f - turned) / scale) - (p - turn)
+
+        force = brentq(off, -1e5, 1e5, xtol=1e-9)
         expected.append(force)
     assert np.max(np.abs(device.respond(x, 100) - expected)) < 1e-9 * np.max(np.abs(expected))
 
@@ -167,7 +174,7 @@ def test_a_friction_pendulum_loops_as_its_formula_says():
 
 
 def test_a_triple_pendulum_beside_its_regimes():
-    """Fenz and Constantinou (2008), table 1: the stiffness of each regime, and where it begins; then a series by roots."""
+    """Fenz and Constantinou (2008), table 1: the stiffness of each regime; then a series solved by roots."""
     W, Ri, R1, R4 = 1e6, 0.4, 2.0, 2.2
     mu = (0.02, 0.05, 0.08)
     stops = (1.0, 0.2 * (R1 - Ri) / R1, 0.25 * (R4 - Ri) / R4)
@@ -180,7 +187,9 @@ def test_a_triple_pendulum_beside_its_regimes():
         return slope[np.argmin(np.abs(force - level * W))]
 
     assert slope_at(0.03) == pytest.approx(W / (2 * Ri), rel=1e-4)  # I: the inner surfaces
-    assert slope_at(0.06) == pytest.approx(W / (R1 + Ri), rel=1e-4)  # II: the lower outer one and an inner one
+    assert slope_at(0.06) == pytest.approx(
+        W / (R1 + Ri), rel=1e-4
+    )  # II: the lower outer one and an inner one
     assert slope_at(0.10) == pytest.approx(W / (R1 + R4), rel=1e-4)  # III: both outer ones
     first, second = mu[1] + stops[1] / (R1 - Ri), mu[2] + stops[2] / (R4 - Ri)
     assert first < second
@@ -212,7 +221,7 @@ def test_a_triple_pendulum_beside_its_regimes():
 
 
 def test_a_brace_beside_small_steps():
-    """Plasticity in rate form, along very small steps: yield, kinematic and isotropic growth up to its bound."""
+    """Plasticity in rate form, along very small steps: kinematic, and isotropic up to a bound."""
     brace = d.BucklingRestrainedBrace(2e8, 5e5, 1.15, 0.02, 0.01, 0.05)
     x = 0.02 * np.sin(np.linspace(0, 12, 60001))
     k, fy, phi, H, h, most = 2e8, 5e5, 1.15, 0.02 * 2e8, 0.01 * 2e8, 0.05 * 5e5

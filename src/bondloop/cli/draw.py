@@ -1,4 +1,4 @@
-"""`bondloop draw`: a model's bond graph, with half arrows and causal strokes, as SVG or PNG."""
+"""`bondloop draw`: a model's bond graph, or the loops of a device in it, as SVG or PNG."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.source import Source, find_model, short_name
+from bondloop.devices.ode_element import device_at
 from bondloop.errors import InputError
 
 __all__ = ["draw"]
@@ -31,15 +32,25 @@ def draw(
     unfold: Annotated[
         list[str] | None, typer.Option("--unfold", help="The path of a sub-model to show from inside.")
     ] = None,
+    loops: Annotated[
+        str | None,
+        typer.Option(
+            "--loops", help="The path of a device: draw its loops of force over displacement instead."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a model's bond graph to a file."""
-    path = out or Path(f"{short_name(source)}.svg")
+    """Draw a model's bond graph to a file, or the loops of a device in it."""
+    path = out or Path(f"{loops or short_name(source)}.svg")
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"cannot draw to '{path}': the file must end in {' or '.join(SUFFIXES)}")
     if not path.parent.is_dir():
         raise InputError(f"cannot draw to '{path}': there is no folder '{path.parent}'")
-    find_model(source).draw(path, fold=fold, unfold=unfold or ())
+    model = find_model(source)
+    if loops is None:
+        model.draw(path, fold=fold, unfold=unfold or ())
+    else:
+        device_at(model, loops).plot_loops(path=path)
     if as_json:
         print_json({"model": short_name(source), "file": str(path)})
     else:

@@ -19,7 +19,7 @@ from bondloop.devices.liquid_column import TunedLiquidColumn
 from bondloop.devices.maxwell import Maxwell
 from bondloop.devices.mr_damper import MRDamper
 from bondloop.devices.multilinear import Multilinear
-from bondloop.devices.ode_element import ode_element
+from bondloop.devices.ode_element import device_at, ode_element
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
 from bondloop.devices.power_damper import PowerDamper
 from bondloop.devices.ramberg_osgood import RambergOsgood
@@ -54,5 +54,6 @@ __all__ = [
     "TunedLiquidColumn",
     "TunedMass",
     "WireRope",
+    "device_at",
     "ode_element",
 ]

@@ -22,8 +22,8 @@ class BaberNoori(BoucWen):
 
         ζ_1 = ζ_s (1 - exp(-p e)),  ζ_2 = (ψ + δ_ψ e)(λ + ζ_1),  z_u = (1/(ν (β + γ)))^(1/n),
 
-    where e is the dissipated energy: slip grows with it. Lengths are shares of the yield displacement d. It is
-    OpenSees' ``BWBN``, which measures them in its own units.
+    where e is the dissipated energy: slip grows with it. Lengths are shares of the yield displacement d. It
+    is OpenSees' ``BWBN``, which measures them in its own units.
 
     Parameters
     ----------

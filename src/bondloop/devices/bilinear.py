@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.devices.device import FORCE, STIFFNESS, Device
-from bondloop.devices.ode_specimen import Imposed
 from bondloop.math import maximum, sign
 from bondloop.program.described import Parameter
-from bondloop.program.traced import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bondloop.devices.ode_specimen import Imposed
+    from bondloop.program.traced import Value
 
 __all__ = ["Bilinear"]
 
@@ -17,9 +20,9 @@ __all__ = ["Bilinear"]
 class Bilinear(Device):
     """A spring that yields, and hardens after it: OpenSees' ``Steel01`` where the hardening is kinematic.
 
-    One-dimensional plasticity with the closed return map of Simo and Hughes (1998), section 1.4: exact for the
-    displacements of the samples. With the trial force k (x - x_p), the back force q and the growth r of the
-    yield force, the excess over the yield force, e = |k (x - x_p) - q| - (F_y + r), flows back by
+    One-dimensional plasticity with the closed return map of Simo and Hughes (1998), section 1.4: exact for
+    the displacements of the samples. With the trial force k (x - x_p), the back force q and the growth r of
+    the yield force, the excess over the yield force, e = |k (x - x_p) - q| - (F_y + r), flows back by
 
         x_p⁺ = x_p ± (1 - b) e/k,    q⁺ = q ± (1 - s) b e,    r⁺ = r + s b e.
 
@@ -36,6 +39,7 @@ class Bilinear(Device):
 
     Examples
     --------
+    >>> from bondloop.devices import Bilinear, Imposed
     >>> brace = Bilinear(stiffness="2 kN/mm", yield_force="10 kN", hardening=0.1)
     >>> brace.at_states().force(Imposed(0.01))
     11000.0
@@ -49,6 +53,11 @@ class Bilinear(Device):
     isotropic: Parameter = Parameter(0.0, least=0, most=1, unit="1")
     states: ClassVar[Mapping[str, float]] = {"plastic": 0.0, "back": 0.0, "growth": 0.0}
     units: ClassVar[Mapping[str, str]] = {"plastic": "m", "back": "N", "growth": "N"}
+
+    @property
+    def stroke(self) -> float:
+        """Four times the displacement at which it yields."""
+        return 4 * self.yield_force / self.stiffness
 
     def _excess(self, motion: Imposed) -> tuple[Value, Value]:
         """Return how far the trial force is beyond the yield force, and in which sense."""

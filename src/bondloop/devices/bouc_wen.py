@@ -97,8 +97,8 @@ def check_shape(law: BoucWen) -> None:
     """Refuse gamma and beta with which a loop makes energy: |gamma| may be at most beta."""
     if abs(law.gamma) > law.beta:
         raise InputError(
-            f"{type(law).__name__}: expected gamma from -beta to beta, otherwise a loop gives back more energy "
-            f"than it takes; found gamma = {law.gamma:g}, beta = {law.beta:g}"
+            f"{type(law).__name__}: expected gamma from -beta to beta, otherwise a loop gives back more "
+            f"energy than it takes; found gamma = {law.gamma:g}, beta = {law.beta:g}"
         )
     if law.gamma + law.beta <= 0:
         raise InputError(

@@ -20,9 +20,9 @@ __all__ = ["BucklingRestrainedBrace"]
 class BucklingRestrainedBrace(Device):
     """A steel core that yields in tension and, a little later, in compression, where it cannot buckle.
 
-    Plasticity with kinematic hardening, and isotropic hardening up to a bound; in compression the core rubs on its
-    casing, so all of the yield force is larger there, by a factor. The return map is closed: with the trial force
-    f = k (x - x_p) - q and the sense s of it, φ = 1 or the factor, α the plastic way,
+    Plasticity with kinematic hardening, and isotropic hardening up to a bound; in compression the core rubs
+    on its casing, so all of the yield force is larger there, by a factor. The return map is closed: with
+    the trial force f = k (x - x_p) - q and the sense s of it, φ = 1 or the factor, α the plastic way,
 
         Δ = max(0, (|f| - φ (F_y + h α))/(k + H + φ h), (|f| - φ (F_y + r))/(k + H)),
         x_p⁺ = x_p + s Δ,  q⁺ = q + s H Δ,  α⁺ = α + Δ.

@@ -20,7 +20,7 @@ __all__ = ["ElastomericBearing"]
 
 
 class ElastomericBearing(Device):
-    """High-damping rubber that stiffens at large shear: OpenSees' ``elastomericBearingBoucWen`` along an axis.
+    """High-damping rubber that stiffens: OpenSees' ``elastomericBearingBoucWen`` along an axis.
 
     force = q z + k_2 x + k_3 |x|^μ sign x,  d z' = v (1 - |z|ⁿ (γ + β sign(v z))),  d = q/(k_1 - k_2).
 

@@ -20,8 +20,8 @@ __all__ = ["FluidViscousDamper"]
 class FluidViscousDamper(Device):
     """A dashpot whose force is a power of its velocity, on a spring (the oil, the brace): ``ViscousDamper``.
 
-    The spring's elongation u goes as u' = v - (|k u|/c)^(1/α) sign u, so the dashpot's force is c |v_d|^α. The
-    inverse of the power is smooth where α is at most 1: nothing needs to be rounded off.
+    The spring's elongation u goes as u' = v - (|k u|/c)^(1/α) sign u, so the dashpot's force is c |v_d|^α.
+    The inverse of the power is smooth where α is at most 1: nothing needs to be rounded off.
 
     Parameters
     ----------

@@ -20,8 +20,8 @@ __all__ = ["FrictionPendulum"]
 class FrictionPendulum(Device):
     """A slider on a concave surface, with friction that depends on the velocity (Constantinou et al. 1990).
 
-    force = W x/R + the force of friction, which sticks with a stiffness μ_slow W/d and slides at
-    μ W, μ = μ_fast - (μ_fast - μ_slow) exp(-r |v|). Where it slides is remembered, exactly for the displacements of
+    force = W x/R + the force of friction, which sticks with a stiffness μ_slow W/d and slides at μ W, μ =
+    μ_fast - (μ_fast - μ_slow) exp(-r |v|). Where it slides is remembered, exactly for the displacements of
     the samples; no smooth sign stands for friction.
 
     Parameters

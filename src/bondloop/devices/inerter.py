@@ -20,8 +20,9 @@ __all__ = ["Inerter"]
 class Inerter(Device):
     """A flywheel that is driven by a screw, so that the force goes with the acceleration (Smith 2002).
 
-    The screw's flexibility lies between the end and the flywheel: elongation u' = v - w, inertance times w' =
-    k u + c u' - friction, and the force is k u + c u'. An ideal inerter is ``I(mass=b)`` on the relative velocity.
+    The screw's flexibility lies between the end and the flywheel: elongation u' = v - w, inertance times w'
+    = k u + c u' - friction, and the force is k u + c u'. An ideal inerter is ``I(mass=b)`` on the relative
+    velocity.
 
     Parameters
     ----------

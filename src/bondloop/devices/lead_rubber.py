@@ -23,8 +23,8 @@ class LeadRubberBearing(Device):
     force = k x + c v + A σ(T) z,  d z' = v (1 - z² (1/2 + 1/2 sign(v z))),  σ = σ_0 exp(-E T),
     T' = σ(T) |v z|/(ρ h),
 
-    with the share z of the yield stress that is used, and the rise of temperature T. Heat stays in the core, as it
-    does for the minute of an earthquake: between motions it would flow off.
+    with the share z of the yield stress that is used, and the rise of temperature T. Heat stays in the
+    core, as it does for the minute of an earthquake: between motions it would flow off.
 
     Parameters
     ----------

@@ -23,9 +23,10 @@ GRAVITY = 9.80665
 class TunedLiquidColumn(Device):
     """Water in a U-shaped tube that is moved sideways (Sakai et al. 1989).
 
-    With the level y, ρ A L y'' + ρ A ξ |y'| y'/2 + 2 ρ A g y = -ρ A B x''. Instead of the acceleration x'' the state is
-    the momentum p = ρ A (L y' + B x'), so the force is (B/L) p' besides that of a mass that moves
-    with the end, `carried_mass`: bond an ``I(mass=column.carried_mass)``, and the tube's own, beside it.
+    With the level y, ρ A L y'' + ρ A ξ |y'| y'/2 + 2 ρ A g y = -ρ A B x''. Instead of the acceleration x''
+    the state is the momentum p = ρ A (L y' + B x'), so the force is (B/L) p' besides that of a mass that
+    moves with the end, `carried_mass`: bond an ``I(mass=column.carried_mass)``, and the tube's own, beside
+    it.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class TunedLiquidColumn(Device):
         super().__post_init__()
         if self.width >= self.length:
             raise InputError(
-                "TunedLiquidColumn: expected a width below the length of the water, of which the arms are a part; "
+                "TunedLiquidColumn: expected a width below the length of the water, which fills arms too; "
                 f"found {self.width:g} m and {self.length:g} m"
             )
 

@@ -60,10 +60,10 @@ class Multilinear(Device):
             values = tuple(number(x, f"Multilinear({word})", *unit) for x in getattr(self, word))
             self.__dict__[word] = values
         x, f = np.array([0.0, *self.displacements]), np.array([0.0, *self.forces])
-        if len(x) != len(f) or len(x) < 2:
+        if len(x) != len(f) or len(x) < 3:
             raise InputError(
-                f"Multilinear: expected as many forces as displacements, one or more; found {len(f) - 1} forces "
-                f"and {len(x) - 1} displacements"
+                "Multilinear: expected as many forces as displacements, two or more; found "
+                f"{len(f) - 1} forces and {len(x) - 1} displacements"
             )
         if (np.diff(x) <= 0).any():
             raise InputError(f"Multilinear(displacements): expected them to increase from 0; found {x[1:]}")
@@ -94,7 +94,7 @@ class Multilinear(Device):
         return np.diff([0.0, *self.forces]) / np.diff([0.0, *self.displacements])
 
     def _springs(self) -> tuple[list[float], list[float], float]:
-        """Return stiffness and yield displacement of the springs side by side, and the stiffness that stays."""
+        """Return stiffness and yield displacement of springs side by side, and the stiffness that stays."""
         slopes = self._slopes()
         # Beyond the last point the last slope stays, so the last point is where nothing yields any more.
         return list(slopes[:-1] - slopes[1:]), list(map(float, self.displacements[:-1])), float(slopes[-1])

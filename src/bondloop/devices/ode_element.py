@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bondloop.bondgraph import Multiport
+from bondloop.bondgraph import Model, Multiport
 from bondloop.bondgraph.parts import Element
 from bondloop.bondgraph.relations import PortSymbols, Relations, StateSymbols
 from bondloop.devices.ode_specimen import Imposed
-from bondloop.errors import ModelError, unknown_name
+from bondloop.errors import InputError, ModelError, unknown_name
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.kinds import describable
 from bondloop.program.law import entries, formulas
@@ -19,10 +19,12 @@ from bondloop.program.traced import Traced, Value, array_of, operations_of
 from bondloop.program.written import called, one_number
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bondloop.devices.device import Device
     from bondloop.devices.ode_specimen import OdeSpecimen
 
-__all__ = ["SYMBOLS", "changes", "finite_formulas", "ode_element"]
+__all__ = ["SYMBOLS", "OdeElement", "changes", "device_at", "finite_formulas", "ode_element"]
 
 WORDS = {"rates": "rate", "memory": "value"}
 """What the methods that say how states change return, in words."""
@@ -32,7 +34,7 @@ SYMBOLS = {"rates": "rate", "memory": "renewal"}
 
 
 @describable("part")
-def ode_element(law: OdeSpecimen | Device, driven: Sequence[str] = ()) -> Multiport:
+def ode_element(law: OdeSpecimen | Device, driven: Sequence[str] = ()) -> OdeElement:
     """Return a specimen as a part of a bond graph; it is described by the specimen.
 
     Parameters
@@ -42,15 +44,13 @@ def ode_element(law: OdeSpecimen | Device, driven: Sequence[str] = ()) -> Multip
     driven
         Names of parameters that signals set instead, bonded to it in this order after those that it reads.
     """
-    return _OdeElement(law, driven)
+    return OdeElement(law, driven)
 
 
-class _OdeElement(Multiport):
+class OdeElement(Multiport):
     """The bond-graph element of a specimen."""
 
-    def __init__(self, law: OdeSpecimen, driven: Sequence[str]) -> None:  # noqa: PLR0915 - one by one
-        import sympy as sp
-
+    def __init__(self, law: OdeSpecimen, driven: Sequence[str] = ()) -> None:
         Element.__init__(self)
         kind = type(law).__name__
         self.law = law
@@ -58,16 +58,21 @@ class _OdeElement(Multiport):
             raise ModelError(
                 f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}"
             )
-        several = law.interfaces > 1
-        names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
         ranges = law.parameter_ranges()
         for name in driven:
             if name not in ranges:
                 raise ModelError(f"{kind}(driven): {unknown_name('parameter', name, ranges)}")
+        self.__dict__["inputs"] = (*law.inputs, *driven)
         values = {n: x for n, x in law.parameter_values().items() if n not in driven}
-        read = (*law.inputs, *driven)
         self.keep_parameters(kind, dict.fromkeys(values), values, {n: ranges[n] for n in values})
-        self.name_ports(names)
+        self.name_ports([f"end_{i}" for i in range(law.interfaces)] if law.interfaces > 1 else ["end"])
+        self._write(law, kind)
+
+    def _write(self, law: OdeSpecimen, kind: str) -> None:
+        """Trace the law, and keep its formulas."""
+        import sympy as sp
+
+        names, several = self.port_names, law.interfaces > 1
         ports = [PortSymbols.named(n) for n in names]
         symbols: dict[Var, Any] = {}
         parameters = {}
@@ -80,7 +85,7 @@ class _OdeElement(Multiport):
             for variable, _ in known:
                 states[variable] = StateSymbols.named(variable.name)
                 symbols[variable] = states[variable].value
-        inputs = {name: Var(name) for name in read}
+        inputs = {name: Var(name) for name in self.inputs}
         self.signals, self.input_symbols = len(inputs), [sp.Dummy(name, real=True) for name in inputs]
         symbols.update(zip(inputs.values(), self.input_symbols, strict=True))
         motions = []
@@ -97,29 +102,63 @@ class _OdeElement(Multiport):
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
             )
         changed = changes(copy, motion, variables, kind)
-        _trace_again(law, read, forces, [e for _, _, written in changed for e in written])
-        formula_of_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
+        _trace_again(law, self.inputs, forces, [e for _, _, written in changed for e in written])
+        by_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
         for state, word, written in changed:
             for (variable, _), formula in zip(variables[state], written, strict=True):
-                formula_of_symbol[getattr(states[variable], word)] = formula
-        equations = {}
-        expressions: dict[Any, Expr] = {}
-        finite = finite_formulas(list(formula_of_symbol.values()), kind)
-        for left, formula in zip(formula_of_symbol, finite, strict=True):
-            parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
-            used = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
-            # The relations need to know what a formula reads, and no more: it stays an expression.
-            equations[left] = sp.Function(f"formula_{len(expressions)}", real=True)(*used)
-            expressions[equations[left]] = formula
-        self.written, self.written_symbols = expressions, symbols
+                by_symbol[getattr(states[variable], word)] = formula
+        self._keep(by_symbol, symbols, kind)
         for name in law.units:
             if name not in variables:
                 raise ModelError(f"{kind}.units: {unknown_name('state', name, variables)}")
         units = {v.name: unit for name, unit in law.units.items() for v, _ in variables[name]}
         self.__dict__["units"] = units  # of this law, where other elements have them of their class
-        self.__dict__["inputs"] = read
+        equations = dict(zip(by_symbol, self.written, strict=True))
         self.relations = Relations(ports, list(states.values()), equations, range(len(ports)), kind)
         self.starts = {states[v].value: x for known in variables.values() for v, x in known}
+
+    def _keep(self, by_symbol: Mapping[Any, Expr], symbols: Mapping[Var, Any], kind: str) -> None:
+        """Keep formulas as expressions; the relations need to know what each reads, and no more."""
+        import sympy as sp
+
+        written: dict[Any, Expr] = {}
+        for formula in finite_formulas(list(by_symbol.values()), kind):
+            parts = (formula, *(a for op in operations_of([formula])[0] for a in op.args))
+            read = dict.fromkeys(symbols[v] for v in parts if isinstance(v, Var))
+            written[sp.Function(f"formula_{len(written)}", real=True)(*read)] = formula
+        self.written, self.written_symbols = written, symbols
+
+    def plot_loops(self, **options: Any) -> Figure:
+        """Draw the loops of force over displacement of a device: see `Device.plot_loops`.
+
+        Parameters
+        ----------
+        **options
+            As for `Device.plot_loops`.
+        """
+        from bondloop.devices.device import Device
+
+        if not isinstance(self.law, Device):
+            raise InputError(f"{type(self.law).__name__} is no device: only devices know their strokes")
+        return self.law.plot_loops(**options)
+
+
+def device_at(model: Model, path: str) -> OdeElement:
+    """Return the device at a path of a model, as an element.
+
+    Parameters
+    ----------
+    model
+        Where to look.
+    path
+        Of the device.
+    """
+    from bondloop.devices.device import Device
+
+    part = model.find(path)
+    if isinstance(part, OdeElement) and isinstance(part.law, Device):
+        return part
+    raise InputError(f"{path} is no device but a {type(part).__name__}; its loops cannot be drawn")
 
 
 def _trace_again(law: OdeSpecimen, read: Sequence[str], forces: list[Expr], rates: list[Expr]) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bondloop.bondgraph import Model, Multiport, Port, bond
+from bondloop.bondgraph import Model, Port, bond
 from bondloop.errors import ModelError
 from bondloop.program.described import Described
 from bondloop.program.law import Law
-from bondloop.program.traced import Value
 from bondloop.program.written import Readings
+
+if TYPE_CHECKING:
+    from bondloop.devices.ode_element import OdeElement
+    from bondloop.program.traced import Value
 
 __all__ = ["Imposed", "OdeSpecimen"]
 
@@ -120,7 +123,7 @@ class OdeSpecimen(Law, Described, family="ode"):
         signals = {name: states.pop(name, 0.0) for name in self.inputs}
         return self.running({}, self.checked_states(states), **signals)
 
-    def element(self, driven: Sequence[str] = ()) -> Multiport:
+    def element(self, driven: Sequence[str] = ()) -> OdeElement:
         """Return it as a part of a bond graph: a port that takes a velocity and gives a force.
 
         Signals that it reads (``inputs``) are bonded to it in the order of their names.

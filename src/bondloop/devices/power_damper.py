@@ -17,8 +17,8 @@ __all__ = ["PowerDamper"]
 class PowerDamper(Device):
     """A viscous damper whose force is a power of its velocity: c |v|^α sign v.
 
-    Below a small velocity w it is linear, as a slope without end could not be stepped: c v (v² + w²)^((α-1)/2),
-    which differs from the power by less than (w/v)² of it.
+    Below a small velocity w it is linear, as a slope without end could not be stepped: c v (v² +
+    w²)^((α-1)/2), which differs from the power by less than (w/v)² of it.
 
     Parameters
     ----------

@@ -22,12 +22,14 @@ ITERATIONS = 9
 
 
 class RambergOsgood(Device):
-    """A curve without a knee, x = F/k + a (F_y/k) (|F|/F_y)ⁿ sign F, and branches twice as large after a turn.
+    """A curve without a knee, and branches twice as large after a turn.
 
-    From the last turn (x_r, F_r) on, (x - x_r)/2 is that curve of (F - F_r)/2 (Masing 1926). Only the last turn
-    is remembered, as in OpenSees' ``RambergOsgoodSteel``: a small loop within a large one closes, but the way on
-    from it is its own. The force is found by a fixed number of Newton steps: exact for the displacements of
-    the samples.
+    The first curve is x = F/k + a (F_y/k) (|F|/F_y)ⁿ sign F.
+
+    From the last turn (x_r, F_r) on, (x - x_r)/2 is that curve of (F - F_r)/2 (Masing 1926). Only the last
+    turn is remembered, a small loop within a large one closes, but
+    the way on from it is its own. The force is found by a fixed number of Newton steps: exact for the
+    displacements of the samples.
 
     Parameters
     ----------

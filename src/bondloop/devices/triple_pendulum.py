@@ -21,13 +21,13 @@ __all__ = ["TripleFrictionPendulum"]
 class TripleFrictionPendulum(Device):
     """Sliders within sliders, which act one after the other (Fenz and Constantinou 2008).
 
-    Three pendulums in series carry the same force F: an inner one of the radius 2 R_i, and two outer ones of
-    the radii R_1 - R_i and R_4 - R_i, whose displacements u end at stops. Each moves only where F - W u/R exceeds
-    its friction, ±μ W. So u is a function of F that is made of straight lines, x = F/k + Σ u(F) is one too, and F
-    follows from x exactly: the bearing remembers three displacements, whatever the step.
+    Three pendulums in series carry the same force F: an inner one of the radius 2 R_i, and two outer ones
+    of the radii R_1 - R_i and R_4 - R_i, whose displacements u end at stops. Each moves only where F - W
+    u/R exceeds its friction, ±μ W. So u is a function of F that is made of straight lines, x = F/k + Σ u(F)
+    is one too, and F follows from x exactly: the bearing remembers three displacements, whatever the step.
 
-    The friction of all surfaces depends on the velocity of the whole bearing. Radii are effective ones, and an
-    outer pendulum's stop is the surface's own times (R - R_i)/R, as in the paper.
+    The friction of all surfaces depends on the velocity of the whole bearing. Radii are effective ones, and
+    an outer pendulum's stop is the surface's own times (R - R_i)/R, as in the paper.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class TripleFrictionPendulum(Device):
         radii = (self.inner_radius, min(self.lower_radius, self.upper_radius))
         if radii[0] >= radii[1]:
             raise InputError(
-                f"TripleFrictionPendulum: expected an inner_radius below the outer radii; found {radii[0]:g} m "
+                f"TripleFrictionPendulum: expected an inner_radius below the outer radii; found {radii[0]:g} "
                 f"and {radii[1]:g} m"
             )
         frictions = (self.inner_friction, self.lower_friction, self.upper_friction)

@@ -18,7 +18,7 @@ __all__ = ["WireRope"]
 
 
 class WireRope(Device):
-    """Strands that rub on each other: soft, then hard, and softer when pushed than when pulled (Ni et al. 1999).
+    """Strands that rub on each other, soft, then hard; pushed not as when pulled (Ni et al. 1999).
 
     force = exp(c x) (k_1 x + k_2 x |x| + k_3 x³ + z),  z' = v (a - |z|ⁿ (γ + β sign(v z))).
 

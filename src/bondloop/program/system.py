@@ -458,8 +458,8 @@ class System:
         if self.memories:
             names = ", ".join(v.name for v in self.memories)
             raise InputError(
-                f"{self.name} remembers its displacements from step to step ({names}), and {what} knows rates "
-                "only; simulate it in steps, bl.Simulation({...}, rate=...)"
+                f"{self.name} remembers its displacements from step to step ({names}), and {what} knows "
+                "rates only; simulate it in steps, bl.Simulation({...}, rate=...)"
             )
 
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002

@@ -1,0 +1,255 @@
+"""Devices in bond graphs: in structures of both forms, in both halves of a test, in files, in the check."""
+
+import numpy as np
+import pytest
+
+import bondloop as bl
+from bondloop.bondgraph import C, Df, Function, I, Model, One, R, Se
+from bondloop.compile import compiler
+from bondloop.description import load
+from bondloop.devices import BaberNoori, Bilinear, GiuffreMenegottoPinto, TripleFrictionPendulum
+from bondloop.errors import InputError, ModelError
+from bondloop.rigs import OdeSpecimen, mounted
+from bondloop.structures import PointMass, Spring, Structure, field_form, network_form
+
+BACKENDS = ["numpy", *(["c"] if compiler() is not None else [])]
+MASSES, STIFFNESSES = (1000.0, 800.0), (4e5, 3e5)
+
+
+def two_storeys():
+    storeys = Structure("frame")
+    for name in ("ground", "one", "two"):
+        storeys.node(name, x=0.0)
+    storeys.support("ground")
+    storeys.add(PointMass("one", m=MASSES[0], dofs=("ux",)))
+    storeys.add(PointMass("two", m=MASSES[1], dofs=("ux",)))
+    storeys.add(Spring("ground", "one", k=STIFFNESSES[0], dof="ux"))
+    storeys.add(Spring("one", "two", k=STIFFNESSES[1], dof="ux"))
+    return storeys.assemble()
+
+
+def by_hand(law, force, h, steps):
+    """Classical Runge-Kutta of the two masses, the memory renewed at the beginning of every step."""
+    m, (k1, k2) = np.array(MASSES), STIFFNESSES
+    y, states, record = np.zeros(4), law.initial_states(), []
+    for n in range(steps):
+        record.append(y[2:].copy())
+        states = law.at_states(**states).memory(bl.devices.Imposed(y[0], y[2]))
+        here = law.at_states(**states)
+
+        def rate(t, y, here=here):
+            u, v = y[:2], y[2:]
+            r = np.array([k1 * u[0] - k2 * (u[1] - u[0]), k2 * (u[1] - u[0])])
+            r[0] += here.force(bl.devices.Imposed(u[0], v[0]))
+            return np.concatenate([v, (np.array([0.0, force(t)]) - r) / m])
+
+        t = n * h
+        a = rate(t, y)
+        b = rate(t + h / 2, y + h / 2 * a)
+        c = rate(t + h / 2, y + h / 2 * b)
+        d = rate(t + h, y + h * c)
+        y = y + h / 6 * (a + 2 * b + 2 * c + d)
+    return np.array(record)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("form", [field_form, network_form])
+@pytest.mark.parametrize(
+    "law", [Bilinear(8e5, 4e3, 0.05, 0.3), GiuffreMenegottoPinto(8e5, 4e3)], ids=["bilinear", "steel"]
+)
+def test_a_structure_yields(form, law, backend):
+    model = form(two_storeys(), "frame", forces={"two.ux": "push"})
+    model.brace = law.element()
+    _ = model.junction("one.ux") >> model.brace
+    push = bl.signals.Sine(6e3, 1.7)
+    outputs = [f"{d}.ux.flow" for d in ("one", "two")]
+    run = bl.Simulation({"s": model.compile(outputs=outputs)}, excitation={"push": push}, rate=500).run(
+        3, backend=backend
+    )
+    expected = by_hand(law, lambda t: float(push(t)), 1 / 500, len(run.time))
+    found = np.column_stack([run[f"s.{name}"] for name in outputs])
+    assert np.max(np.abs(found - expected)) < 1e-9 * np.max(np.abs(expected))
+    elastic = by_hand(Bilinear(8e5, 1e9), lambda t: float(push(t)), 1 / 500, len(run.time))
+    assert np.max(np.abs(found - elastic)) > 0.1 * np.max(np.abs(expected)), "it must have yielded"
+
+
+def machine(law):
+    model = Model("machine")
+    model.push, model.v, model.brace = Se("push"), One(), law.element()
+    model.push >> model.v >> [I(mass=2000), C(stiffness=5e5), R(damping=1200), model.brace]
+    return model
+
+
+def test_energy_is_accounted_for():
+    """Work of the push = kinetic and elastic energy + what damper and brace took."""
+    system = machine(Bilinear(2e6, 5e3, 0.1)).compile(
+        outputs=["v.flow", "brace.effort", "C.effort", "brace.displacement"]
+    )
+    push = bl.signals.Sine(12e3, 2.0)
+    errors = []
+    for rate in (1000, 4000):
+        run = bl.Simulation({"s": system}, excitation={"push": push}, rate=rate).run(2)
+        v, f, e, x = (run[f"s.{n}"] for n in system.outputs)
+        dt = np.diff(run.time)
+
+        def integral(y, dt=dt):
+            return np.sum((y[1:] + y[:-1]) / 2 * dt)
+
+        work, lost = integral(push(run.time) * v), integral(1200 * v**2)
+        brace = np.sum((f[1:] + f[:-1]) / 2 * np.diff(x))
+        errors.append(abs(work - lost - brace - 1000 * v[-1] ** 2 - e[-1] ** 2 / (2 * 5e5)) / work)
+    assert errors[1] < 1e-3
+    assert errors[1] < errors[0] / 3
+
+
+@pytest.mark.parametrize("in_rig", [True, False])
+def test_either_half_may_yield(in_rig):
+    """Cut beside the brace it is the specimen; cut at the spring it stays in the computer."""
+    model = machine(Bilinear(2e6, 8e3, 0.05))
+    if not in_rig:
+        model = Model("machine")
+        model.push, model.v, model.brace, model.spring = (
+            Se("push"),
+            One(),
+            Bilinear(2e6, 8e3, 0.05).element(),
+            C(stiffness=5e5),
+        )
+        model.push >> model.v >> [I(mass=2000), model.spring, R(damping=1200), model.brace]
+    numerical, physical = model.cut("v >> brace" if in_rig else "v >> spring")
+    test = bl.HybridTest(
+        numerical, rig=bl.rigs.Emulated(physical, bl.transfer.ServoHydraulic()),
+        controller=bl.control.LeadCompensation("8 ms"), excitation={"push": bl.signals.Sine("12 kN", 2.0)},
+        rate=1000, reference=(model, ["v.flow"]),
+    )  # fmt: skip
+    check = test.check(2)
+    assert check.verdict.startswith("Run it")
+    assert len(check.regimes) > 1, "elastic and yielding are looked at apart"
+    assert any("brace" in regime.words for regime in check.regimes)
+    where = "rig.specimen" if in_rig else "numerical"
+    runs = [test.with_values({f"{where}.brace.yield_force": force}).run(2) for force in ("8 kN", "4 kN")]
+    assert all(run.completed for run in runs)
+    assert np.ptp(runs[0]["actual.displacement"]) != np.ptp(runs[1]["actual.displacement"])
+
+
+def test_a_test_in_a_file_has_devices(tmp_path):
+    file = tmp_path / "brace.toml"
+    file.write_text(
+        """
+name = "brace"
+rate = "1 kHz"
+seconds = 1
+cut = "v >> brace"
+[structure]
+model = "Model"
+bonds = ["push >> v", "v >> mass", "v >> spring", "v >> damper", "v >> brace"]
+[structure.parts]
+push = {part = "Se", name = "push"}
+v = {part = "One"}
+mass = {part = "I", mass = 2000}
+spring = {part = "C", stiffness = 5e5}
+damper = {part = "R", damping = 1200}
+[structure.parts.brace]
+part = "ode_element"
+law = {device = "GiuffreMenegottoPinto", stiffness = "2 kN/mm", yield_force = "8 kN"}
+[rig]
+rig = "Emulated"
+actuators = {transfer = "ServoHydraulic"}
+[controller]
+controller = "LeadCompensation"
+delay = "8 ms"
+[excitation]
+push = {signal = "Sine", amplitude = "12 kN", frequency = 2}
+""",
+        encoding="utf-8",
+    )
+    test = load(file)
+    assert test.run(1).completed
+    again = tmp_path / "again.toml"
+    again.write_text(test.to_toml(), encoding="utf-8")
+    assert load(again).to_toml() == test.to_toml()
+    file.write_text(file.read_text(encoding="utf-8").replace('"8 kN"', '"-8 kN"'), encoding="utf-8")
+    with pytest.raises(InputError, match="yield_force"):
+        load(file)
+
+
+def test_loops_are_drawn_of_an_element():
+    model = machine(BaberNoori())
+    assert model.brace.plot_loops().axes
+    with pytest.raises(InputError, match="no device"):
+        bl.devices.device_at(model, "v")
+    assert bl.devices.device_at(model, "brace") is model.brace
+
+
+def test_what_remembers_is_simulated_in_steps():
+    """A solver that chooses its steps by rates would miss what is remembered: it is refused."""
+    system = mounted(Bilinear()).compile()
+    assert not system.is_linear
+    with pytest.raises(InputError, match="remembers"):
+        system.simulate(1.0)
+    with pytest.raises(InputError, match="remembers"):
+        system.sensitivity(["bilinear.stiffness"])
+
+
+def test_about_its_start_it_is_elastic():
+    """Poles of a machine at rest: those of the springs before they yield."""
+    poles = machine(Bilinear(2e6, 8e3)).compile().poles()
+    fastest = np.max(np.abs(poles))
+    assert fastest == pytest.approx(np.sqrt(2.5e6 / 2000), rel=1e-9)
+
+
+def test_a_long_law_in_the_tick():
+    """The triple pendulum, some hundred operations, in a rig and in the computer."""
+    law = TripleFrictionPendulum(weight=5e4)
+    run = bl.Simulation(
+        {"s": mounted(law).compile()},
+        excitation={"interface.flow": bl.signals.Sine(0.25, 0.5).derivative()},
+        rate=1000,
+    ).run(4)
+    x = bl.signals.Sine(0.25, 0.5)(run.time)
+    v = bl.signals.Sine(0.25, 0.5).derivative()(run.time)
+    expected = law.respond(x, 1000, velocity=v)
+    assert np.max(np.abs(run["s.interface.effort"] - expected)) < 2e-3 * np.max(np.abs(expected))
+
+
+def test_a_memory_that_is_none():
+    def made(**body):
+        return mounted(type("Bad", (OdeSpecimen,), {"states": {"m": 0.0}, **body})())
+
+    def force(self, motion):  # noqa: ARG001
+        return motion.displacement
+
+    with pytest.raises(ModelError, match="has a rate and is in memory"):
+        made(force=force, rates=lambda self, motion: {"m": 0.0}, memory=lambda self, motion: {"m": 0.0})  # noqa: ARG005
+    with pytest.raises(ModelError, match="unknown state 'k'"):
+        made(force=force, memory=lambda self, motion: {"m": 0.0, "k": 1.0})  # noqa: ARG005
+    with pytest.raises(ModelError, match="memory"):
+        made(force=force, memory=lambda self, motion: 3.0)  # noqa: ARG005
+
+
+def test_a_law_reads_a_signal():
+    """Inputs by name are signals that are bonded to the element, in that order."""
+
+    class Coil(OdeSpecimen):
+        """A dashpot that a signal makes stronger."""
+
+        damping: float = 10.0
+        inputs = {"current": "A"}  # noqa: RUF012
+
+        def force(self, motion):
+            return self.damping * self.current * motion.velocity
+
+    model = Model("coil")
+    model.push, model.v, model.sensor, model.gain, model.coil = (
+        Se("push"),
+        One(),
+        Df(),
+        Function(lambda e: 2 * e),
+        Coil().element(),
+    )
+    model.push >> model.v >> [I(mass=1.0), model.coil]
+    model.v >> model.sensor
+    model.sensor >> model.gain >> model.coil
+    system = model.compile()
+    rates = system.rates([3.0], [5.0], [], list(system.values().values()))
+    assert rates == pytest.approx([5 - 10 * (2 * 3) * 3])
+    assert Coil().at_states(current=2.0).force(bl.devices.Imposed(velocity=0.5)) == 10.0
