@@ -1,5 +1,9 @@
 """Laws fitted to how specimens were moved: known laws come back, doubtful data are told."""
 
+import json
+from dataclasses import replace
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,11 +11,24 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
-from bondloop.devices import Bilinear, BoucWen, Imposed, KelvinVoigt, MRDamper, OdeSpecimen
+from bondloop.devices import (
+    Bilinear,
+    BoucWen,
+    BucklingRestrainedBrace,
+    FluidViscousDamper,
+    Gap,
+    Imposed,
+    KelvinVoigt,
+    MRDamper,
+    OdeSpecimen,
+    TunedMass,
+    WireRope,
+)
 from bondloop.errors import InputError
 from bondloop.identify import Data, fit_specimen, leave_out, rank_specimens
 from bondloop.identify.specimen_data import specimen_records, whole_cycles
 from bondloop.identify.specimen_problem import MovedSpecimen
+from bondloop.math import tanh
 from bondloop.papers import mr_damper_building as building
 
 UNITS = {"displacement": "mm", "force": "N"}
@@ -79,6 +96,47 @@ def test_a_law_that_remembers_comes_back():
     fit = fit_specimen(Bilinear(), data, ["stiffness", "yield_force", "hardening"])
     for name in fit.parameters:
         assert fit.values[name] == pytest.approx(getattr(law, name), rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", [BucklingRestrainedBrace, FluidViscousDamper, Gap, TunedMass, WireRope])
+def test_devices_of_all_kinds_come_back(kind):
+    rng, law = np.random.default_rng(3), kind()
+    data = {f"{a:g}": moved(law, a * law.stroke, 0.7, noise=0.005, seed=1) for a in (0.6, 1.2)}
+    near = {n: x * np.exp(rng.uniform(0, 0.3)) for n, x in law.parameter_values().items() if x > 0}
+    fit = fit_specimen(replace(law, **near), data)
+    assert fit.error < 0.007  # the noise is 0.5 %
+
+
+class Brake(OdeSpecimen):
+    """Friction that a signal sets."""
+
+    per_volt: float = 1.0
+    inputs: ClassVar = {"voltage": "V"}
+
+    def force(self, motion):
+        return self.per_volt * self.voltage * tanh(motion.velocity / 1e-3)
+
+
+def test_a_law_that_reads_a_signal_is_fitted_with_its_channel():
+    t = np.arange(900) / 300
+    x, volts = 0.01 * np.sin(4 * t), 1 + 0.5 * np.sin(t)
+    force = 33 * volts * np.tanh(0.04 * np.cos(4 * t) / 1e-3)
+    units = {"displacement": "m", "force": "N", "voltage": "V"}
+    data = Data.from_arrays({"displacement": x, "force": force, "voltage": volts}, rate=300, units=units)
+    assert fit_specimen(Brake(), data).values["per_volt"] == pytest.approx(33, rel=1e-3)
+    without = Data.from_arrays({"displacement": x, "force": force}, rate=300, units=UNITS)
+    with pytest.raises(InputError, match="reads voltage, and no channel says"):
+        fit_specimen(Brake(), without)
+
+
+def test_a_fit_fits_into_json():
+    t = np.arange(300) / 100
+    data = Data.from_arrays(
+        {"displacement": np.sin(5 * t), "force": 4 * np.sin(5 * t)}, rate=100, units={"displacement": "m"}
+    )
+    written = json.loads(json.dumps(fit_specimen(Spring(), data).to_dict()))
+    assert written["parameters"]["stiffness"]["value"] == pytest.approx(4)
+    assert any("force has no unit" in note for note in written["notes"])
 
 
 def test_a_current_that_changes_tells_how_late_the_coil_is():

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bondloop.bondgraph import Model, Port, bond
+from bondloop.bondgraph import Input, Model, Port, bond
 from bondloop.errors import ModelError
 from bondloop.program.described import Described
 from bondloop.program.law import Law
@@ -138,11 +138,17 @@ class OdeSpecimen(Law, Described, family="ode"):
         return ode_element(self, driven)
 
     def model(self) -> Model:
-        """Return it as a model with the port ``end``, or ``end_0``, ``end_1``, ... for several interfaces."""
+        """Return it as a model with the port ``end``, or ``end_0``, ``end_1``, ... for several interfaces.
+
+        Signals that it reads are inputs of the model, by their names.
+        """
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
         model, part = Model(name), self.element()
         setattr(model, name, part)
         for port in part.port_names:
             setattr(model, port, Port())
             bond(getattr(model, port), getattr(part, port) if self.interfaces > 1 else part)
+        for signal, unit in self.inputs.items():
+            setattr(model, signal, Input(signal, unit=unit))
+            bond(getattr(model, signal), part)
         return model

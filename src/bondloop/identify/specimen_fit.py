@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,6 +113,16 @@ class SpecimenFit:
         from bondloop.plots.loops import measured_loops
 
         return measured_loops(self.records, self.predicted, self.errors, path=path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fit as a dictionary that fits into JSON."""
+        return {
+            "specimen": self.specimen.describe(),
+            "parameters": {name: asdict(e) for name, e in self.parameters.items()},
+            "errors": dict(self.errors),
+            "error": self.error,
+            "notes": list(self.notes),
+        }
 
     def __str__(self) -> str:
         lines = [f"{type(self.specimen).__name__}: rms error {100 * self.error:.1f} % of the force's rms"]

@@ -108,7 +108,7 @@ class SpecimenProblem:
         for name in names:
             r = ranges[name]
             least = max(x for x in (r.least, r.above, -np.inf) if x is not None)
-            most = np.inf if r.most is None else r.most
+            most = min(x for x in (r.most, r.below, np.inf) if x is not None)
             a, b = bounds.get(name, (least, most))
             if not (a < b and least <= a and b <= most):
                 raise InputError(
