@@ -69,6 +69,5 @@ class BaberNoori(BoucWen):
         e = self.energy
         depth = self.slip * (1 - exp(-self.slip_rate * e))
         width = (self.spread + self.spread_rate * e) * (self.coupling + depth)
-        largest = (1 / ((1 + self.strength_loss * e) * (self.beta + self.gamma))) ** (1 / self.exponent)
-        away = self.z * sign(motion.velocity) / self.yield_displacement - self.slip_level * largest
+        away = self.z * sign(motion.velocity) / self.yield_displacement - self.slip_level * self.end()
         return 1 - depth * exp(-((away / width) ** 2))

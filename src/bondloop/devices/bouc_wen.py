@@ -12,6 +12,7 @@ from bondloop.program.described import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bondloop.devices.elastomeric import ElastomericBearing
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.program.traced import Value
 
@@ -87,13 +88,18 @@ class BoucWen(Device):
         """Return by what the rate of z is multiplied: 1, as nothing is pinched."""
         return 1.0
 
+    def end(self) -> Value:
+        """Return where z ends as it is now, as a share of the yield displacement."""
+        worn = 1 + self.strength_loss * self.energy
+        return (1 / (worn * (self.beta + self.gamma))) ** (1 / self.exponent)
+
     def force(self, motion: Imposed) -> Value:
         """Return the elastic and the hysteretic force."""
         a = self.post_yield
         return self.stiffness * (a * motion.displacement + (1 - a) * self.z)
 
 
-def check_shape(law: BoucWen) -> None:
+def check_shape(law: BoucWen | ElastomericBearing) -> None:
     """Refuse gamma and beta with which a loop makes energy: |gamma| may be at most beta."""
     if abs(law.gamma) > law.beta:
         raise InputError(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.devices.device import Device
-    from bondloop.program.system import Statement
 
 __all__ = ["driven_tick", "respond"]
 
@@ -104,7 +103,7 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
 
 
 def _evaluated(
-    program: list[Statement], goals: list[tuple[Var, Expr]], at: Mapping[Var, Expr], mark: str
+    program: list[Assign], goals: list[tuple[Var, Expr]], at: Mapping[Var, Expr], mark: str
 ) -> list[Step]:
     """Return statements that give targets their values at a point."""
     needed = {v for _, e in goals for v in _read(e)}
@@ -126,11 +125,11 @@ def _read(expr: Expr) -> list[Var]:
 def respond(
     law: Device,
     displacement: ArrayLike,
-    rate: float,
+    rate: float | str,
     velocity: ArrayLike | None,
     inputs: Mapping[str, ArrayLike],
     substeps: int,
-    backend: str | None,
+    backend: str,
 ) -> NDArray[np.float64]:
     """Return the force at every sample; see `Device.respond`."""
     kind = type(law).__name__

@@ -14,6 +14,8 @@ from bondloop.program.ranges import number
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.program.traced import Value
 
@@ -90,8 +92,8 @@ class Multilinear(Device):
         """The last displacement."""
         return float(self.displacements[-1])
 
-    def _slopes(self) -> np.ndarray:
-        return np.diff([0.0, *self.forces]) / np.diff([0.0, *self.displacements])
+    def _slopes(self) -> NDArray[np.float64]:
+        return np.asarray(np.diff([0.0, *self.forces]) / np.diff([0.0, *self.displacements]))
 
     def _springs(self) -> tuple[list[float], list[float], float]:
         """Return stiffness and yield displacement of springs side by side, and the stiffness that stays."""
