@@ -107,6 +107,14 @@ def test_devices_of_all_kinds_come_back(kind):
     assert fit.error < 0.007  # the noise is 0.5 %
 
 
+def test_intervals_hold_the_truth_in_about_95_of_100():
+    law, held = KelvinVoigt(stiffness=2e5, damping=3e3), 0
+    for seed in range(30):
+        fit = fit_specimen(KelvinVoigt(), moved(law, 0.01, 1.0, noise=0.02, seed=seed), scouts=0)
+        held += sum(e.low < getattr(law, n) < e.high for n, e in fit.parameters.items())
+    assert 50 <= held <= 60  # of 60: below 50 in one of six thousand draws, if 95 of 100 hold it
+
+
 class Brake(OdeSpecimen):
     """Friction that a signal sets."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
 from bondloop.identify.least_squares import minimise
-from bondloop.identify.residuals import effective_samples
+from bondloop.identify.residuals import check_residuals, effective_samples
 from bondloop.identify.specimen_problem import ROUGH, Free, Measured, MovedSpecimen, SpecimenProblem
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = ["SCOUTS", "SpecimenFit", "fit_specimen"]
 
 SCOUTS = 24
 """Starts that are looked at besides the law's own values."""
+ENOUGH = 50
+"""Samples of a record from which on it is asked whether its residuals are white."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +204,9 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     known = problem.known.carrying(law)
     forces = known.forces()
     J = best.jacobian / np.where(problem.logarithmic, values, 1.0)[:, None]
-    spread = covariance(J, best.residual, white=False, free=~(best.at_bound | still))
-    left = freedom(best.residual, len(problem.names), white=False)
+    white = _white(problem.records, best.residual)
+    spread = covariance(J, best.residual, white=white, free=~(best.at_bound | still))
+    left = freedom(best.residual, len(problem.names), white=white)
     ranges = law.parameter_ranges()
     units = {name: (*ranges[name].units, "")[0] for name in problem.names}
     units = {name: "" if unit == "1" else unit for name, unit in units.items()}
@@ -225,6 +229,15 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
         samples=best.residual.size,
         effective=effective_samples(best.residual),
         notes=tuple(notes),
+    )
+
+
+def _white(records: Sequence[SpecimenRecord], residual: Array) -> bool:
+    """Whether what is left over is white in every record, each long enough to tell."""
+    ends = np.cumsum([0, *(r.judged.stop - r.judged.start for r in records)])
+    return all(
+        b - a >= ENOUGH and check_residuals(residual[a:b], r.displacement[r.judged]).white
+        for r, (a, b) in zip(records, pairwise(ends), strict=True)
     )
 
 
