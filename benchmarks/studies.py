@@ -16,7 +16,8 @@ import numpy as np
 from bondloop.compile.batch import Batch
 from bondloop.compile.cuda_driver import Device, device
 from bondloop.papers import bayer_substep, gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies.on_the_way import measuring, named_measure
+from bondloop.studies.named_measures import named_measure
+from bondloop.studies.on_the_way import measuring
 
 ROUNDS = 5
 SECONDS = 60.0

@@ -48,6 +48,7 @@ STOREYS = {
         "math": "functions for laws",
         "program": "expressions and ticks",
         "containers": "arrays from files",
+        "matlab_elements": "MATLAB files, tag by tag",
         "units": "text to SI",
         "calls": "arguments",
         "errors": "what is refused",

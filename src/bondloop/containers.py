@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.matlab_elements import expect_elements
 
 if TYPE_CHECKING:
     import h5py
@@ -171,6 +172,7 @@ def load_matlab(path: Path, *, simple: bool) -> dict[str, Any] | None:
 
     with readable(path, "MATLAB file"):
         expect_file(path)
+        expect_elements(path, LARGEST)
         try:
             stated = whosmat(str(path), appendmat=False)
         except NotImplementedError:

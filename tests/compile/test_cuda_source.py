@@ -20,6 +20,8 @@ from bondloop.compile.cuda_writer import write_cuda
 from bondloop.compile.plan import WORST, Plan
 from bondloop.errors import CompileError
 from bondloop.papers import wagg_three_mass
+from bondloop.studies.named_measures import named_measure
+from bondloop.studies.on_the_way import measuring
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_ticks import ticks
@@ -96,6 +98,16 @@ def test_a_test_of_a_paper(tmp_path):
     tick = wagg_three_mass.test().tick
     values = 1 + 0.1 * np.random.default_rng(1).standard_normal((TESTS, 1))
     compared(tick, ["rig.transfer.mass.mass"], values, np.zeros((STEPS, 1)), tmp_path)
+
+
+@needs_cpp
+def test_a_tick_that_measures(tmp_path):
+    """Every kind of measure is written from the same statements."""
+    tick = wagg_three_mass.test().tick
+    names = ("error", "delay", "energy", "growth", "reference_error", "largest:force", "first:force > 0.01")
+    whole = measuring(tick, {n: named_measure(n, tick) for n in names}, STEPS).tick
+    values = 1 + 0.1 * np.random.default_rng(1).standard_normal((TESTS, 1))
+    compared(whole, ["rig.transfer.mass.mass"], values, np.zeros((STEPS, 1)), tmp_path)
 
 
 @pytest.mark.skipif(not gpu_obstacle(), reason="there is a graphics processor")

@@ -256,3 +256,11 @@ def test_damper_rig(tmp_path):
     # Against structure and damper in one piece, which are neither sampled nor cut:
     assert found["inverse, structure"] < 0.06
     assert found["none, structure"] > 0.4
+
+
+def test_will_my_test_trip(tmp_path):
+    found = run("will_my_test_trip", tmp_path, (".png", "_settings.png", "_worst.png"))
+    assert 0.05 < found["before"] < 0.3  # of 2048 rigs: a random number, to a per cent
+    assert found["after_at_most"] < found["before"] / 2
+    # The lag of the actuator that was identified, 2 damping/angular frequency, is 26.5 ms.
+    assert found["lead"] == pytest.approx(0.0265, rel=0.2)

@@ -5,6 +5,7 @@ import os
 import random
 import struct
 import sys
+import zlib
 from pathlib import Path
 
 import h5py
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import io, sparse
 
-from bondloop.containers import load_numpy
+from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
@@ -94,6 +95,59 @@ def test_false_indices_never_reach_arithmetic(tmp_path, what, form):
     said = str(caught.value)
     # The last two are words of SciPy, whose own reader refuses it first.
     assert any(w in said for w in ("not well formed", "whole numbers", "same size", "index pointer"))
+
+
+TAGS = {
+    "a kind beyond the table of kinds": (b"\x09\x00\x00\x00\x20\x00\x00\x00", 1, 0x18, "of kind 6153"),
+    "a kind that is no number": (b"\x09\x00\x00\x00\x20\x00\x00\x00", 0, 14, "of kind 14"),
+    "no dimensions": (b"\x05\x00\x00\x00\x08\x00\x00\x00\x02\x00\x00\x00", 4, 0, "of 0 dimensions"),
+    "an imaginary part that is not there": (
+        b"\x06\x00\x00\x00\x00\x00\x00\x00\x05",
+        1,
+        8,
+        "of kind 14|ends within",
+    ),
+    "more than there is": (b"\x09\x00\x00\x00\x20\x00\x00\x00", 6, 9, "an element of 589,856 bytes"),
+}
+"""What stands in a good file, which of its bytes becomes what, what is said; SciPy dies of three of them."""
+
+
+@pytest.mark.parametrize("what", TAGS)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_false_elements_of_matlab_files_never_reach_scipy(tmp_path, what, compressed):
+    good, at, new, words = TAGS[what]
+    path = tmp_path / "a.mat"
+    io.savemat(path, {"s": {"a": np.eye(2), "b": np.eye(2)}})
+    content = bytearray(path.read_bytes())
+    content[content.index(good, 200) + at] = new
+    if compressed:
+        packed = zlib.compress(content[128:])
+        content[128:] = struct.pack("<II", 15, len(packed)) + packed
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        load_matlab(path, simple=True)
+
+
+def test_every_kind_of_matlab_variable_passes_the_look_at_its_elements(tmp_path):
+    variables = {
+        "complex": np.array([1 + 2j]),
+        "text": "Kobe",
+        "texts": np.array(["ab", "cde"]),
+        "cells": np.array([1, "x", np.eye(2)], object),
+        "structure": {"p": 1, "q": {"r": np.arange(3), "empty": []}},
+        "structures": np.array([(1, 2.0), (3, 4.0)], dtype=[("x", int), ("y", float)]),
+        "sparse": sparse.csc_array(np.eye(3)),
+        "sparse_complex": sparse.csc_array(np.eye(3) * 1j),
+        "logical": np.array([True, False]),
+        "small": np.int8([1, 2, 3]),
+        "none": np.zeros((0, 3)),
+    }
+    for compressed in (False, True):
+        io.savemat(tmp_path / "a.mat", variables, do_compression=compressed)
+        content = load_matlab(tmp_path / "a.mat", simple=True)
+        assert content is not None
+        assert set(content) == set(variables)
+        assert content["structure"]["q"]["r"].tolist() == [0, 1, 2]
 
 
 def test_an_array_larger_than_its_file_is_refused(tmp_path):

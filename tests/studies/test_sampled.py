@@ -12,7 +12,8 @@ from bondloop.errors import InputError
 from bondloop.papers import dasilva_beam, gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.studies.distributions import Distribution, distribution
-from bondloop.studies.on_the_way import Measure, measuring, named_measure
+from bondloop.studies.named_measures import named_measure
+from bondloop.studies.on_the_way import Measure, measuring
 from bondloop.studies.sampled import Sampled, sample
 from bondloop.studies.sampled_figure import differs
 

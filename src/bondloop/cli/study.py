@@ -13,6 +13,7 @@ from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
+from bondloop.cli.uncertain import as_command, keep_tests, uncertain
 
 if TYPE_CHECKING:
     from bondloop.studies import Case, Sampled
@@ -32,7 +33,9 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             metavar="NAME=VALUES",
             help="What to vary: 1..12 (whole numbers), 0..1/5 (five numbers), or a,b,c; up to three times. "
             "With --samples a distribution: normal(15 kN/m, 5%), uniform(1, 2), lognormal(2, 10%), "
-            "whole(1, 9), truncated(normal(1, 5%), 0.9, 1.1).",
+            "whole(1, 9), truncated(normal(1, 5%), 0.9, 1.1); for what stands under a path "
+            "identified(model.json) or correlated(a=normal(1, 5%), b=uniform(1, 2), 0.8); "
+            "or a TOML file with a table [vary].",
         ),
     ],
     measure: Annotated[
@@ -40,7 +43,8 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         typer.Option(
             "--measure",
             help="What to measure, separated by commas; or anything the test finds. "
-            "With --samples: error, trip, trip_time, peak:CHANNEL, rms:CHANNEL and the like.",
+            "With --samples: error, trip, trip_time, delay, energy, growth, reference_error, limit, "
+            "peak:EXPRESSION of channels, rms: and the like.",
         ),
     ] = "",
     samples: Annotated[
@@ -51,6 +55,22 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         str, typer.Option("--method", help="How they are drawn: sobol, latin or random.")
     ] = "sobol",
     seed: Annotated[int, typer.Option("--seed", help="Of what is drawn.")] = 0,
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="WHICH",
+            help="With --samples: record the histories of chosen tests by the first measure, and write each "
+            "as a test file: 'worst 3, best, 95 %, every 1000'.",
+        ),
+    ] = "",
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="With --samples, a power of two: Sobol's indices, which say what matters most.",
+        ),
+    ] = False,
     settings: Setting = None,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Length of each run; the test's own if left out.")
@@ -71,11 +91,20 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     as_json: AsJson = False,
 ) -> None:
     """Vary options or parameters of a test and measure stability, accuracy, or anything the test finds."""
+    from bondloop.errors import InputError
     from bondloop.studies import Case, axis_from, heat_maps
     from bondloop.studies import study as over_the_grid
+    from bondloop.studies.distributions import between_commas
 
     folder = out or Path("out") / short_name(source)
-    wanted = [name.strip() for name in measure.split(",") if name.strip()]
+    wanted = [name for name in between_commas(measure) if name]
+    if samples is None and (keep or sensitivity):
+        raise InputError("--keep and --sensitivity are of tests that are drawn: give --samples")
+    if samples is not None and sensitivity:
+        indices(
+            source, vary, wanted or ["error"], settings, samples, seconds, (seed, backend), folder, as_json
+        )
+        return
     if samples is not None:
         drawn(
             source,
@@ -88,6 +117,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             folder,
             figures,
             as_json,
+            keep,
         )
         return
     wanted = wanted or ["stable", "error"]
@@ -133,22 +163,16 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     folder: Path,
     figures: bool,
     as_json: bool,
+    keep: str = "",
 ) -> None:
     """Rehearse a test many times with values drawn from distributions."""
-    from bondloop.errors import InputError
     from bondloop.studies import exceedance, sample
+    from bondloop.studies.histories import choices
     from bondloop.studies.sampled_figure import differs
 
-    distributions: dict[str, str] = {}
-    for text in vary:
-        name, equals, given = (part.strip() for part in text.partition("="))
-        if not equals or not name or not given:
-            raise InputError(
-                f"--vary takes NAME=DISTRIBUTION, such as rig.mass=normal(2, 5%); found {text!r}"
-            )
-        if name in distributions:
-            raise InputError(f"each thing is varied once; found {name} twice")
-        distributions[name] = given
+    distributions = uncertain(vary)
+    if keep:
+        choices(keep)  # what is wrong with it is told before hours of tests, not after them
     test, module = find_test(source, settings or [])
     method, seed, backend = how
     found: Sampled = sample(
@@ -160,6 +184,11 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     if figures and differs(found):
         exceedance(found, path=folder / "samples.png")
         files.append(folder / "samples.png")
+    if keep:
+        files += keep_tests(found, test, wanted[0], keep, folder, figures=figures)
+    worst = {
+        m: as_command(source, settings or [], found.worst(m, 1)[0], found.length) for m in found.measured
+    }
     stopped = found.probability()
     if as_json:
         print_json(
@@ -170,13 +199,49 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
                 "quantiles": {
                     m: {q: found.quantile(m, q / 100) for q in (5, 50, 95, 99)} for m in found.measured
                 },
-                "worst": {m: found.worst(m, 3) for m in found.measured},
+                "worst": {m: found.worst(m, 3) for m in found.measured}, "run": worst,
                 "files": [str(f) for f in files],
             }
         )  # fmt: skip
         return
     print(found)
+    for command in dict.fromkeys(worst.values()):
+        print(f"worst {', '.join(m for m, c in worst.items() if c == command)}: {command}")
     for f in files:
         print(f"wrote {f}")
     if len(found) > MOST_ROWS:
         print(f"more than {MOST_ROWS:,} tests are not written as CSV; from Python, save them as Parquet")
+
+
+def indices(  # noqa: PLR0913, PLR0917 - as the verb
+    source: str,
+    vary: list[str],
+    wanted: list[str],
+    settings: list[str] | None,
+    samples: float,
+    seconds: float | None,
+    how: tuple[int, str],
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """Say which uncertainty matters most."""
+    from bondloop.studies import sensitivity, tornado
+
+    test, module = find_test(source, settings or [])
+    found = sensitivity(
+        test, uncertain(vary), samples, wanted,
+        seconds=length_of(test, module, seconds), seed=how[0], backend=how[1], progress=progress_bar(as_json),
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    tornado(found, path=folder / "sensitivity.png")
+    if as_json:
+        plain = [
+            {m: {n: i._asdict() for n, i in of.items()} for m, of in order.items()}
+            for order in (found.first, found.total)
+        ]
+        files = [str(folder / "sensitivity.png")]
+        print_json({"test": short_name(source), "tests": found.tests, "first": plain[0], "total": plain[1],
+                    "files": files})  # fmt: skip
+        return
+    print(found)
+    print(f"wrote {folder / 'sensitivity.png'}")

@@ -14,6 +14,7 @@ from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
+from bondloop.cli.tune_rigs import tune_rigs
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:
@@ -46,6 +47,27 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     budget: Annotated[
         float, typer.Option("--budget", help="Seconds in which settings are tried and checked.")
     ] = 120.0,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="NAME=DISTRIBUTION",
+            help="Tune over uncertain rigs instead, as `study --samples` draws them: settings of the test's "
+            "own controller that are best in a quantile; needs --setting.",
+        ),
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--setting", metavar="NAME=LOW..HIGH", help="With --over: what is set, and between what."
+        ),
+    ] = None,
+    quantile: Annotated[float, typer.Option("--quantile", help="With --over: which one.")] = 0.95,
+    samples: Annotated[int, typer.Option("--samples", help="With --over: rigs for each setting.")] = 128,
+    generations: Annotated[
+        int, typer.Option("--generations", help="With --over: how often new settings are tried.")
+    ] = 12,
+    seed: Annotated[int, typer.Option("--seed", help="With --over: of what is drawn.")] = 0,
     extrapolate: Annotated[
         bool,
         typer.Option("--extrapolate/--hold", help="Carry the measured force on where that is better."),
@@ -62,6 +84,12 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
     from bondloop.transfer import Process
 
     test, module = find_test(source, settings or [])
+    if over or ranges:
+        tune_rigs(
+            test, source, (over or [], ranges or []), (quantile, samples, generations, seed),
+            own_length(test, module, seconds), out or Path("out") / short_name(source), figures, as_json,
+        )  # fmt: skip
+        return
     model = None if process is None else Process.load(process)
     bar = progress_bar(as_json)
     answer = recommend(

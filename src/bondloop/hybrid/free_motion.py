@@ -59,6 +59,9 @@ TINY = 1e-3
 BACK, OUT = 0.05, 6.0
 """A motion that comes back below the one may have been as large as the other on its way."""
 
+CLIMB = 1.5
+"""How much larger at its end than in its middle a motion is that goes on growing."""
+
 LASTING, HALF = 0.6, 0.5
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
 converter. The second where the loop by itself is unstable somewhere."""
@@ -110,7 +113,13 @@ class FreeMotion:
         risen = self.raw[-max(1, len(self.raw) // 8) :].mean() if len(self.raw) else 0.0
         before = float(self.raw[: max(1, len(self.raw) // 8)].max(initial=0.0))
         far = OUT if self.last < BACK else 1.5
-        return bool(self.ended or self.most > far * max(self.first, 1.0) or risen > 2 * max(before, 0.7))
+        out = self.ended or self.most > far * max(self.first, 1.0) or risen > 2 * max(before, 0.7)
+        return bool(out or self.climbs)
+
+    @property
+    def climbs(self) -> bool:
+        """Whether it was small, is not any more, and still becomes larger."""
+        return self.last > BACK and self.last > 2 * self.first and self.last > CLIMB * self._middle
 
     @property
     def rose(self) -> bool:
@@ -251,16 +260,18 @@ class AfterRun:
             self.rehearsal.on(max(1, round(FADE / STAGES / test.period)), {SCALE: test.scale * faded})
         return self.rehearsal.runner.snapshot()
 
-    def free_motion(self, aim: float) -> FreeMotion:
+    def free_motion(self, aim: float, push: Mapping[str, float] | None = None) -> FreeMotion:
         """Knock, and follow the motion without excitation.
 
         Parameters
         ----------
         aim
             How far the knock moves the interfaces, in m; its sign says from which side it comes.
+        push
+            Changes of states that make this knock, of any size; the usual ones if not given.
         """
         test, window = self.test, self.measure.window
-        side = {n: math.copysign(1.0, aim) * x for n, x in self.push.items()}
+        side = {n: math.copysign(1.0, aim) * x for n, x in (push or self.push).items()}
         blow = sized_push(test, self.rehearsal, self.there, side, abs(aim), window, QUIET)
         noisy = any(s.streams for s in test.sensors.values())
         longest = RUNS * self.rehearsal.steps if self.measure.adapts else MOST

@@ -16,6 +16,7 @@ import numpy as np
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
+from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
@@ -188,23 +189,39 @@ def rehearse(
     backend: str = "auto",
     every: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    values: Mapping[str, float] | None = None,
 ) -> Run:
-    """Run a test's tick for a given time."""
+    """Run a test's tick for a given time, with other values of its parameters and first states if given."""
     steps = steps_of(seconds, test.period)
     signals = test.tables
-    refuse_beyond_memory(steps, len(signals), len(test.tick.channels), every)
+    tick = _with_values(test.tick, values or {})
+    refuse_beyond_memory(steps, len(signals), len(tick.channels), every)
     described = {name: s.describe() for name, s in signals.items()}
-    result, runner = _execute(test.tick, steps, signals, backend, every, progress)
+    result, runner = _execute(tick, steps, signals, backend, every, progress)
     description = {
         **test.about(),
         "seconds": seconds,
         "every": every,
     }
-    if not calls(test.tick):  # a Python function is in no file
-        description["repeat"] = {"tick": dump_tick(test.tick), "steps": steps, "tables": described}
+    if values:
+        description["parameters"] = {**description["parameters"], **values}
+    if not calls(tick):  # a Python function is in no file
+        description["repeat"] = {"tick": dump_tick(tick), "steps": steps, "tables": described}
     if test.remedies:
         description["remedies"] = test.remedies
-    return _finish(test.tick, result, runner, description, {"seed": test.seed})
+    return _finish(tick, result, runner, description, {"seed": test.seed})
+
+
+def _with_values(tick: Tick, values: Mapping[str, float]) -> Tick:
+    """Return a tick with other values of parameters and first states, by name."""
+    known = [v.name for v in (*tick.parameters, *tick.states)]
+    for name in values:
+        if name not in known:
+            raise InputError(unknown_name("parameter", name, known, tick.name))
+    parameters, states = (
+        {v: float(values.get(v.name, x)) for v, x in of.items()} for of in (tick.parameters, tick.states)
+    )
+    return replace(tick, parameters=parameters, states=states) if values else tick
 
 
 def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:

@@ -136,6 +136,14 @@ class RunningLoop:
             n: float(x) for n, x in zip(step.states, kick, strict=True) if x and not within(n, *self.spared)
         }
 
+    def shove(self, step: OneStep) -> dict[str, float]:
+        """Return what a unit of every excitation, for one sample, does to the states."""
+        driven = [step.probes.index(probe) for probe, _, _ in self._excitations]
+        moved = step.P[:, driven].sum(axis=1)
+        return {
+            n: float(x) for n, x in zip(step.states, moved, strict=True) if x and not within(n, *self.spared)
+        }
+
     def excitations(self) -> list[str]:
         """Return the names of the signals that drive the test."""
         return list(dict.fromkeys(name.removeprefix(RATE) for _, name, _ in self._excitations))

@@ -104,6 +104,7 @@ class ProcessFit:
                 }
                 for name, e in self.parameters.items()
             },
+            "covariance": self.covariance.tolist(),
             "fit": self.fit,
             "rms": self.rms,
             "aic": self.aic(),

@@ -15,7 +15,7 @@ from bondloop.program.ranges import number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Distribution", "distribution"]
+__all__ = ["Distribution", "between_commas", "distribution"]
 
 Kind = Literal["normal", "uniform", "lognormal", "whole"]
 KINDS = ("normal", "uniform", "lognormal", "whole", "truncated")
@@ -135,7 +135,7 @@ def distribution(text: str, *units: str) -> Distribution:
         raise InputError(
             f"expected a distribution such as normal(15 kN/m, 5%) or uniform(1, 2); found {text!r}"
         )
-    kind, inside = found[1], _split(found[2])
+    kind, inside = found[1], between_commas(found[2])
     if kind not in KINDS:
         raise InputError(unknown_name("distribution", kind, KINDS))
     wanted = 3 if kind == "truncated" else 2
@@ -158,7 +158,7 @@ def distribution(text: str, *units: str) -> Distribution:
     return Distribution(kind, first, second)  # type: ignore[arg-type]
 
 
-def _split(text: str) -> list[str]:
+def between_commas(text: str) -> list[str]:
     """Return what stands between the commas that are in no brackets."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):

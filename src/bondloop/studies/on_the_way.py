@@ -13,24 +13,23 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.expr import Const, Expr, Op, Var, function, select, substitute, variables
-from bondloop.program.quantity import Role
+from bondloop.program.expr import Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Tick, Update
+from bondloop.studies.accumulators import KINDS, OF_TWO, accumulator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.batch import BatchResult
 
-__all__ = ["Measure", "Measuring", "measuring", "named_measure"]
+    Reader = Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]
 
-Kind = Literal["rms", "mean", "peak", "largest", "smallest", "last", "first"]
+__all__ = ["Measure", "Measuring", "measuring"]
 
-KINDS = ("rms", "mean", "peak", "largest", "smallest", "last", "first")
-
-TRIP = ("trip", "trip_time")
-"""Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""
+Kind = Literal[
+    "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange"
+]
 
 
 @dataclass(frozen=True)
@@ -42,61 +41,51 @@ class Measure:
     kind
         ``"rms"``, ``"mean"``, ``"peak"`` (largest magnitude), ``"largest"``, ``"smallest"`` or ``"last"`` of
         the values at all samples; ``"first"`` is the first time in s at which the value is not zero, NaN if
-        it never is.
+        it never is. ``"growth"`` is the rate in 1/s at which the rms about a straight line grows from the
+        second to the last quarter of the test, infinite where it stopped. Of two signals, ``"delay"`` is how
+        late in s this one follows the other, by a regression on the other and its rate: exact for a sine that
+        is late by less than half a period. ``"work"`` is the integral of this one over the other, by the
+        trapezoidal rule; ``"exchange"`` is that of its magnitude.
     of
         An expression of channels: `Var` with the name of one.
     over
-        What is measured is divided by the same measure of this.
+        What is measured is divided by the same measure of this, or by this measure.
+    along
+        The other signal of a measure of two.
 
     Examples
     --------
-    >>> actual, desired = Var("actual.displacement"), Var("desired.displacement")
+    >>> force, actual, desired = Var("force"), Var("actual.displacement"), Var("desired.displacement")
     >>> error = Measure("rms", actual - desired, over=desired)
+    >>> late = Measure("delay", actual, along=desired)
+    >>> through = Measure("exchange", force, along=desired)
+    >>> energy = Measure("work", force, along=actual - desired, over=through)
     """
 
     kind: Kind
     of: Expr
-    over: Expr | None = None
+    over: Expr | Measure | None = None
+    along: Expr | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError(unknown_name("kind of measure", str(self.kind), KINDS))
-        for expr in (self.of, self.over):
+        exprs = (self.of, self.along, None if isinstance(self.over, Measure) else self.over)
+        for expr in exprs:
             if expr is not None and not isinstance(expr, Expr):
                 raise InputError(
                     f"Measure: expected an expression of channels, such as Var('force'); found {expr!r}"
                 )
+        if (self.kind in OF_TWO) != (self.along is not None):
+            wanted = "two signals, of and along" if self.kind in OF_TWO else "one signal, without along"
+            raise InputError(f"Measure: {self.kind} is a measure of {wanted}")
 
-
-def named_measure(name: str, tick: Tick) -> Measure:
-    """Return a measure by name: ``error``, or ``peak:CHANNEL`` and the like.
-
-    Parameters
-    ----------
-    name
-        ``error`` is the rms error of the first transfer system over the rms of what it should follow.
-    tick
-        Of the test.
-    """
-    kind, colon, channel = name.partition(":")
-    if colon and kind in KINDS:
-        return Measure(kind, Var(channel))  # type: ignore[arg-type]
-    if name == "error":
-        desired, actual = (_channel(tick, role) for role in (Role.DESIRED, Role.ACTUAL))
-        return Measure("rms", actual - desired, over=desired)
-    known = ["error", *TRIP, *(f"{k}:CHANNEL" for k in KINDS)]
-    raise InputError(unknown_name("measure", name, known))
-
-
-def _channel(tick: Tick, role: Role) -> Var:
-    for c in tick.channels:
-        if (
-            c.meaning.role == role
-            and c.meaning.interface in (0, None)
-            and c.meaning.quantity == "displacement"
-        ):
-            return Var(c.name)
-    raise InputError(f"{tick.name} has no {role} displacement to measure an error of")
+    @property
+    def below(self) -> Measure | None:
+        """The measure by which it is divided; None where it is not."""
+        if self.over is None or isinstance(self.over, Measure):
+            return self.over
+        return Measure(self.kind, self.over, along=self.along)
 
 
 @dataclass(frozen=True)
@@ -105,7 +94,7 @@ class Measuring:
 
     tick: Tick
     states: tuple[str, ...]
-    readers: Mapping[str, Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]]
+    readers: Mapping[str, Reader]
 
     def read(self, result: BatchResult, steps: int) -> dict[str, NDArray[np.float64]]:
         """Return the measures of all tests, each up to where it stopped."""
@@ -113,7 +102,7 @@ class Measuring:
         return {name: reader(result, samples) for name, reader in self.readers.items()}
 
 
-def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
+def measuring(tick: Tick, measures: Mapping[str, Measure], steps: int | None = None) -> Measuring:
     """Return a tick that measures as it runs.
 
     Parameters
@@ -122,12 +111,14 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
         Of a test.
     measures
         By name.
+    steps
+        Ticks of the test, which growth needs.
     """
     channels = {c.name: c.value for c in tick.channels}
     first: dict[Var, Expr] = {}
     states: dict[Var, float] = {}
     pairs: list[tuple[Var, Expr]] = []
-    readers: dict[str, Callable[..., NDArray[np.float64]]] = {}
+    readers: dict[str, Reader] = {}
 
     def of_channels(expr: Expr, name: str) -> Expr:
         for v in variables(expr):
@@ -140,51 +131,28 @@ def measuring(tick: Tick, measures: Mapping[str, Measure]) -> Measuring:
                 first.setdefault(v, Var(f"{v.name}.first"))
         return substitute(value, first)
 
-    def accumulate(kind: Kind, expr: Expr, word: str) -> Callable[..., NDArray[np.float64]]:
-        state = Var(f"measure.{word}")
-        initial, update = _accumulator(kind, state, expr, tick)
-        states[state] = initial
-        pairs.append((state, update))
-        return lambda result, samples: _end(kind, result[state.name], samples)
+    def accumulate(measure: Measure, name: str, word: str) -> Reader:
+        along = None if measure.along is None else of_channels(measure.along, name)
+        one = accumulator(measure.kind, word, of_channels(measure.of, name), along, tick, steps)
+        states.update(one.initial)
+        pairs.extend(one.updates)
+        names = [v.name for v in one.initial]
+
+        def top(result: BatchResult, samples: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(one.end([result[n] for n in names], samples))
+
+        if (under := measure.below) is None:
+            return top
+        below = accumulate(under, name, f"{word}.over")
+        return lambda result, samples: _ratio(top(result, samples), below(result, samples))
 
     for name, measure in measures.items():
-        top = accumulate(measure.kind, of_channels(measure.of, name), name)
-        if measure.over is None:
-            readers[name] = top
-            continue
-        below = accumulate(measure.kind, of_channels(measure.over, name), f"{name}.over")
-        readers[name] = lambda result, samples, a=top, b=below: _ratio(a(result, samples), b(result, samples))
+        readers[name] = accumulate(measure, name, name)
     before = [Assign(copy, v) for v, copy in first.items() if isinstance(copy, Var)]
-    steps = (*before, *tick.steps, Update(tuple(pairs)))
-    whole = replace(tick, states={**tick.states, **states}, steps=steps)
+    whole = replace(
+        tick, states={**tick.states, **states}, steps=(*before, *tick.steps, Update(tuple(pairs)))
+    )
     return Measuring(whole, tuple(v.name for v in states), readers)
-
-
-def _accumulator(kind: Kind, state: Var, expr: Expr, tick: Tick) -> tuple[float, Expr]:
-    if kind == "rms":
-        return 0.0, state + expr * expr
-    if kind == "mean":
-        return 0.0, state + expr
-    if kind == "last":
-        return 0.0, expr
-    if kind == "peak":
-        return 0.0, function("fmax", state, function("fabs", expr))
-    if kind == "largest":
-        return -np.finfo(float).max, function("fmax", state, expr)
-    if kind == "smallest":
-        return np.finfo(float).max, function("fmin", state, expr)
-    came = Op("and", (state < 0, Op("ne", (expr, Const(0.0)))))
-    return -1.0, select(came, tick.time, state)
-
-
-def _end(kind: Kind, value: NDArray[np.float64], samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    if kind == "rms":
-        return np.sqrt(value / np.maximum(samples, 1))
-    if kind == "mean":
-        return value / np.maximum(samples, 1)
-    if kind == "first":
-        return np.where(value < 0, np.nan, value)
-    return value
 
 
 def _ratio(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from bondloop.compile.batch import Batch
 from bondloop.errors import InputError, unknown_name
-from bondloop.program.expr import Var
-from bondloop.program.ranges import checked_value
-from bondloop.program.tick_json import dump_tick
-from bondloop.studies.distributions import Distribution, distribution
-from bondloop.studies.on_the_way import TRIP, Measure, measuring, named_measure
+from bondloop.studies.histories import choose, histories
+from bondloop.studies.named_measures import TRIP
+from bondloop.studies.rehearsals import Rehearsals
+from bondloop.studies.tables import data_frame, data_set
+from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bondloop.compile import Ends
-    from bondloop.program.tick import Tick
+    from bondloop.hybrid import Run
+    from bondloop.studies.correlated import Correlated
+    from bondloop.studies.distributions import Distribution
+    from bondloop.studies.on_the_way import Measure
 
 __all__ = ["Probability", "Sampled", "sample"]
 
 Method = Literal["sobol", "latin", "random"]
 METHODS = ("sobol", "latin", "random")
-CAUSE, WHEN, SEED = "interlock.cause", "interlock.when", "rig.seed"
 MOST = 2**30
 """Tests at most: as many as a Sobol sequence has points."""
 
@@ -78,15 +76,18 @@ class Sampled:
         Why, by what stopped them: how many tests.
     backend, seconds
         Where the tests ran, and for how long.
+    length
+        Seconds of each test.
     """
 
-    distributions: Mapping[str, Distribution]
+    distributions: Mapping[str, Distribution | Correlated]
     values: NDArray[np.float64]
     measured: Mapping[str, NDArray[np.float64]]
     stopped: NDArray[np.bool_]
     causes: Mapping[str, int]
     backend: str
     seconds: float
+    length: float = math.nan
 
     def __len__(self) -> int:
         return len(self.values)
@@ -136,20 +137,60 @@ class Sampled:
         """Return the values of the tests with the largest measure, for `HybridTest.with_values`."""
         if count < 1:
             raise InputError(f"expected a number of tests from 1 up; found {count}")
+        return [self.row(i) for i in self.worst_first(measure)[:count]]
+
+    def row(self, number: int) -> dict[str, float]:
+        """Return the drawn values of a test, by name."""
+        return dict(zip(self.distributions, self.values[number].tolist(), strict=True))
+
+    def worst_first(self, measure: str) -> NDArray[np.intp]:
+        """Return the numbers of the tests, the worst first: those that stopped, then by the measure."""
         values = self[measure]
         if measure == "trip_time":  # the earlier the worse
-            values = np.where(np.isnan(values), np.inf, values)
-            order = np.argsort(values, kind="stable")[:count]
-        else:
-            values = np.where(self.stopped | np.isnan(values), np.inf, values)
-            order = np.argsort(-values, kind="stable")[:count]
-        return [dict(zip(self.distributions, self.values[i].tolist(), strict=True)) for i in order]
+            return np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
+        return np.argsort(-np.where(self.stopped | np.isnan(values), np.inf, values), kind="stable")
+
+    def choose(self, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, int]:
+        """Return the numbers of chosen tests, by name.
+
+        Parameters
+        ----------
+        measure
+            By which they are ranked.
+        which
+            Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``.
+        """
+        return choose(self, measure, which)
+
+    def histories(self, test: Any, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, Run]:
+        """Rehearse chosen tests once more and return their whole histories, by name.
+
+        Parameters
+        ----------
+        test
+            The test that was sampled.
+        measure, which
+            As of `choose`.
+        """
+        return histories(self, test, self.choose(measure, which))
+
+    def to_pandas(self) -> Any:
+        """Return all tests as a table of pandas: drawn values, measures and whether it stopped."""
+        return data_frame(self.columns())
+
+    def to_xarray(self) -> Any:
+        """Return all tests as a data set of xarray, along ``test``."""
+        return data_set(self.columns(), {name: str(d) for name, d in self.distributions.items()})
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return drawn values, measures and whether a test stopped, by name."""
+        drawn: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
+        return {**drawn, **self.measured, "stopped": self.stopped}
 
     def save(self, path: str | Path) -> Path:
         """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed."""
         target = Path(path)
-        columns: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
-        columns |= {**self.measured, "stopped": self.stopped}
+        columns = self.columns()
         if target.suffix == ".parquet":
             try:
                 import pyarrow as pa
@@ -181,7 +222,7 @@ class Sampled:
 
 def sample(  # noqa: PLR0913 - each is one choice of the user's
     test: Any,
-    distributions: Mapping[str, Distribution | str],
+    distributions: Mapping[str, Distribution | Correlated | str],
     samples: float,
     measures: Sequence[str] | Mapping[str, Measure] = ("error",),
     *,
@@ -199,13 +240,16 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     test
         A `HybridTest`, or anything else that has a tick.
     distributions
-        By the path of a parameter, or of a state that begins otherwise.
+        By the path of a parameter, or of a state that begins otherwise; what is drawn together (`Correlated`,
+        `from_identified`) by the path under which its parameters are, ``"rig.transfer"``.
     samples
         How many tests.
     measures
         Names: ``error`` (rms error of the first transfer system, over the rms of what it should follow),
-        ``trip`` and ``trip_time``, ``peak:CHANNEL``, ``rms:CHANNEL``, ``mean:``, ``largest:``, ``smallest:``,
-        ``last:`` and ``first:`` (time at which it is not zero); or measures by name.
+        ``trip`` and ``trip_time``, ``delay``, ``energy``, ``growth``, ``reference_error``, ``limit`` (the
+        largest share of a limit that was reached), ``peak:EXPRESSION`` of channels, ``rms:``, ``mean:``,
+        ``largest:``, ``smallest:``, ``last:`` and ``first:`` (time at which it is not zero); or measures by
+        name.
     seconds
         Length of each; the test's own unless given.
     method
@@ -224,127 +268,31 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     >>> len(found), found.probability().value, 0 < found.quantile("error", 0.5) < 1
     (64, 0.0, True)
     """
-    from bondloop.hybrid.rehearsal import steps_of
-    from bondloop.program.signals.in_tick import now_and_next
-
-    count = _whole(samples, "samples", 1)
-    _whole(seed, "seed", 0)
+    count = whole_number(samples, "samples", 1)
+    whole_number(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
-    tick = test.tick
-    drawn = _distributions(distributions, test, tick)
-    taken = [n for n in measures if n in drawn or n == "stopped"]
+    drawn = Uncertainty(distributions, test)
+    taken = [n for n in measures if n in drawn.owners or n == "stopped"]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
-    if isinstance(measures, Mapping):
-        wanted = dict(measures)
-    else:
-        wanted = {name: named_measure(name, tick) for name in measures if name not in TRIP}
-    interlock = CAUSE in {c.name for c in tick.channels}
-    own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
-    whole = measuring(tick, {**wanted, **own})
-    batch = Batch(whole.tick, list(drawn), backend, wanted=whole.states)  # type: ignore[arg-type]
-    shares = _shares(len(drawn), count, method, seed)
-    values = np.column_stack([d.at(u) for d, u in zip(drawn.values(), shares, strict=True)])
-    _check(tick, drawn, values)
-    length = seconds if seconds is not None else test.seconds
-    if length is None:
-        raise InputError("the test has no length of its own; give seconds=")
-    steps = steps_of(length, test.period)
-    inputs = now_and_next(test.tables.values(), steps, test.period) if test.tables else None
-    result = batch.run(values, steps, inputs, jobs=jobs, progress=progress)
-    measured = whole.read(result, steps)
-    cause, when = measured.pop(CAUSE, np.zeros(count)), measured.pop(WHEN, np.full(count, np.nan))
-    ended = result.ends.code != 0
-    stopped = ended | (cause != 0)
-    if "trip" in measures:
-        measured["trip"] = stopped.astype(float)
-    if "trip_time" in measures:
-        measured["trip_time"] = np.fmin(when, np.where(ended, result.ends.tick * test.period, np.nan))
+    rehearsals = Rehearsals(test, list(drawn.owners), measures, seconds, backend)
+    values = drawn.at(unit_points(drawn.size, count, method, seed))
+    found = rehearsals.run(values, jobs=jobs, progress=progress)
     return Sampled(
-        drawn, values, measured, stopped, _causes(tick, result.ends, cause), batch.backend, result.seconds
-    )
+        drawn.owners, values, found.measured, found.stopped, rehearsals.causes(found),
+        rehearsals.batch.backend, found.seconds, rehearsals.length,
+    )  # fmt: skip
 
 
-def _causes(tick: Any, ends: Ends, cause: NDArray[np.float64]) -> dict[str, int]:
-    """Return what stopped tests, most often first."""
-    from bondloop.safety import cause_words
-
-    names = [c.name for c in tick.channels]
-    found: Counter[str] = Counter()
-    for number, how_many in zip(*np.unique(cause[cause != 0], return_counts=True), strict=True):
-        found[f"the interlock: {cause_words(int(number))}"] += int(how_many)
-    for channel, how_many in zip(*np.unique(ends.channel[ends.code != 0], return_counts=True), strict=True):
-        found[names[channel] if channel >= 0 else "an algebraic loop"] += int(how_many)
-    return dict(found.most_common())
-
-
-def _whole(value: Any, what: str, least: int) -> int:
+def whole_number(value: Any, what: str, least: int) -> int:
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not good or not least <= value <= MOST or value % 1:
         raise InputError(f"{what}: expected a whole number from {least} to {MOST:,}; found {value!r}")
     return int(value)
 
 
-def _distributions(given: Mapping[str, Distribution | str], test: Any, tick: Tick) -> dict[str, Distribution]:
-    """Return what is varied; refuse what the test's tick does not hold as a value."""
-    by_name = {v.name: v for v in tick.parameters}
-    states = [v.name for v in tick.states]
-    drawn: dict[str, Distribution] = {}
-    for name, what in given.items():
-        if name not in by_name and name not in states:
-            raise InputError(
-                f"{unknown_name('parameter', name, [*by_name, *states], tick.name)}; what decides how a test "
-                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
-            )
-        known = by_name[name].range if name in by_name else None
-        if isinstance(what, str):
-            drawn[name] = distribution(what, *(known.units if known else ()))
-        elif isinstance(what, Distribution):
-            drawn[name] = what
-        else:
-            raise InputError(f"{name}: expected a distribution, such as 'normal(1, 5%)'; found {what!r}")
-        if name == SEED and drawn[name].kind != "whole":
-            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {drawn[name]}")
-        if name in by_name:
-            _expect_a_value(test, tick, name, drawn[name])
-    if not drawn:
-        raise InputError("nothing is varied; give at least one distribution")
-    return drawn
-
-
-def _expect_a_value(test: Any, tick: Tick, name: str, what: Distribution) -> None:
-    """Refuse a parameter that is worked into the tick when the test is built: into a matrix, a first state.
-
-    The test is built with another value: nothing but that value may differ.
-    """
-    if not hasattr(test, "with_values") or name == SEED:
-        return
-    other = float(what.at(np.array([0.25]))[0])
-    try:
-        changed = test.with_values({name: other}).tick
-    except (
-        InputError
-    ):  # of the tick alone, such as a switch's set point; or a forbidden value, which is told later
-        return
-    plain = {v.name: x for v, x in tick.parameters.items()}
-    found = {v.name: x for v, x in changed.parameters.items()}
-    same = {n for n in plain if plain[n] == found.get(n)} | {name}
-    if same != set(plain) or _structure(tick) != _structure(changed):
-        raise InputError(
-            f"{name} is worked into matrices or first states when the test is built, so that it cannot be "
-            "drawn: vary it over a grid (study without --samples), or take an integrator that keeps it, RK4"
-        )
-
-
-def _structure(tick: Tick) -> str:
-    """Return all of a tick but the values of its parameters, as text."""
-    return json.dumps(
-        dump_tick(replace(tick, parameters=dict.fromkeys(tick.parameters, 0.0))), sort_keys=True
-    )
-
-
-def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
+def unit_points(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:
     """Return points of the unit cube, (dimensions, tests)."""
     from scipy.stats import qmc
 
@@ -359,19 +307,3 @@ def _shares(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.f
         # The sequence is even in powers of two; of the next power the first so many are taken.
         points = qmc.Sobol(dimensions, seed=random).random_base2(max(0, math.ceil(math.log2(count))))[:count]
     return np.clip(points.T, 2.0**-54, 1 - 2.0**-53)
-
-
-def _check(tick: Any, drawn: Mapping[str, Distribution], values: NDArray[np.float64]) -> None:
-    """Refuse values that a parameter must not have."""
-    by_name = {v.name: v for v in tick.parameters}
-    for i, (name, d) in enumerate(drawn.items()):
-        v = by_name.get(name)
-        if v is None or v.range is None:
-            continue
-        for value in (values[:, i].min(), values[:, i].max()):
-            try:
-                checked_value(v, float(value))
-            except InputError as error:
-                raise InputError(
-                    f"{name}: {d} reaches {value:.6g}. {error}; cut it off, truncated({d}, LOW, HIGH)"
-                ) from None

@@ -1,0 +1,141 @@
+"""A test that is built once, and measured for many values of some of its parameters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.compile.batch import Batch
+from bondloop.errors import InputError
+from bondloop.program.expr import Var
+from bondloop.studies.named_measures import TRIP, named_measure
+from bondloop.studies.on_the_way import Measure, measuring
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.compile.backend import Ends
+    from bondloop.compile.batch import BatchResult
+
+__all__ = ["Outcome", "Rehearsals"]
+
+CAUSE, WHEN = "interlock.cause", "interlock.when"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was measured of many tests.
+
+    Attributes
+    ----------
+    measured
+        An array for each measure; of a test that stopped, up to there.
+    stopped
+        Whether a test was stopped: it left its limits, its interlock tripped, it became NaN or failed.
+    ends, cause
+        Why and where a test stopped, and the cause of its interlock.
+    seconds
+        How long all of it took.
+    """
+
+    measured: dict[str, NDArray[np.float64]]
+    stopped: NDArray[np.bool_]
+    ends: Ends
+    cause: NDArray[np.float64]
+    seconds: float
+
+
+class Rehearsals:
+    """A test, built once, with measures on the way.
+
+    Parameters
+    ----------
+    test
+        A `HybridTest`, or anything else that has a tick.
+    names
+        What differs from test to test: paths of parameters, or of states that begin otherwise.
+    measures
+        Names, or measures by name.
+    seconds
+        Length of each; the test's own unless given.
+    backend
+        See `bondloop.compile.batch.Batch`.
+    """
+
+    def __init__(
+        self,
+        test: Any,
+        names: Sequence[str],
+        measures: Sequence[str] | Mapping[str, Measure],
+        seconds: float | None = None,
+        backend: str = "auto",
+    ) -> None:
+        from bondloop.hybrid.rehearsal import steps_of
+        from bondloop.program.signals.in_tick import now_and_next
+
+        tick = self.tick = test.tick
+        self._trips = [name for name in measures if name in TRIP]
+        if isinstance(measures, Mapping):
+            wanted = dict(measures)
+        else:
+            limits = getattr(getattr(test, "interlock", None), "limits", None)
+            wanted = {name: named_measure(name, tick, limits) for name in measures if name not in TRIP}
+        length = seconds if seconds is not None else test.seconds
+        if length is None:
+            raise InputError("the test has no length of its own; give seconds=")
+        self.length = float(length)
+        self.steps, self.period = steps_of(length, test.period), test.period
+        interlock = CAUSE in {c.name for c in tick.channels}
+        own = {CAUSE: Measure("largest", Var(CAUSE)), WHEN: Measure("first", Var(CAUSE))} if interlock else {}
+        self._whole = measuring(tick, {**wanted, **own}, self.steps)
+        self.batch = Batch(self._whole.tick, list(names), backend, wanted=self._whole.states)  # type: ignore[arg-type]
+        tables = test.tables
+        self.inputs = now_and_next(tables.values(), self.steps, test.period) if tables else None
+
+    def run(
+        self,
+        values: NDArray[np.float64],
+        jobs: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Outcome:
+        """Run and measure the tests.
+
+        Parameters
+        ----------
+        values
+            Of what differs, (tests, names).
+        jobs, progress
+            See `bondloop.compile.batch.Batch.run`.
+        """
+        return self.read(self.batch.run(values, self.steps, self.inputs, jobs=jobs, progress=progress))
+
+    def read(self, result: BatchResult) -> Outcome:
+        """Return what a batch measured."""
+        measured = self._whole.read(result, self.steps)
+        none = np.zeros(len(result.states))
+        cause, when = measured.pop(CAUSE, none), measured.pop(WHEN, none + np.nan)
+        ended = result.ends.code != 0
+        stopped = ended | (cause != 0)
+        if "trip" in self._trips:
+            measured["trip"] = stopped.astype(float)
+        if "trip_time" in self._trips:
+            measured["trip_time"] = np.fmin(when, np.where(ended, result.ends.tick * self.period, np.nan))
+        return Outcome(measured, stopped, result.ends, cause, result.seconds)
+
+    def causes(self, outcome: Outcome) -> dict[str, int]:
+        """Return what stopped tests, most often first."""
+        from bondloop.safety import cause_words
+
+        names = [c.name for c in self.tick.channels]
+        ends, cause = outcome.ends, outcome.cause
+        found: Counter[str] = Counter()
+        for number, how_many in zip(*np.unique(cause[cause != 0], return_counts=True), strict=True):
+            found[f"the interlock: {cause_words(int(number))}"] += int(how_many)
+        ended = ends.channel[ends.code != 0]
+        for channel, how_many in zip(*np.unique(ended, return_counts=True), strict=True):
+            found[names[channel] if channel >= 0 else "an algebraic loop"] += int(how_many)
+        return dict(found.most_common())

@@ -1,0 +1,264 @@
+"""What is uncertain about a test: every parameter that is drawn, and how."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.containers import expect_file
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import checked_value, number
+from bondloop.program.tick_json import dump_tick
+from bondloop.studies.correlated import Correlated
+from bondloop.studies.distributions import Distribution, between_commas, distribution
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.tick import Tick
+
+    Given = Mapping[str, "Distribution | Correlated | str"]
+
+__all__ = ["Uncertainty", "read_uncertainty"]
+
+SEED = "rig.seed"
+
+
+class Uncertainty:
+    """What is drawn for a test.
+
+    Parameters
+    ----------
+    given
+        By the path of a parameter, or of a state that begins otherwise; what is drawn together by the path
+        under which its parameters are.
+    test
+        A `HybridTest`, or anything else that has a tick.
+
+    Attributes
+    ----------
+    parts
+        What is drawn, by the path that was given.
+    owners
+        How each parameter is drawn, by its path.
+    size
+        How many numbers are drawn for a test.
+    """
+
+    def __init__(self, given: Given, test: Any) -> None:
+        self.tick: Tick = test.tick
+        self._by_name = {v.name: v for v in self.tick.parameters}
+        self._states = [v.name for v in self.tick.states]
+        self.parts: dict[str, Distribution | Correlated] = {}
+        self.owners: dict[str, Distribution | Correlated] = {}
+        for path, what in given.items():
+            part = self._read(path, what)
+            for name in _names(path, part):
+                if name in self.owners:
+                    raise InputError(f"each parameter is drawn once; found {name} twice")
+                self._expect(name)
+                self.owners[name] = part
+            self.parts[path] = part
+            self._expect_values(test, path, part)
+        if not self.parts:
+            raise InputError("nothing is varied; give at least one distribution")
+        self.size = sum(_size(part) for part in self.parts.values())
+
+    def _read(self, path: str, what: Any) -> Distribution | Correlated:
+        if isinstance(what, str):
+            known = self._by_name[path].range if path in self._by_name else None
+            return _from_text(what, path, self._units, known.units if known else ())
+        if not isinstance(what, (Distribution, Correlated)):
+            raise InputError(f"{path}: expected a distribution, such as 'normal(1, 5%)'; found {what!r}")
+        return what
+
+    def _units(self, name: str) -> Sequence[str]:
+        known = self._by_name[name].range if name in self._by_name else None
+        return known.units if known else ()
+
+    def _expect(self, name: str) -> None:
+        if name not in self._by_name and name not in self._states:
+            known = [*self._by_name, *self._states]
+            raise InputError(
+                f"{unknown_name('parameter', name, known, self.tick.name)}; what decides how a test "
+                "is built, such as a latency, is not drawn: vary it over a grid (study without --samples)"
+            )
+
+    def _expect_values(self, test: Any, path: str, part: Distribution | Correlated) -> None:
+        """Refuse a parameter that is worked into the tick when the test is built: a matrix, a first state.
+
+        The test is built with other values: nothing but these may differ.
+        """
+        if path == SEED and not (isinstance(part, Distribution) and part.kind == "whole"):
+            raise InputError(f"{SEED}: seeds are whole numbers, whole(1, 1000); found {part}")
+        names = [name for name in _names(path, part) if name in self._by_name]
+        if not hasattr(test, "with_values") or path == SEED or not names:
+            return
+        drawn = dict(zip(_names(path, part), _at(part, np.full((_size(part), 1), 0.25))[:, 0], strict=True))
+        try:
+            changed = test.with_values({name: float(drawn[name]) for name in names}).tick
+        except InputError:
+            # Of the tick alone, such as a switch's set point; or a forbidden value, which is told later.
+            return
+        plain = {v.name: x for v, x in self.tick.parameters.items()}
+        other = {v.name: x for v, x in changed.parameters.items()}
+        same = {n for n in plain if plain[n] == other.get(n)} | set(names)
+        if same != set(plain) or _structure(self.tick) != _structure(changed):
+            what = path if path in names else f"{path} ({', '.join(names)})"
+            raise InputError(
+                f"{what} is worked into matrices or first states when the test is built, so that it cannot "
+                "be drawn: vary it over a grid (study without --samples), or take an integrator that keeps "
+                "it, RK4"
+            )
+
+    def at(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that shares stand for, (tests, parameters); refuse those that are forbidden.
+
+        Parameters
+        ----------
+        shares
+            From 0 to 1, (size, tests).
+        """
+        rows, at = [], 0
+        for part in self.parts.values():
+            rows.append(_at(part, shares[at : at + _size(part)]))
+            at += _size(part)
+        values = np.ascontiguousarray(np.concatenate(rows).T)
+        self._check(values)
+        return values
+
+    def dimensions(self) -> dict[str, slice]:
+        """Return which shares are whose, by the path that was given."""
+        places, at = {}, 0
+        for path, part in self.parts.items():
+            places[path] = slice(at, at + _size(part))
+            at += _size(part)
+        return places
+
+    def _check(self, values: NDArray[np.float64]) -> None:
+        """Refuse values that a parameter must not have."""
+        for i, (name, d) in enumerate(self.owners.items()):
+            v = self._by_name.get(name)
+            if v is None or v.range is None:
+                continue
+            for value in (values[:, i].min(), values[:, i].max()):
+                try:
+                    checked_value(v, float(value))
+                except InputError as error:
+                    cut = f"truncated({d}, LOW, HIGH)" if isinstance(d, Distribution) else "within=2"
+                    raise InputError(f"{name}: {d} reaches {value:.6g}. {error}; cut it off, {cut}") from None
+
+
+def _names(path: str, part: Distribution | Correlated) -> tuple[str, ...]:
+    if isinstance(part, Distribution):
+        return (path,)
+    return tuple(f"{path}.{name}" if path else name for name in part.names)
+
+
+def _size(part: Distribution | Correlated) -> int:
+    return 1 if isinstance(part, Distribution) else part.size
+
+
+def _at(part: Distribution | Correlated, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    return part.at(shares[0])[None, :] if isinstance(part, Distribution) else part.at(shares)
+
+
+def _structure(tick: Tick) -> str:
+    """Return all of a tick but the values of its parameters, as text."""
+    return json.dumps(
+        dump_tick(replace(tick, parameters=dict.fromkeys(tick.parameters, 0.0))), sort_keys=True
+    )
+
+
+def _from_text(text: str, path: str, units: Any, own: Sequence[str]) -> Distribution | Correlated:
+    """Read a distribution, ``correlated(NAME=DISTRIBUTION, ..., 0.8)`` or ``identified(FILE, pade=2)``."""
+    match = re.fullmatch(r"\s*(correlated|identified)\s*\((.*)\)\s*", text, re.DOTALL)
+    if match is None:
+        return distribution(text, *own)
+    parts = between_commas(match[2])
+    if match[1] == "identified":
+        return _identified(parts, text)
+    drawn: dict[str, Distribution | str] = {}
+    numbers: list[float] = []
+    for part in parts:
+        name, equals, rest = (x.strip() for x in part.partition("="))
+        if not equals:
+            numbers.append(number(part, text, "1"))
+        elif name in drawn:
+            raise InputError(f"{text!r}: each parameter is drawn once; found {name} twice")
+        else:
+            drawn[name] = distribution(rest, *units(f"{path}.{name}" if path else name))
+    n = len(drawn)
+    if len(numbers) != n * (n - 1) // 2:
+        raise InputError(
+            f"{text!r}: {n} distributions have {n * (n - 1) // 2} correlations, of the first with the "
+            f"others, then of the second with those after it, and so on; found {len(numbers)}"
+        )
+    matrix = np.eye(n)
+    matrix[np.triu_indices(n, 1)] = numbers
+    return Correlated(drawn, matrix + matrix.T - np.eye(n))
+
+
+def _identified(parts: Sequence[str], text: str) -> Correlated:
+    from bondloop.studies.identified import identified_file
+
+    options: dict[str, float] = {}
+    for part in parts[1:]:
+        name, equals, rest = (x.strip() for x in part.partition("="))
+        if not equals or name not in ("pade", "within"):
+            raise InputError(
+                f"{text!r}: expected identified(FILE, pade=N, within=DEVIATIONS); found {part!r}"
+            )
+        options[name] = number(rest, text, "1")
+    pade = options.get("pade", 0.0)
+    if pade % 1 or not 0 <= pade <= 8:
+        raise InputError(f"{text!r}: pade is a whole number from 0 to 8; found {pade:g}")
+    return identified_file(Path(parts[0]), pade=int(pade), within=options.get("within", math.inf))
+
+
+def read_uncertainty(path: str | Path) -> dict[str, str]:
+    r"""Return what a TOML file says of uncertain parameters, for `sample`.
+
+    Parameters
+    ----------
+    path
+        Of a file with a table ``[vary]``: ``"rig.transfer.mass.mass" = "normal(2 kg, 5 %)"``, or
+        ``"rig.transfer" = "identified(actuator/model.json)"``. Files are looked for beside this one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "rig.toml"
+    >>> _ = file.write_text('[vary]\n"excitation.scale" = "uniform(1, 2)"\n')
+    >>> read_uncertainty(file)
+    {'excitation.scale': 'uniform(1, 2)'}
+    """
+    file = Path(path)
+    expect_file(file)
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputError(f"{file} is no TOML file: {error}") from None
+    table = document.get("vary")
+    if not isinstance(table, dict) or not table or len(document) > 1:
+        raise InputError(f'{file}: expected a table [vary] of NAME = "DISTRIBUTION", and nothing else')
+    found: dict[str, str] = {}
+    for name, text in table.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f'{file}: {name}: expected a distribution in quotes, "normal(1, 5%)", and a name with dots '
+                f"in quotes too; found {text!r}"
+            )
+        beside = re.fullmatch(r"\s*identified\s*\(([^,)]*)(.*)\)\s*", text, re.DOTALL)
+        found[name] = text
+        if beside is not None:
+            found[name] = f"identified({(file.parent / beside[1].strip())!s}{beside[2]})"
+    return found
