@@ -88,7 +88,7 @@ def test_parameters_outside_their_range_are_refused(name, value, words):
     amplitude=st.floats(2e-3, 0.03),
 )
 def test_no_cycle_gives_energy_back(current, beta, exponent, frequency, amplitude):
-    damper = MRDamper(current=current, beta=beta, exponent=exponent, mass=5.0)
+    damper = MRDamper(current=current, beta=beta, exponent=exponent, moving_mass=5.0)
     n = 400
     phase = 2 * np.pi * np.arange(3 * n + 1) / n
     x = amplitude * np.sin(phase)
@@ -109,6 +109,6 @@ def test_more_current_resists_more_and_saturates():
 
 def test_c_equals_numpy():
     x = 0.01 * np.sin(np.arange(60) / 9)
-    damper = MRDamper(current=0.4, mass=3.0)
+    damper = MRDamper(current=0.4, moving_mass=3.0)
     c, numpy = (damper.respond(x, 200.0, backend=b, substeps=8) for b in ("c", "numpy"))
     assert c == pytest.approx(numpy, rel=1e-12, abs=1e-9)

@@ -165,7 +165,7 @@ def test_a_current_that_changes_tells_how_late_the_coil_is():
 def test_the_measured_damper_is_told_to_nine_per_cent_by_one_set_of_parameters():
     fit = fit_specimen(building.damper(), building.measurements(), scouts=0)
     assert max(fit.errors.values()) < 0.09
-    assert fit.values["mass"] > 0
+    assert fit.values["moving_mass"] > 0
     assert any("current_lag: without effect" in note for note in fit.notes)
     # The damper of the ready-made test was fitted to the whole records, of which a part is here.
     for name, e in fit.parameters.items():

@@ -60,7 +60,7 @@ class MRDamper(Device):
         k₁ of the accumulator in N/m, and x₀ in m at which it is slack.
     parallel_stiffness
         k₀, N/m.
-    mass, mass_lag
+    moving_mass, mass_lag
         m in kg, and the time constant in s by which it follows.
     current_lag
         1/η, s.
@@ -98,7 +98,7 @@ class MRDamper(Device):
     stiffness: Parameter = Parameter(1000.0, least=0, unit=STIFFNESS)
     rest_position: Parameter = Parameter(0.0, unit=LENGTH)
     parallel_stiffness: Parameter = Parameter(0.0, least=0, unit=STIFFNESS)
-    mass: Parameter = Parameter(0.0, least=0, unit=("kg", "kg m^2"))
+    moving_mass: Parameter = Parameter(0.0, least=0, unit=("kg", "kg m^2"))
     mass_lag: Parameter = Parameter(2e-3, above=0, unit="s")
     current_lag: Parameter = Parameter(5e-3, above=0, unit="s")
 
@@ -182,5 +182,5 @@ class MRDamper(Device):
     def force(self, motion: Imposed) -> Value:
         """Return what the dashpot c₁, the accumulator and the mass ask for."""
         between, c1 = self._velocity_between(motion)
-        inertia = self.mass * (motion.velocity - self.dragged) / self.mass_lag
+        inertia = self.moving_mass * (motion.velocity - self.dragged) / self.mass_lag
         return c1 * between + self.stiffness * (motion.displacement - self.rest_position) + inertia

@@ -79,7 +79,7 @@ def damper(current: float = 1.0) -> MRDamper:
         stiffness=501.67,
         rest_position=-2.4318e-3,
         parallel_stiffness=783.34,
-        mass=11.313,
+        moving_mass=11.313,
     )
 
 
