@@ -220,6 +220,18 @@ def test_a_sensor_that_drifts_is_noted(drift, channel):
         assert not notes
 
 
+def test_a_force_with_the_wrong_sign_is_noted():
+    data = building.measurements()["10mm1Hz1A"]
+    turned = Data.from_arrays(
+        {"displacement": data["displacement"], "force": -data["force"]}, rate=50, units=UNITS
+    )
+    assert not specimen_records(data, [])[0].notes
+    (note,) = specimen_records(turned, [])[0].notes
+    # The loop is nearly a rectangle of 1.4 kN by 20 mm on either side of zero.
+    assert "turned round?" in note
+    assert 40 < float(note.partition("gives ")[2].split()[0]) < 60
+
+
 class Spring(OdeSpecimen):
     """A spring."""
 

@@ -22,6 +22,8 @@ __all__ = ["SpecimenRecord", "specimen_records", "whole_cycles"]
 
 DRIFT = 0.03
 """Of the rms: a sensor whose mean wanders by more from the first cycle to the last is said to drift."""
+GIVEN = 0.02
+"""Of what a rigid-plastic loop dissipates: a specimen that gives more than this back is moved by itself."""
 CURVE = 0.003
 """Of the rms: samples are left out as long as what a spline makes of the others is no further off."""
 FEWEST = 200
@@ -137,6 +139,7 @@ def _record(name: str, data: Data, names: Sequence[str], displacement: str, forc
     bounds = whole_cycles(x)
     notes += _drifts(name, {displacement: x, force: F}, bounds)
     judged = slice(bounds[1], bounds[-1]) if len(bounds) > 2 else slice(0, x.size)
+    notes += _turned_round(name, x[judged], F[judged], len(bounds) - 2)
     return SpecimenRecord(name, x, F, driven, data.sample_period, judged, tuple(notes))
 
 
@@ -204,6 +207,18 @@ def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> 
                 "its rms from the first cycle to the last; zero the sensor again, or leave the record out"
             )
     return notes
+
+
+def _turned_round(name: str, x: Array, F: Array, cycles: int) -> list[str]:
+    """Return a note where the specimen would do work on the machine, cycle after cycle."""
+    if cycles < 1:
+        return []
+    work = float(np.trapezoid(F, x)) / cycles
+    # A rigid-plastic loop with this force and stroke has the work 2 F ptp(x).
+    if work >= -GIVEN * 2 * float(np.sqrt(np.mean(F**2))) * float(np.ptp(x)):
+        return []
+    question = "is the sign of the force, or of the displacement, turned round?"
+    return [f"{name}: the specimen gives {-work:.3g} J a cycle to the machine; {question}"]
 
 
 def _departure(values: Array, factor: int) -> float:
