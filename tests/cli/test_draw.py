@@ -43,3 +43,23 @@ def test_a_file_that_cannot_be_drawn_to_is_refused_before_any_work(bondloop, tmp
     assert answer.exit_code == 1
     assert sentence in answer.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_loops_of_a_device_are_drawn(bondloop, tmp_path):
+    file = tmp_path / "braced.py"
+    file.write_text(
+        "from bondloop.bondgraph import I, Model, One, Se\n"
+        "from bondloop.devices import Bilinear\n"
+        "model = Model('braced')\n"
+        "model.push, model.v, model.mass, model.brace = Se('push'), One(), I(mass=1.0), Bilinear().element()\n"
+        "model.push >> model.v >> [model.mass, model.brace]\n",
+        encoding="utf-8",
+    )
+    picture = tmp_path / "loops.png"
+    result = bondloop("draw", str(file), "--loops", "brace", "--out", str(picture))
+    assert result.exit_code == 0, result.output
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    for path, words in (("mass", "no device"), ("bracing", "brace")):
+        result = bondloop("draw", str(file), "--loops", path, "--out", str(picture))
+        assert result.exit_code == 1
+        assert words in result.stderr

@@ -7,7 +7,13 @@ import bondloop as bl
 from bondloop.bondgraph import C, Df, Function, I, Model, One, R, Se
 from bondloop.compile import compiler
 from bondloop.description import load
-from bondloop.devices import BaberNoori, Bilinear, GiuffreMenegottoPinto, TripleFrictionPendulum
+from bondloop.devices import (
+    BaberNoori,
+    Bilinear,
+    GiuffreMenegottoPinto,
+    RambergOsgood,
+    TripleFrictionPendulum,
+)
 from bondloop.errors import InputError, ModelError
 from bondloop.rigs import OdeSpecimen, mounted
 from bondloop.structures import PointMass, Spring, Structure, field_form, network_form
@@ -188,6 +194,22 @@ def test_what_remembers_is_simulated_in_steps():
         system.simulate(1.0)
     with pytest.raises(InputError, match="remembers"):
         system.sensitivity(["bilinear.stiffness"])
+
+
+def test_equations_of_a_long_law_end():
+    """Written out, the Newton steps of a Ramberg-Osgood spring would fill libraries: the program is shown."""
+    system = mounted(RambergOsgood()).compile()
+    shown = system.equations()
+    assert len(str(shown)) < 20_000
+    assert any("renewed at the beginning" in note for note in shown.notes)
+    assert ("d/dt bilinear.plastic", "0") in mounted(Bilinear()).compile().equations().rows
+
+
+def test_a_steady_state_is_reached_on_a_way_without_a_turn():
+    """Statics under a load that grows: k x + F_y + b k_b (x - F_y/k_b) = load, beyond the yield force."""
+    system = machine(Bilinear(2e6, 8e3, 0.05)).compile()
+    x = system.steady_state({"push": 20e3})["brace.displacement"]
+    assert x == pytest.approx((20e3 - 8e3 * 0.95) / (5e5 + 1e5))
 
 
 def test_about_its_start_it_is_elastic():

@@ -9,7 +9,6 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.source import Source, find_model, short_name
-from bondloop.devices.ode_element import device_at
 from bondloop.errors import InputError
 
 __all__ = ["draw"]
@@ -50,6 +49,8 @@ def draw(
     if loops is None:
         model.draw(path, fold=fold, unfold=unfold or ())
     else:
+        from bondloop.devices import device_at
+
         device_at(model, loops).plot_loops(path=path)
     if as_json:
         print_json({"model": short_name(source), "file": str(path)})

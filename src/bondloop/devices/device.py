@@ -83,7 +83,9 @@ class Device(OdeSpecimen, family="device"):
     def loops(
         self, stroke: float | str | None = None, frequency: float | str = 0.5, cycles: int = 4
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return displacements and forces of cycles that grow to a stroke, then one at it, once around.
+        """Return displacements and forces of cycles that grow to a stroke, then one at it, and back to zero.
+
+        From turn to turn it moves as half a cosine, so the velocity does not jump.
 
         Parameters
         ----------
@@ -98,9 +100,12 @@ class Device(OdeSpecimen, family="device"):
 
         most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
         f = POSITIVE.check(frequency, "loops(frequency)", "Hz")
-        t = np.arange(0, 1000 * (cycles + 1) + 1) / 1000
-        x = most * np.minimum(np.floor(t) + 1, cycles) / cycles * np.sin(2 * np.pi * t)
-        v = np.gradient(x, t) * f
+        sizes = [most * (i + 1) / cycles for i in range(cycles)]
+        turns = [0.0, *(s for size in (*sizes, most) for s in (size, -size)), 0.0]
+        phase = np.pi * np.arange(500) / 500
+        ways = np.diff(turns)[:, None]
+        x = np.append((np.array(turns[:-1])[:, None] + ways * (1 - np.cos(phase)) / 2).ravel(), 0.0)
+        v = np.append((ways * np.pi * f * np.sin(phase)).ravel(), 0.0)
         return x, self.respond(x, 1000 * f, velocity=v)
 
     def plot_loops(

@@ -10,7 +10,7 @@ from bondloop.compile import Runner
 from bondloop.devices.ode_element import SYMBOLS, changes, finite_formulas
 from bondloop.devices.ode_specimen import Imposed
 from bondloop.errors import InputError, SolveError
-from bondloop.program.expr import Const, Expr, Var, select, substitute
+from bondloop.program.expr import Const, Expr, Var, select, substitute, variables
 from bondloop.program.law import entries, formulas
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
@@ -50,7 +50,7 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
     kind = type(law).__name__
     values = law.parameter_values()
     parameters = {name: Var(f"parameter.{name}") for name in values}
-    traced, variables = entries("state.", law.initial_states())
+    traced, kept = entries("state.", law.initial_states())
     inputs = {name: Var(f"input.{name}") for name in law.inputs}
     signals = {name: Traced(v) for name, v in inputs.items()}
     copy = law.running({n: Traced(v) for n, v in parameters.items()}, traced, **signals)
@@ -58,8 +58,8 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
     force = one_number(called(copy.force, f"{kind}.force", motion), f"{kind}.force")
     goals = formulas(force, f"{kind}.force")
     places: dict[str, list[tuple[Var, int]]] = {word: [] for word in SYMBOLS.values()}
-    for state, word, written in changes(copy, motion, variables, kind):
-        for (variable, _), formula in zip(variables[state], written, strict=True):
+    for state, word, written in changes(copy, motion, kept, kind):
+        for (variable, _), formula in zip(kept[state], written, strict=True):
             places[word].append((variable, len(goals)))
             goals.append(formula)
     if not places["rate"]:
@@ -94,7 +94,7 @@ def driven_tick(law: Device, period: float, substeps: int) -> Tick:
         pairs.append((v, v + h / 6 * (k1 + 2 * (k2 + k3) + k4)))
     body += [Update(tuple(pairs))] if pairs else []
     steps += [Repeat(substeps, counter, tuple(body))] if body else []
-    states = {v: x for known in variables.values() for v, x in known}
+    states = {v: x for known in kept.values() for v, x in known}
     return Tick(
         "device", 1.0, Var("t"), Var("k"), (DISPLACEMENT, VELOCITY, NEXT, *inputs.values()), states,
         {PERIOD: period, **{parameters[name]: value for name, value in values.items()}}, tuple(steps),
@@ -106,20 +106,14 @@ def _evaluated(
     program: list[Assign], goals: list[tuple[Var, Expr]], at: Mapping[Var, Expr], mark: str
 ) -> list[Step]:
     """Return statements that give targets their values at a point."""
-    needed = {v for _, e in goals for v in _read(e)}
+    needed = {v for _, e in goals for v in variables(e)}
     kept = []
     for step in reversed(program):
         if step.target in needed:
             kept.append(step)
-            needed |= set(_read(step.expr))
+            needed |= set(variables(step.expr))
     steps, table = instantiate(kept[::-1], dict(at), mark)
     return [*steps, *(Assign(target, substitute(e, table)) for target, e in goals)]
-
-
-def _read(expr: Expr) -> list[Var]:
-    from bondloop.program.expr import variables
-
-    return variables(expr)
 
 
 def respond(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError
 from bondloop.program.decimals import cancelled, readable
 from bondloop.program.descriptor import has_rates
+from bondloop.program.expr import Op, Var
 from bondloop.program.latex_names import latex_names
 from bondloop.program.matrix_rows import MatrixRow, SolvedMatrix, gathered
 from bondloop.program.schedule import Assign
@@ -17,7 +18,7 @@ from bondloop.program.sympy_bridge import Symbols, to_sympy
 
 if TYPE_CHECKING:
     from bondloop.program.expansion import Expansion
-    from bondloop.program.expr import Expr, Var
+    from bondloop.program.expr import Expr
     from bondloop.program.system import System
 
 __all__ = ["Equations", "equations"]
@@ -25,6 +26,9 @@ __all__ = ["Equations", "equations"]
 SHORT = 8
 """Most operations in an entry of E that is written where it stands."""
 
+
+LONGEST = 50_000
+"""Operations of an equation, with everything written out, beyond which the program is shown instead."""
 
 Left = str | tuple[tuple[Any, str], ...]
 """The left side of an equation: a name, or coefficients with the names that they multiply."""
@@ -105,10 +109,27 @@ def equations(system: System, form: str) -> Equations:
     if form == "causal":
         return _causal(system)
     if form == "state":
-        return _state(system)
+        return _causal(system) if _endless(system) else _state(system)
     if form == "descriptor":
         return _descriptor(system)
     raise InputError(f"unknown form {form!r} of equations; expected 'state', 'descriptor' or 'causal'")
+
+
+def _endless(system: System) -> bool:
+    """Whether equations that are not linear would be too long to write out: a law may use a part many times."""
+    if system.is_linear:
+        return False
+    lengths: dict[Var, float] = {}
+
+    def length(e: Expr) -> float:
+        if isinstance(e, Op):
+            return 1.0 + sum(map(length, e.args))
+        return lengths.get(e, 0.0) if isinstance(e, Var) else 0.0
+
+    for statement in system.statements:
+        if isinstance(statement, Assign):
+            lengths[statement.target] = length(statement.expr)
+    return max(map(length, [*system.rate_exprs, *system.output_exprs.values()]), default=0.0) > LONGEST
 
 
 def _state(system: System) -> Equations:

@@ -37,7 +37,7 @@ class InverseSystem(System):
     ----------
     name, states, inputs, outputs, parameters, definitions, tears, initial, dots
         As for `System`.
-    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching
+    input_rates, input_defaults, lookup, dependent, remarks, iterations, divisors, switching, memories
         As for `System`.
     quantities, held_modes
         As for `System`.

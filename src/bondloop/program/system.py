@@ -254,6 +254,9 @@ class System:
             f"the rate of input {u.name} is needed: a source drives a storage in derivative causality"
             for u in self.input_rates
         ]
+        if self.memories:
+            names = ", ".join(v.name for v in self.memories)
+            notes.append(f"remembered within a step, and renewed at the beginning of each: {names}")
         return notes
 
     def _dependence(self) -> str:
@@ -335,7 +338,7 @@ class System:
         form
             ``"state"``: rates and outputs in terms of states and inputs; loops of more than a few unknowns
             stay as equations, and where rates depend on each other through the states the form is the
-            next. ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
+            next; equations that would be endless (of a long law) are shown as the program. ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
             one assignment a line, in the order of computation.
         """
         from bondloop.program.equations import equations
