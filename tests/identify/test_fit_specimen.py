@@ -137,12 +137,18 @@ def test_a_law_that_reads_a_signal_is_fitted_with_its_channel():
         fit_specimen(Brake(), without)
 
 
-def test_a_fit_fits_into_json():
+def test_a_fit_fits_into_json_and_into_a_figure(tmp_path):
     t = np.arange(300) / 100
     data = Data.from_arrays(
         {"displacement": np.sin(5 * t), "force": 4 * np.sin(5 * t)}, rate=100, units={"displacement": "m"}
     )
-    written = json.loads(json.dumps(fit_specimen(Spring(), data).to_dict()))
+    fit = fit_specimen(Spring(), data)
+    assert [axes.get_xlabel() for axes in fit.figure(tmp_path / "loops.png").axes] == [
+        "displacement [m]",
+        "velocity [m/s]",
+    ]
+    assert (tmp_path / "loops.png").stat().st_size > 10_000
+    written = json.loads(json.dumps(fit.to_dict()))
     assert written["parameters"]["stiffness"]["value"] == pytest.approx(4)
     assert any("force has no unit" in note for note in written["notes"])
 
