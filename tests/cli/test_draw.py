@@ -51,7 +51,8 @@ def test_the_loops_of_a_device_are_drawn(bondloop, tmp_path):
         "from bondloop.bondgraph import I, Model, One, Se\n"
         "from bondloop.devices import Bilinear\n"
         "model = Model('braced')\n"
-        "model.push, model.v, model.mass, model.brace = Se('push'), One(), I(mass=1.0), Bilinear().element()\n"
+        "model.push, model.v = Se('push'), One()\n"
+        "model.mass, model.brace = I(mass=1.0), Bilinear().element()\n"
         "model.push >> model.v >> [model.mass, model.brace]\n",
         encoding="utf-8",
     )

@@ -116,7 +116,7 @@ def equations(system: System, form: str) -> Equations:
 
 
 def _endless(system: System) -> bool:
-    """Whether equations that are not linear would be too long to write out: a law may use a part many times."""
+    """Whether equations that are not linear would be too long to write out: laws use parts many times."""
     if system.is_linear:
         return False
     lengths: dict[Var, float] = {}

@@ -338,7 +338,8 @@ class System:
         form
             ``"state"``: rates and outputs in terms of states and inputs; loops of more than a few unknowns
             stay as equations, and where rates depend on each other through the states the form is the
-            next; equations that would be endless (of a long law) are shown as the program. ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
+            next; equations that would be endless (of a long law) are shown as the program.
+            ``"descriptor"``: E(x) dx/dt = f(x, u), no rate solved for. ``"causal"``: the program,
             one assignment a line, in the order of computation.
         """
         from bondloop.program.equations import equations

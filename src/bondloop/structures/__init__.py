@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bondloop.structures.attached import attach, bar_way
 from bondloop.structures.elements import (
     Bar,
     Beam,
@@ -25,8 +26,9 @@ from bondloop.structures.structure_tables import matrices_from_structure, struct
 
 __all__ = [
     "Bar", "Beam", "Beam3D", "Dashpot", "Element", "Frame2D", "Frame3D", "Matrices", "PointMass",
-    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "field_form",
-    "matrices_from_structure", "network_form", "read_matrices", "structure_from_tables", "write_matrices",
+    "Prescribed", "ShearBuilding", "Spring", "Structure", "StructureModel", "Timoshenko", "attach",
+    "bar_way", "field_form", "matrices_from_structure", "network_form", "read_matrices",
+    "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
 from bondloop.structures import reduction
