@@ -131,7 +131,8 @@ def test_a_law_that_reads_a_signal_is_fitted_with_its_channel():
     force = 33 * volts * np.tanh(0.04 * np.cos(4 * t) / 1e-3)
     units = {"displacement": "m", "force": "N", "voltage": "V"}
     data = Data.from_arrays({"displacement": x, "force": force, "voltage": volts}, rate=300, units=units)
-    assert fit_specimen(Brake(), data).values["per_volt"] == pytest.approx(33, rel=1e-3)
+    for brake in (Brake(), Brake().element()):  # the law, or an element of a bond graph with it
+        assert fit_specimen(brake, data).values["per_volt"] == pytest.approx(33, rel=1e-3)
     without = Data.from_arrays({"displacement": x, "force": force}, rate=300, units=UNITS)
     with pytest.raises(InputError, match="reads voltage, and no channel says"):
         fit_specimen(Brake(), without)

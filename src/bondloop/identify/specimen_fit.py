@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.devices import OdeSpecimen
+    from bondloop.devices.ode_element import OdeElement
+    from bondloop.devices.ode_element import OdeElement
     from bondloop.identify.least_squares import Minimum
     from bondloop.identify.specimen_data import SpecimenRecord
 
@@ -135,7 +137,7 @@ class SpecimenFit:
 
 
 def fit_specimen(
-    element: OdeSpecimen,
+    element: OdeSpecimen | OdeElement,
     data: Measured,
     free: Free = None,
     *,
@@ -148,7 +150,8 @@ def fit_specimen(
     Parameters
     ----------
     element
-        The law; its values are where the search begins, and those that are not free stay.
+        The law, or the element of a bond graph that was made of it; its values are where the search begins,
+        and those that are not free stay.
     data
         A measurement, or several by name or in a row, each with a displacement and a force. A channel with
         the name of a parameter or input of the law (``current``) says what that was.

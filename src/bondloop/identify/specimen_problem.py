@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.devices import OdeSpecimen
+from bondloop.devices.ode_element import OdeElement
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.data import Data
 from bondloop.identify.least_squares import Minimum, minimise
@@ -41,8 +42,14 @@ class MovedSpecimen:
     """A law and its measurements."""
 
     def __init__(
-        self, law: OdeSpecimen, data: Measured, displacement: str = "displacement", force: str = "force"
+        self,
+        law: OdeSpecimen | OdeElement,
+        data: Measured,
+        displacement: str = "displacement",
+        force: str = "force",
     ) -> None:
+        if isinstance(law, OdeElement):
+            law = law.law
         if not isinstance(law, OdeSpecimen):
             raise InputError(f"expected a device or an OdeSpecimen to fit; found {type(law).__name__}")
         if law.interfaces != 1:
