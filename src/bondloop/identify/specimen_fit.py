@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from bondloop.devices import OdeSpecimen
     from bondloop.devices.ode_element import OdeElement
-    from bondloop.devices.ode_element import OdeElement
     from bondloop.identify.least_squares import Minimum
     from bondloop.identify.specimen_data import SpecimenRecord
 
