@@ -35,12 +35,12 @@ LONG = {
         "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves "
         "hybrid interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
     ),
-    "identify": "experiment fit_bond_graph fit_ranking fit_time step_response",
+    "identify": "experiment fit_bond_graph fit_ranking fit_specimen fit_time step_response",
     "integrate/structural": "compared order spectra structure",
     "integrate": "modal schemes",
     "papers": (
         "bayer_substep dasilva_beam dubois_damper dubois_outlook gawthrop_three_mass "
-        "gawthrop_two_actuators marths_benchmark wagg"
+        "gawthrop_two_actuators marths_benchmark mr_damper_building wagg"
     ),
     "plots": "figures identification",
     "program": "one_step spectrum steady symbolic tick_json",

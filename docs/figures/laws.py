@@ -36,6 +36,7 @@ GALLERY = (
     ("TunedMass, 0.8 Hz", d.TunedMass(100, 2500, 150)),
     ("TunedLiquidColumn", d.TunedLiquidColumn()),
     ("Inerter", d.Inerter(friction=400, damping=2e4, stiffness=2e5)),
+    ("MRDamper, 1 A", d.MRDamper(current=1)),
 )
 
 if __name__ == "__main__":

@@ -274,9 +274,10 @@ class Runner:
         state: NDArray[np.float64],
         parameters: NDArray[np.float64],
         record: NDArray[np.float64],
+        every: int = 0,
     ) -> Ends:
-        """Run other tests from their first tick, see `BatchLoop`; the first row of each is recorded."""
-        return self._loop(steps, 0, inputs, state, parameters, record, max(1, steps))
+        """Run other tests from their first tick, see `BatchLoop`; unless told, the first row is recorded."""
+        return self._loop(steps, 0, inputs, state, parameters, record, every or max(1, steps))
 
     def _unsolved(self, number: int) -> str:
         """Return the unknowns of the loop that a tear belongs to, and how far that one is off."""

@@ -17,6 +17,7 @@ from bondloop.devices.kelvin_voigt import KelvinVoigt
 from bondloop.devices.lead_rubber import LeadRubberBearing
 from bondloop.devices.liquid_column import TunedLiquidColumn
 from bondloop.devices.maxwell import Maxwell
+from bondloop.devices.mr_damper import MRDamper
 from bondloop.devices.multilinear import Multilinear
 from bondloop.devices.ode_element import device_at, ode_element
 from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
@@ -43,6 +44,7 @@ __all__ = [
     "Inerter",
     "KelvinVoigt",
     "LeadRubberBearing",
+    "MRDamper",
     "Maxwell",
     "Multilinear",
     "OdeSpecimen",

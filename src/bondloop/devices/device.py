@@ -40,6 +40,9 @@ class Device(OdeSpecimen, family="device"):
     source: ClassVar[str] = ""
     """Where the law comes from."""
 
+    not_fitted: ClassVar[tuple[str, ...]] = ()
+    """Parameters that a fit leaves as they are unless it is told to free them."""
+
     @property
     def stroke(self) -> float:
         """A displacement at which it shows what it does, m: of the pictures."""

@@ -34,21 +34,23 @@ SYMBOLS = {"rates": "rate", "memory": "renewal"}
 
 
 @describable("part")
-def ode_element(law: OdeSpecimen | Device) -> OdeElement:
+def ode_element(law: OdeSpecimen | Device, driven: Sequence[str] = ()) -> OdeElement:
     """Return a specimen as a part of a bond graph; it is described by the specimen.
 
     Parameters
     ----------
     law
         The specimen.
+    driven
+        Names of parameters that signals set instead, bonded to it in this order after those that it reads.
     """
-    return OdeElement(law)
+    return OdeElement(law, driven)
 
 
 class OdeElement(Multiport):
     """The bond-graph element of a specimen."""
 
-    def __init__(self, law: OdeSpecimen) -> None:
+    def __init__(self, law: OdeSpecimen, driven: Sequence[str] = ()) -> None:
         Element.__init__(self)
         kind = type(law).__name__
         self.law = law
@@ -56,8 +58,13 @@ class OdeElement(Multiport):
             raise ModelError(
                 f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}"
             )
-        values = law.parameter_values()
-        self.keep_parameters(kind, dict.fromkeys(values), values, law.parameter_ranges())
+        ranges = law.parameter_ranges()
+        for name in driven:
+            if name not in ranges:
+                raise ModelError(f"{kind}(driven): {unknown_name('parameter', name, ranges)}")
+        self.__dict__["inputs"] = (*law.inputs, *driven)
+        values = {n: x for n, x in law.parameter_values().items() if n not in driven}
+        self.keep_parameters(kind, dict.fromkeys(values), values, {n: ranges[n] for n in values})
         self.name_ports([f"end_{i}" for i in range(law.interfaces)] if law.interfaces > 1 else ["end"])
         self._write(law, kind)
 
@@ -78,7 +85,7 @@ class OdeElement(Multiport):
             for variable, _ in known:
                 states[variable] = StateSymbols.named(variable.name)
                 symbols[variable] = states[variable].value
-        inputs = {name: Var(name) for name in law.inputs}
+        inputs = {name: Var(name) for name in self.inputs}
         self.signals, self.input_symbols = len(inputs), [sp.Dummy(name, real=True) for name in inputs]
         symbols.update(zip(inputs.values(), self.input_symbols, strict=True))
         motions = []
@@ -95,7 +102,7 @@ class OdeElement(Multiport):
                 f"{kind}.force: expected {len(ports)} forces, one for each interface; found {len(forces)}"
             )
         changed = changes(copy, motion, variables, kind)
-        _trace_again(law, forces, [e for _, _, written in changed for e in written])
+        _trace_again(law, self.inputs, forces, [e for _, _, written in changed for e in written])
         by_symbol = dict(zip([p.effort for p in ports], forces, strict=True))
         for state, word, written in changed:
             for (variable, _), formula in zip(variables[state], written, strict=True):
@@ -106,7 +113,6 @@ class OdeElement(Multiport):
                 raise ModelError(f"{kind}.units: {unknown_name('state', name, variables)}")
         units = {v.name: unit for name, unit in law.units.items() for v, _ in variables[name]}
         self.__dict__["units"] = units  # of this law, where other elements have them of their class
-        self.__dict__["inputs"] = tuple(law.inputs)
         equations = dict(zip(by_symbol, self.written, strict=True))
         self.relations = Relations(ports, list(states.values()), equations, range(len(ports)), kind)
         self.starts = {states[v].value: x for known in variables.values() for v, x in known}
@@ -155,15 +161,15 @@ def device_at(model: Model, path: str) -> OdeElement:
     raise InputError(f"{path} is no device but a {type(part).__name__}; its loops cannot be drawn")
 
 
-def _trace_again(law: OdeSpecimen, forces: list[Expr], rates: list[Expr]) -> None:
+def _trace_again(law: OdeSpecimen, read: Sequence[str], forces: list[Expr], rates: list[Expr]) -> None:
     """Trace a specimen with other variables of the same names: what it keeps elsewhere is refused."""
     kind, several = type(law).__name__, law.interfaces > 1
-    parameters = {name: Var(name) for name in law.parameter_values()}
+    parameters = {name: Var(name) for name in law.parameter_values() if name not in read}
     traced, variables = entries("", law.initial_states())
     names = [f"end_{i}" for i in range(law.interfaces)] if several else ["end"]
     moved = [[Var(f"{n}.{word}") for n in names] for word in ("displacement", "velocity")]
     motion = Imposed(*(array_of([Traced(v) for v in m]) if several else Traced(m[0]) for m in moved))
-    inputs = {name: Var(name) for name in law.inputs}
+    inputs = {name: Var(name) for name in read}
     signals = {name: Traced(v) for name, v in inputs.items()}
     copy = law.running({n: Traced(p) for n, p in parameters.items()}, traced, **signals)
     states = [v for pairs in variables.values() for v, _ in pairs]

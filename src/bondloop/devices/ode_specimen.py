@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bondloop.bondgraph import Model, Port, bond
+from bondloop.bondgraph import Input, Model, Port, bond
 from bondloop.errors import ModelError
 from bondloop.program.described import Described
 from bondloop.program.law import Law
@@ -123,21 +123,32 @@ class OdeSpecimen(Law, Described, family="ode"):
         signals = {name: states.pop(name, 0.0) for name in self.inputs}
         return self.running({}, self.checked_states(states), **signals)
 
-    def element(self) -> OdeElement:
+    def element(self, driven: Sequence[str] = ()) -> OdeElement:
         """Return it as a part of a bond graph: a port that takes a velocity and gives a force.
 
         Signals that it reads (``inputs``) are bonded to it in the order of their names.
+
+        Parameters
+        ----------
+        driven
+            Names of parameters that signals set instead, such as a current, bonded after those.
         """
         from bondloop.devices.ode_element import ode_element
 
-        return ode_element(self)
+        return ode_element(self, driven)
 
     def model(self) -> Model:
-        """Return it as a model with the port ``end``, or ``end_0``, ``end_1``, ... for several interfaces."""
+        """Return it as a model with the port ``end``, or ``end_0``, ``end_1``, ... for several interfaces.
+
+        Signals that it reads are inputs of the model, by their names.
+        """
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
         model, part = Model(name), self.element()
         setattr(model, name, part)
         for port in part.port_names:
             setattr(model, port, Port())
             bond(getattr(model, port), getattr(part, port) if self.interfaces > 1 else part)
+        for signal, unit in self.inputs.items():
+            setattr(model, signal, Input(signal, unit=unit))
+            bond(getattr(model, signal), part)
         return model

@@ -26,6 +26,8 @@ from bondloop.identify.process_fit import ProcessFit
 from bondloop.identify.ranking import Ranking, rank, rank_frequency, rank_time
 from bondloop.identify.reading import read_data
 from bondloop.identify.residuals import ResidualTests, check_residuals
+from bondloop.identify.specimen_fit import SpecimenFit, fit_specimen
+from bondloop.identify.specimen_ranking import SpecimenRanking, Validation, leave_out, rank_specimens
 from bondloop.identify.spectra import (
     PowerSpectrum,
     Spectral,
@@ -41,9 +43,11 @@ from bondloop.identify.structure import Structure
 __all__ = [
     "BondGraphFit", "Data", "Drift", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse",
     "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint", "PowerSpectrum",
-    "ProcessFit", "Ranking", "ResidualTests", "Spectral", "SpectralSurface", "StepResponse",
-    "SteppedSine", "SteppedSinePlan", "Structure", "check_residuals", "fit_bond_graph", "fit_frequency",
-    "fit_matrix", "fit_time", "fourier_point", "harmonic_distortion", "matrix_response", "model_drift",
-    "multisine", "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_time", "read_data",
-    "spectral_response", "spectral_surface", "step_response", "stepped_sine", "stepped_sine_plan",
+    "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
+    "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "Validation",
+    "check_residuals", "fit_bond_graph", "fit_frequency", "fit_matrix", "fit_specimen", "fit_time",
+    "fourier_point", "harmonic_distortion", "leave_out", "matrix_response", "model_drift", "multisine",
+    "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_specimens", "rank_time",
+    "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
+    "stepped_sine_plan",
 ]  # fmt: skip

@@ -159,6 +159,17 @@ class Data:
         channels = {name: values[first:last] for name, values in self.channels.items()}
         return replace(self, channels=channels, start=self.start + self.sample_period * int(first))
 
+    def with_channel(self, name: str, values: ArrayLike, unit: str = "") -> Data:
+        """Return the data with one more channel: samples, or a number that held all the time.
+
+        >>> data = Data.from_arrays({"force": [0.0, 1.0]}, rate=10).with_channel("current", 0.5, "A")
+        >>> data["current"].tolist(), data.units["current"]
+        ([0.5, 0.5], 'A')
+        """
+        samples = np.asarray(values, dtype=float)
+        row = np.full(len(self), samples) if samples.ndim == 0 else samples
+        return replace(self, channels={**self.channels, name: row}, units={**self.units, name: unit})
+
     def select(self, input: str, output: str) -> InputOutput:  # noqa: A002 - the word of the interface
         """Return one input and one output, fit for identification.
 

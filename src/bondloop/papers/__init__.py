@@ -94,6 +94,12 @@ _ENTRIES = (
         kind="test",
     ),
     Entry(
+        name="mr-damper-building",
+        summary="A measured magneto-rheological damper in the first of three storeys under El Centro",
+        module="bondloop.papers.mr_damper_building",
+        kind="test",
+    ),
+    Entry(
         name="silva-benchmark",
         summary="The field's benchmark: three floors under El Centro on a late actuator (Silva 2020)",
         module="bondloop.papers.silva_benchmark",

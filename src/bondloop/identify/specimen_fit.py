@@ -1,0 +1,260 @@
+"""Laws of specimens, fitted to how they were moved and by which force.
+
+The error of the simulated force is least, each record weighed by the rms of its own force, over whole cycles
+after the first. Derivatives are differences of runs: a law may jump, switch and remember.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
+from bondloop.identify.least_squares import minimise
+from bondloop.identify.residuals import check_residuals, effective_samples
+from bondloop.identify.specimen_problem import ROUGH, Free, Measured, MovedSpecimen, SpecimenProblem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from bondloop.devices import OdeSpecimen
+    from bondloop.devices.ode_element import OdeElement
+    from bondloop.identify.least_squares import Minimum
+    from bondloop.identify.specimen_data import SpecimenRecord
+
+    Array = NDArray[np.float64]
+
+__all__ = ["SCOUTS", "SpecimenFit", "fit_specimen"]
+
+SCOUTS = 24
+"""Starts that are looked at besides the law's own values."""
+ENOUGH = 50
+"""Samples of a record from which on it is asked whether its residuals are white."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpecimenFit:
+    """A specimen's law, fitted to measurements.
+
+    Attributes
+    ----------
+    specimen
+        The law with the fitted values.
+    parameters
+        Each fitted parameter by name, with its confidence interval.
+    covariance
+        Of the parameters, in their order.
+    records
+        The measurements.
+    predicted
+        The force of the fitted law for each record, by name, shape (n,).
+    errors
+        Rms error of the force as a part of the force's rms, for each record by name, over whole cycles after
+        the first.
+    cost, samples, effective
+        Sum of squared errors (each as a part of its record's rms), over how many samples, and how many
+        independent ones these are worth.
+    notes
+        What is doubtful, in sentences.
+    """
+
+    specimen: OdeSpecimen
+    parameters: dict[str, Estimate]
+    covariance: Array
+    records: tuple[SpecimenRecord, ...]
+    predicted: dict[str, Array]
+    errors: dict[str, float]
+    cost: float
+    samples: int
+    effective: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def error(self) -> float:
+        """Rms of the errors of all records."""
+        return float(np.sqrt(np.mean(np.square(list(self.errors.values())))))
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The fitted values by name."""
+        return {name: e.value for name, e in self.parameters.items()}
+
+    def predict(
+        self, data: Measured, displacement: str = "displacement", force: str = "force"
+    ) -> dict[str, Array]:
+        """Return the force that the fitted law gives for the motions of other measurements, by name.
+
+        Parameters
+        ----------
+        data, displacement, force
+            As for `fit_specimen`.
+        """
+        known = MovedSpecimen(self.specimen, data, displacement, force)
+        return dict(zip(known.names, known.forces(), strict=True))
+
+    def errors_of(
+        self, data: Measured, displacement: str = "displacement", force: str = "force"
+    ) -> dict[str, float]:
+        """Return the rms errors on other measurements, as parts of the force's rms, by name.
+
+        Parameters
+        ----------
+        data, displacement, force
+            As for `fit_specimen`.
+        """
+        known = MovedSpecimen(self.specimen, data, displacement, force)
+        return {r.name: r.error(f) for r, f in zip(known.records, known.forces(), strict=True)}
+
+    def figure(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw the loops, measured and fitted: force over displacement, and over velocity."""
+        from bondloop.plots.loops import measured_loops
+
+        return measured_loops(self.records, self.predicted, self.errors, path=path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fit as a dictionary that fits into JSON."""
+        return {
+            "specimen": self.specimen.describe(),
+            "parameters": {name: asdict(e) for name, e in self.parameters.items()},
+            "errors": dict(self.errors),
+            "error": self.error,
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{type(self.specimen).__name__}: rms error {100 * self.error:.1f} % of the force's rms"]
+        lines += [f"  {name:<28} {100 * e:5.1f} %" for name, e in self.errors.items()]
+        lines += [f"  {name:<28} {e}" for name, e in self.parameters.items()]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def fit_specimen(
+    element: OdeSpecimen | OdeElement,
+    data: Measured,
+    free: Free = None,
+    *,
+    displacement: str = "displacement",
+    force: str = "force",
+    scouts: int = SCOUTS,
+) -> SpecimenFit:
+    """Fit the parameters of a specimen's law to measured displacements and forces.
+
+    Parameters
+    ----------
+    element
+        The law, or the element of a bond graph that was made of it; its values are where the search begins,
+        and those that are not free stay.
+    data
+        A measurement, or several by name or in a row, each with a displacement and a force. A channel with
+        the name of a parameter or input of the law (``current``) says what that was.
+    free
+        Names of the parameters to fit, or their bounds by name; all that no channel sets, unless given.
+    displacement, force
+        Names of the channels, positive in the same direction: a force that pulls lengthens.
+    scouts
+        Starts that are looked at besides the law's own values; the best two are fitted from.
+
+    Examples
+    --------
+    >>> from bondloop.devices import OdeSpecimen
+    >>> from bondloop.identify import Data
+    >>> class Dashpot(OdeSpecimen):
+    ...     damping: float = 100.0
+    ...     friction: float = 1.0
+    ...
+    ...     def force(self, motion):
+    ...         from bondloop.math import sign
+    ...
+    ...         return self.damping * motion.velocity + self.friction * sign(motion.velocity)
+    >>> t = np.arange(1500) / 500
+    >>> v = 0.02 * 2 * np.pi * np.cos(2 * np.pi * t)
+    >>> channels = {"displacement": 0.02 * np.sin(2 * np.pi * t), "force": 350 * v + 12 * np.sign(v)}
+    >>> data = Data.from_arrays(channels, rate=500, units={"displacement": "m", "force": "N"})
+    >>> fit = fit_specimen(Dashpot(), data)
+    >>> {name: round(value, 1) for name, value in fit.values.items()}
+    {'damping': 350.0, 'friction': 12.0}
+    """
+    problem = SpecimenProblem(MovedSpecimen(element, data, displacement, force), free)
+    starts = [problem.own, *problem.spread(scouts)]
+    minima = [problem.minimum(theta) for theta in problem.best(starts, 2)]
+    best = min((m for m in minima if m is not None), key=lambda m: m.cost, default=None)
+    if best is None:
+        raise SolveError(
+            f"{type(element).__name__} could not be moved as the specimen was with any of the values that "
+            "were tried: its force is not finite; begin nearer to what it is like, or give bounds"
+        )
+    while problem.run.refine(problem.values(best.theta), ROUGH):
+        again = minimise(problem.evaluate, best.theta, problem.low, problem.high)
+        if again is None:
+            break
+        best = again
+    return _result(problem, best)
+
+
+def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
+    """Return what was found, judged on all samples."""
+    still = ~np.any(best.jacobian, axis=1)
+    values = problem.values(np.where(still, problem.own, best.theta))
+    law = replace(problem.known.law, **dict(zip(problem.names, values.tolist(), strict=True)))
+    known = problem.known.carrying(law)
+    forces = known.forces()
+    J = best.jacobian / np.where(problem.logarithmic, values, 1.0)[:, None]
+    white = _white(problem.records, best.residual)
+    spread = covariance(J, best.residual, white=white, free=~(best.at_bound | still))
+    left = freedom(best.residual, len(problem.names), white=white)
+    ranges = law.parameter_ranges()
+    units = {name: (*ranges[name].units, "")[0] for name in problem.names}
+    units = {name: "" if unit == "1" else unit for name, unit in units.items()}
+    named = dict(zip(problem.names, values.tolist(), strict=True))
+    moving = [n for n, s in zip(problem.names, still, strict=True) if not s]
+    parameters = {
+        n: e for n, e in estimates(named, units, spread, left, best.at_bound).items() if n in moving
+    }
+    kept = np.flatnonzero(~still)
+    notes = [note for record in known.records for note in record.notes]
+    notes += _doubts(parameters, best, [n for n in problem.names if n not in moving])
+    return SpecimenFit(
+        specimen=law,
+        parameters=parameters,
+        covariance=spread[np.ix_(kept, kept)],
+        records=tuple(known.records),
+        predicted=dict(zip(known.names, forces, strict=True)),
+        errors={r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)},
+        cost=best.cost,
+        samples=best.residual.size,
+        effective=effective_samples(best.residual),
+        notes=tuple(notes),
+    )
+
+
+def _white(records: Sequence[SpecimenRecord], residual: Array) -> bool:
+    """Whether what is left over is white in every record, each long enough to tell."""
+    ends = np.cumsum([0, *(r.judged.stop - r.judged.start for r in records)])
+    return all(
+        b - a >= ENOUGH and check_residuals(residual[a:b], r.displacement[r.judged]).white
+        for r, (a, b) in zip(records, pairwise(ends), strict=True)
+    )
+
+
+def _doubts(parameters: Mapping[str, Estimate], best: Minimum, still: Sequence[str]) -> list[str]:
+    notes = [
+        f"{name} ran into its bound, {e.value:g}: the data do not ask for it"
+        for name, e in parameters.items()
+        if e.at_bound
+    ]
+    if still:
+        names = ", ".join(still)
+        notes.append(f"{names}: without effect on these measurements, and kept as they were")
+    vague = [n for n, e in parameters.items() if not e.at_bound and e.deviation > abs(e.value)]
+    if vague:
+        notes.append(f"{', '.join(vague)}: hardly determined by these measurements")
+    if not best.converged:
+        notes.append("the fit did not settle; its parameters are uncertain")
+    return notes
