@@ -8,6 +8,7 @@ from bondloop.compile.bands import LONG
 from bondloop.compile.c_groups import CGroups
 from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
+from bondloop.compile.c_tables import CTables
 from bondloop.compile.c_text import CText
 from bondloop.compile.groups import MANY, Group
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
@@ -32,13 +33,13 @@ class CBody:
         self.plan = plan
         self.prefix = plan.tick.name
         self.text = self._writer()
-        self.tables: list[str] = []
+        self.tables = CTables(self.prefix, self.text.number)
         self._places = {v: f"s->{plan.names(v)}" for v in plan.states}
         self._places |= {v: f"p->{plan.names(v)}" for v in plan.parameters}
         self._hoisted = set(plan.hoisted)
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._elements: dict[Var, tuple[str, int]] = {}
-        self._products = CProducts(plan, self.text, self.tables, self.kind)
+        self._products = CProducts(plan, self.text, self.tables, self._elements, self.kind)
         self._counted = 0
         self._groups: CGroups | None = None
         if statements(plan.tick.steps) > MANY:

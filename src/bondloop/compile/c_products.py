@@ -1,20 +1,28 @@
-"""Matrix products in C: written out, by bands, by compressed rows, by columns or by dot products."""
+"""Matrix products in C: by bands, by compressed rows, by columns, by dot products, or with factors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.compile.bands import LONG, Band, bands
+from bondloop.compile.c_factored import factored_lines
 from bondloop.compile.plan import LANES, Plan, Sparse, dotted, sparse
 from bondloop.program.expr import Expr, Var
+from bondloop.program.factored import Factored
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from bondloop.compile.c_tables import CTables
     from bondloop.compile.c_text import CText
     from bondloop.program.tick import Product
 
 __all__ = ["CProducts"]
+
+MANY = 16
+"""Neighbours in memory that are copied by a loop, at the least."""
 
 TERMS = 16
 """Most terms of a sum in one loop; longer sums go on in a second one."""
@@ -42,15 +50,24 @@ class _Sources:
 class CProducts:
     """Writes the products of a tick, and keeps the tables that they need."""
 
-    def __init__(self, plan: Plan, text: CText, tables: list[str], kind: str = "double") -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        text: CText,
+        tables: CTables,
+        elements: Mapping[Var, tuple[str, int]],
+        kind: str = "double",
+    ) -> None:
         self.plan, self.text, self.tables, self.kind = plan, text, tables, kind
-        self.prefix = plan.tick.name
+        self._elements = elements
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._count = 0
 
     def write(self, step: Product, result: str) -> list[str]:
         """Return the lines that declare and fill the array ``result``."""
         self._count += 1
+        if isinstance(step.matrix, Factored):
+            return self._factored(step.matrix, step.sources, result)
         few = sparse(step)
         repeated = bands(few) if few else None
         source = self._sources(step.sources)
@@ -84,9 +101,58 @@ class CProducts:
             lines.append(f"const {self.kind} *const z = (const {self.kind} *)s{offset};")
         rest = sources[in_place:]
         if rest:
-            entries = ", ".join(self.text.full(e) for e in rest)
-            lines.append(f"const {self.kind} x[{len(rest)}] = {{{entries}}};")
+            lines += self._copied(rest)
         return _Sources(lines, in_place)
+
+    def _copied(self, sources: Sequence[Expr]) -> list[str]:
+        """Return lines that put a vector together; neighbours in memory are copied by a loop."""
+        runs = self._runs(sources)
+        if len(runs) == len(sources):
+            entries = ", ".join(self.text.full(e) for e in sources)
+            return [f"const {self.kind} x[{len(sources)}] = {{{entries}}};"]
+        lines = [f"{self.kind} x[{len(sources)}];"]
+        for first, count in runs:
+            if count == 1:
+                lines.append(f"x[{first}] = {self.text.full(sources[first])};")
+            else:
+                array, place = self._lies(sources[first]) or ("", 0)
+                lines += [
+                    f"for (int i = 0; i < {count}; ++i)",
+                    f"    x[{_moving(first)}] = {array}[{_moving(place)}];",
+                ]
+        return lines
+
+    def _lies(self, e: Expr) -> tuple[str, int] | None:
+        """Return the array and the place of a state or of what lies in an array of the tick."""
+        if isinstance(e, Var) and e in self._offsets:
+            return f"((const {self.kind} *)s)", self._offsets[e]
+        return self._elements.get(e) if isinstance(e, Var) else None
+
+    def _runs(self, sources: Sequence[Expr]) -> list[tuple[int, int]]:
+        """Return (first, count) of sources that are neighbours in memory; few are taken one by one."""
+        runs: list[tuple[int, int]] = []
+        places = [self._lies(e) for e in sources]
+        first = 0
+        for k in range(1, len(sources) + 1):
+            before, here = places[k - 1], places[k] if k < len(sources) else None
+            if before and here and here == (before[0], before[1] + 1):
+                continue
+            if k - first >= MANY:
+                runs.append((first, k - first))
+            else:
+                runs += [(j, 1) for j in range(first, k)]
+            first = k
+        return runs
+
+    def _factored(self, inverse: Factored, sources: Sequence[Expr], result: str) -> list[str]:
+        runs, place = self._runs(sources), self._lies(sources[0])
+        lines = []
+        if place is not None and len(runs) == 1 and runs[0][1] == len(sources):
+            lines.append(f"const {self.kind} *const x = {place[0]} + {place[1]};")
+        else:
+            lines += self._copied(sources)
+        lines += factored_lines(inverse, self._table, self.kind, result, "x")
+        return [f"{self.kind} {result}[{len(sources)}];", "{", *(f"    {line}" for line in lines), "}"]
 
     def _neighbours(self, sources: Sequence[Expr]) -> int:
         """Return how many of the first sources are states one after the other; 0 if only a few."""
@@ -98,11 +164,8 @@ class CProducts:
             count += 1
         return count if count >= LONG else 0
 
-    def _table(self, what: str, values: Sequence[float], kind: str = "double") -> str:
-        name = f"{self.prefix}_{what}_{self._count}"
-        numbers = map(str, values) if kind == "int" else (self.text.number(v) for v in values)
-        self.tables.append(f"static const {kind} {name}[{len(values)}] = {{{', '.join(numbers)}}};")
-        return name
+    def _table(self, what: str, values: ArrayLike, kind: str = "double") -> str:
+        return self.tables.add(kind, f"{what}_{self._count}", values)
 
     def _band(self, band: Band, number: int, result: str, source: _Sources) -> list[str]:
         """Every row's sum in the order of its columns, as compressed rows have it."""
@@ -130,17 +193,11 @@ class CProducts:
             f"        {result}[i] += {value}[j]*x[{column}[j]];",
         ]
 
-    def _matrix(self, rows: Sequence[Sequence[float]]) -> str:
-        name = f"{self.prefix}_matrix_{self._count}"
-        text = ",\n".join(f"    {{{', '.join(self.text.number(float(v)) for v in row)}}}" for row in rows)
-        self.tables.append(f"static const double {name}[{len(rows)}][{len(rows[0])}] = {{\n{text}\n}};")
-        return name
-
     def _columns(self, step: Product, result: str, source: _Sources) -> list[str]:
         """Column by column: it vectorises, and the order of summation is fixed."""
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
-        table = self._matrix([[dense[i, j] for i in range(n)] for j in range(m)])
+        table = self._table("matrix", dense.T)
         lines = []
         for name, first, count in source.pieces(m):
             row = f"{first} + j" if first else "j"
@@ -155,7 +212,7 @@ class CProducts:
         """Few long rows: each a dot product in several partial sums, always in the same order."""
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
-        table = self._matrix([[dense[i, j] for j in range(m)] for i in range(n)])
+        table = self._table("matrix", dense)
         lines = [f"for (int i = 0; i < {n}; ++i) {{", f"    {self.kind} sum[{LANES}] = {self._zero};"]
         for name, first, count in source.pieces(m):
             whole = count - count % LANES
@@ -170,6 +227,10 @@ class CProducts:
             ]
         total = " + ".join(f"sum[{lane}]" for lane in range(LANES))
         return [*lines, f"    {result}[i] = {total};", "}"]
+
+
+def _moving(place: int) -> str:
+    return f"{place} + i" if place else "i"
 
 
 def _within(repeated: Sequence[Band], in_place: int) -> bool:
