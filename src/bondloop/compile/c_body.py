@@ -10,12 +10,12 @@ from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
 from bondloop.compile.c_tables import CTables
 from bondloop.compile.c_text import CText
-from bondloop.compile.groups import MANY, Group
+from bondloop.compile.groups import MANY, MANY_AROUND_ARRAYS, Group
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, reads, statements
+from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, every, reads, statements
 
 __all__ = ["CBody"]
 
@@ -42,7 +42,8 @@ class CBody:
         self._products = CProducts(plan, self.text, self.tables, self._elements, self.kind)
         self._counted = 0
         self._groups: CGroups | None = None
-        if statements(plan.tick.steps) > MANY:
+        arrays = any(isinstance(s, Product) and self._is_array(s) for s in every(plan.tick.steps))
+        if statements(plan.tick.steps) > (MANY_AROUND_ARRAYS if arrays else MANY):
             self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
 
     def _fix(self, varied: Sequence[Var]) -> None:
