@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bondloop.program.factored import Factored
     from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "gathered"]
+__all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gathered"]
 
 
 class ConstantMatrix:
@@ -134,6 +134,26 @@ class MatrixRow(Op):
         return Op("add", tuple(terms)) if len(terms) > 1 else [*terms, Const(0.0)][0]
 
 
+class VectorNumbers:
+    """Numbers what rows multiply: equal vectors alike. To hash the same vector for each of n rows takes n squared.
+
+    >>> from bondloop.program.expr import Var
+    >>> x, number = Var("x"), VectorNumbers()
+    >>> number((x,)), number((x, x)), number((x,))
+    (0, 1, 0)
+    """
+
+    def __init__(self) -> None:
+        self._by_value: dict[tuple[Expr, ...], int] = {}
+        self._by_identity: dict[int, tuple[tuple[Expr, ...], int]] = {}
+
+    def __call__(self, args: tuple[Expr, ...]) -> int:
+        if id(args) not in self._by_identity:
+            number = self._by_value.setdefault(args, len(self._by_value))
+            self._by_identity[id(args)] = args, number  # alive, so that its identity stays its own
+        return self._by_identity[id(args)][1]
+
+
 def gathered(
     statements: Iterable[Assign | Loop],
 ) -> list[tuple[list[Assign], MatrixRow] | Assign | Loop]:
@@ -144,14 +164,11 @@ def gathered(
     from bondloop.program.schedule import Assign
 
     groups: dict[tuple[int, int], list[Assign]] = {}
-    numbers: dict[tuple[Expr, ...], int] = {}
-    seen: dict[int, int] = {}  # by identity: to compare the vectors of n rows takes n squared
+    number = VectorNumbers()
     result: list[tuple[list[Assign], MatrixRow] | Assign | Loop] = []
     for statement in statements:
         if isinstance(statement, Assign) and isinstance(row := statement.expr, MatrixRow):
-            if id(row.args) not in seen:
-                seen[id(row.args)] = numbers.setdefault(row.args, len(numbers))
-            key = (id(row.matrix), seen[id(row.args)])
+            key = (id(row.matrix), number(row.args))
             if key not in groups:
                 groups[key] = []
                 result.append((groups[key], row))

@@ -1,0 +1,81 @@
+"""The frame building of `structures.py` in OpenSeesPy; prints a roof motion, CPU time per step and memory.
+
+See `opensees_cantilever.py` for what it needs.
+"""
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import openseespy.opensees as ops
+
+
+def _memory() -> float:
+    """Return the largest memory of the process so far, in bytes."""
+    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def run(
+    storeys: int, across: int, deep: int, section: dict[str, float], damping: list[float], h: float, steps: int,
+    force: float, solver: str,
+) -> None:  # fmt: skip
+    """Build the model, run Newmark's average acceleration under a constant force at the roof, print the result."""
+    before = _memory()
+    ops.wipe()
+    ops.model("basic", "-ndm", 3, "-ndf", 6)
+
+    def tag(k: int, i: int, j: int) -> int:
+        return 1 + (k * across + i) * deep + j
+
+    places = [(i, j) for i in range(across) for j in range(deep)]
+    for k in range(storeys + 1):
+        for i, j in places:
+            ops.node(tag(k, i, j), 6.0 * i, 5.0 * j, 3.2 * k)
+    for i, j in places:
+        ops.fix(tag(0, i, j), 1, 1, 1, 1, 1, 1)
+    ops.geomTransf("Linear", 1, 1.0, 0.0, 0.0)
+    ops.geomTransf("Linear", 2, 0.0, 0.0, 1.0)
+    s = section
+    rest = (s["A"], s["E"], s["G"], s["J"], s["Iy"], s["Iz"])
+    mass = ("-mass", s["rho"] * s["A"], "-cMass")
+    number = 0
+
+    def member(one: int, two: int, direction: int) -> None:
+        nonlocal number
+        number += 1
+        ops.element("elasticBeamColumn", number, one, two, *rest, direction, *mass)
+
+    for k in range(1, storeys + 1):
+        for i, j in places:
+            here = tag(k, i, j)
+            member(tag(k - 1, i, j), here, 1)
+            if i:
+                member(tag(k, i - 1, j), here, 2)
+            if j:
+                member(tag(k, i, j - 1), here, 2)
+    ops.rayleigh(damping[0], 0.0, damping[1], 0.0)
+    roof = tag(storeys, across - 1, deep - 1)
+    ops.timeSeries("Constant", 1)
+    ops.pattern("Plain", 1, 1)
+    ops.load(roof, force, 0.0, 0.0, 0.0, 0.0, 0.0)
+    ops.constraints("Plain")
+    ops.numberer("RCM")
+    ops.system(solver)
+    ops.algorithm("Linear", "-factorOnce")
+    ops.integrator("Newmark", 0.5, 0.25)
+    ops.analysis("Transient")
+    ops.analyze(1, h)  # factors
+    record = [0.0, ops.nodeDisp(roof, 1)]
+    began = time.process_time()
+    for _ in range(steps - 1):
+        ops.analyze(1, h)
+        record.append(ops.nodeDisp(roof, 1))
+    spent = time.process_time() - began
+    result: dict[str, Any] = {"version": ops.version(), "seconds_per_step": spent / (steps - 1)}
+    print(json.dumps(result | {"memory": _memory() - before, "roof": record}))
+
+
+if __name__ == "__main__":
+    run(**json.loads(sys.argv[1]))
