@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.program.dissection import dissected
 from bondloop.program.solving import SINGULAR, SingularError, scaled_rows_and_columns
 
 if TYPE_CHECKING:
@@ -161,10 +162,13 @@ class Factored:
             M = sparse.csc_array(D @ M @ D)
         else:
             M, rows, columns = scaled_rows_and_columns(M)
+        order = dissected(M)
+        if order is not None:
+            M = sparse.csc_array(M[order][:, order])
         try:
             lu = splu(
                 M,
-                permc_spec="MMD_AT_PLUS_A",
+                permc_spec="MMD_AT_PLUS_A" if order is None else "NATURAL",
                 diag_pivot_thresh=THRESHOLD,
                 options={"SymmetricMode": True},
             )
@@ -175,8 +179,12 @@ class Factored:
             raise SingularError
         lower = Triangle.of(lu.L)
         into, out = lu.perm_r.astype(np.int64), lu.perm_c.astype(np.int64)
+        symmetric = not (into != out).any() and not (M != M.T).nnz
+        if order is not None:
+            back = np.argsort(order)
+            into, out = into[back], out[back]
         upper = lower
-        if (into != out).any() or (M != M.T).nnz:  # else it is the transpose of the first
+        if not symmetric:  # else it is the transpose of the first
             upper = Triangle.of(sparse.csc_array(sparse.csr_array(lu.U).T @ sparse.diags_array(1.0 / pivots)))
         return into, out, rows, columns, lower, 1.0 / pivots, upper
 
