@@ -85,6 +85,18 @@ class Triangle:
         every = np.concatenate(kept).astype(np.int64) if kept else np.zeros(0, dtype=np.int64)
         return cls(np.array(first), np.array(row_at), every, np.array(value_at), lower.data[below])
 
+    def matrix(self) -> Any:
+        """Return what is below the diagonal, as a sparse matrix."""
+        from scipy import sparse
+
+        rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for begin, end, below, entries in self._blocks():
+            for c, column in zip(range(begin, end), entries, strict=True):
+                rows.append(np.concatenate([np.arange(c + 1, end), below]))
+                columns.append(np.full(len(column), c))
+        n = int(self.first[-1])
+        return sparse.coo_array((self.values, (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+
     @property
     def longest(self) -> int:
         """Most columns and rows of a block together."""
@@ -217,6 +229,14 @@ class Factored:
     def upper(self) -> Triangle:
         """The transpose of the second factor, over its diagonal; of a symmetric matrix it is the first."""
         return self._factors[6]
+
+    @property
+    def last(self) -> Any:
+        """What gives the solution from the second substitution: a permutation and powers of two, sparse."""
+        from scipy import sparse
+
+        places = (np.arange(self.shape[0]), self.out)
+        return sparse.coo_array((self.scales[1], places), shape=self.shape)
 
     @property
     def entries(self) -> int:

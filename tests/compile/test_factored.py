@@ -1,0 +1,145 @@
+"""Inverses as factors: right, the same to the last bit in every back end, in files and in linearisations."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from bondloop.compile import Runner, write_c
+from bondloop.compile.c_writer import write_c_apart
+from bondloop.compile.toolchain import compiler
+from bondloop.errors import InputError
+from bondloop.program.dissection import dissected
+from bondloop.program.expr import Var
+from bondloop.program.factored import Factored, worth_factors
+from bondloop.program.matrix_rows import SolvedMatrix
+from bondloop.program.one_step import one_step
+from bondloop.program.solving import SingularError
+from bondloop.program.tick import Channel, Product, Tick, Update
+from bondloop.program.tick_json import dump_tick, load_tick
+
+
+def grid(rows: int, columns: int, symmetric: bool, seed: int, units: int = 20) -> sparse.csr_array:
+    """Return a matrix with the pattern of a net, dominated by its diagonal, in units that differ widely."""
+    rng = np.random.default_rng(seed)
+    n = rows * columns
+
+    def line(m: int) -> sparse.csr_array:
+        return sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[-1, 1], shape=(m, m))
+
+    pattern = sparse.coo_array(
+        sparse.kron(line(rows), sparse.eye_array(columns)) + sparse.kron(sparse.eye_array(rows), line(columns))
+    )
+    pattern.data = rng.uniform(-1.0, 1.0, pattern.nnz)
+    A = sparse.csr_array((pattern + pattern.T) / 2 if symmetric else pattern)
+    A = A + sparse.diags_array(4.1 + rng.uniform(size=n))
+    size = sparse.diags_array(2.0 ** rng.integers(-units, units + 1, n))
+    return sparse.csr_array(size @ A @ size)
+
+
+def stepping(A: sparse.csr_array, name: str = "solving") -> Tick:
+    """Return a tick whose states are A⁻¹ times a sum of all neighbours' states, and a number beside."""
+    n = A.shape[0]
+    x, y, b = ([Var(f"{w}[{i}]") for i in range(n)] for w in ("x", "y", "b"))
+    inverse = Factored(A)
+    mixed = sparse.csr_array(0.6 * A + 0.1 * sparse.diags_array(A.diagonal()))
+    steps = (
+        Product(tuple(b), mixed, tuple(x)),
+        Product(tuple(y), inverse, tuple(b)),
+        Update(tuple(zip(x, y, strict=True))),
+    )
+    states = dict(zip(x, np.random.default_rng(n).normal(size=n).tolist(), strict=True))
+    channels = tuple(Channel(f"y{i}", y[i]) for i in (0, n // 2, n - 1))
+    return Tick(name, 0.1, Var("t"), Var("k"), (), states, {}, steps, channels)
+
+
+@given(st.integers(1, 14), st.integers(1, 14), st.booleans(), st.integers(0, 2**20))
+def test_a_solution_with_factors_fulfils_the_equations(rows, columns, symmetric, seed):
+    A = grid(rows, columns, symmetric, seed)
+    inverse, b = Factored(A), np.random.default_rng(seed).normal(size=rows * columns)
+    x = inverse @ b
+    # Backward stable: what is left over is rounding of the terms of each row.
+    left = np.abs(A @ x - b)
+    assert (left <= 1e-12 * (abs(A) @ np.abs(x) + np.abs(b))).all()
+    if symmetric:
+        assert inverse.upper is inverse.lower
+
+
+def test_factors_of_a_plate_are_ordered_by_nested_dissection_and_smaller():
+    A = grid(45, 45, True, 1)
+    order = dissected(A)
+    assert order is not None
+    assert np.array_equal(np.sort(order), np.arange(45 * 45))
+    from scipy.sparse.linalg import splu
+
+    plain = splu(sparse.csc_array(A), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    assert len(Factored(A).lower.values) < 1.3 * plain.L.nnz
+    x = Factored(A) @ np.ones(45 * 45)
+    assert np.allclose(x, plain.solve(np.ones(45 * 45)), rtol=1e-9, atol=0)
+
+
+def test_singular_matrices_are_refused():
+    for singular in (sparse.csr_array(np.ones((3, 3))), sparse.csr_array((2, 2)), sparse.diags_array([1.0, 0.0])):
+        with pytest.raises(SingularError):
+            _ = Factored(singular).lower
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize(("rows", "columns", "symmetric"), [(3, 4, True), (9, 11, False), (30, 40, True)])
+def test_c_and_python_agree_to_the_last_bit(rows, columns, symmetric):
+    tick = stepping(grid(rows, columns, symmetric, rows))
+    ran = [Runner(tick, backend) for backend in ("c", "numpy")]
+    records = [runner.run(4).channels for runner in ran]
+    for name in records[0]:
+        assert np.array_equal(records[0][name], records[1][name])
+    assert ran[0].state == ran[1].state
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_large_tables_are_handed_over_and_one_library_keeps_its_own():
+    ticks = [stepping(grid(40, 40, True, seed)) for seed in (1, 2)]
+    sources = [write_c_apart(tick) for tick in ticks]
+    assert all(numbers is not None for _, _, numbers in sources)
+    assert len(sources[0][0]) < 0.3 * len(write_c(ticks[0]))
+    runners = [Runner(tick, "c") for tick in (*ticks, ticks[0])]
+    first = runners[0].run(2).channels["y0"]
+    del runners[0]  # the third has the same tables
+    assert np.array_equal(runners[1].run(2).channels["y0"], first)
+    assert not np.array_equal(runners[0].run(2).channels["y0"], first)
+
+
+def test_a_tick_with_factors_can_be_written_and_read():
+    tick = stepping(grid(4, 5, False, 3))
+    data = json.loads(json.dumps(dump_tick(tick)))
+    again = load_tick(data)
+    assert np.array_equal(
+        Runner(tick, "numpy").run(3).channels["y0"], Runner(again, "numpy").run(3).channels["y0"]
+    )
+    entry = data["tick"]["steps"][1]["matrix"]
+    for inverse, values in ((False, entry["values"]), (True, [0.0] * len(entry["values"])), (3, entry["values"])):
+        data["tick"]["steps"][1]["matrix"] = {**entry, "inverse": inverse, "values": values}
+        with pytest.raises(InputError, match="inverse"):
+            load_tick(data)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_tick_with_factors_is_linearised_exactly(symmetric):
+    A = grid(5, 7, symmetric, 8, units=0)
+    matrix = one_step(stepping(A)).matrix
+    dense = A.toarray()
+    expected = np.linalg.solve(dense, 0.6 * dense + 0.1 * np.diag(dense.diagonal()))
+    assert np.allclose(matrix.toarray() if hasattr(matrix, "toarray") else matrix, expected, atol=1e-12)
+
+
+def test_factors_are_taken_where_they_are_less_work():
+    beam = sparse.diags_array([np.ones(199), np.full(200, 4.0), np.ones(199)], offsets=[-1, 0, 1])
+    assert worth_factors(Factored(beam))
+    assert not worth_factors(Factored(beam.tocsr()[:20, :20]))
+    full = sparse.csr_array(np.eye(100) + 0.001)
+    assert not worth_factors(Factored(full))
+    right = sparse.csr_array(sparse.eye_array(200))
+    solved = SolvedMatrix(beam.tocsr(), right, "mass")
+    assert np.allclose(solved.inverse @ np.ones(200), solved.values @ np.ones(200), rtol=1e-13)
