@@ -57,7 +57,10 @@ class CTables:
             table = np.zeros(1, KINDS[kind])
         key = (kind, table.shape, hashlib.sha256(table).digest() if table.size > SMALL else table.tobytes())
         if key not in self._names:
-            name = self._names[key] = f"{self.prefix}_{what}"
+            name = f"{self.prefix}_{what}"
+            while name in self._tables:
+                name += "_too"
+            self._names[key] = name
             self._tables[name] = (kind, table)
         return self._names[key]
 

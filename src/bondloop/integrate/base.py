@@ -66,14 +66,14 @@ class Integrator(Described, ABC, family="integrator"):
 
     @staticmethod
     def at_start(
-        system: System, period: float, inputs: InputsAt, goals: list[Expr]
+        system: System, period: float, inputs: InputsAt, goals: list[Expr], *, rates: bool = True
     ) -> tuple[list[Step], dict[Var, Expr]]:
         """Find the modes of a system that switches; evaluate rates and goals at the beginning of the step."""
         given: dict[Var, Expr] = {v: v for v in system.state_vars}
         given.update(inputs(0.0))
         switched, now = resolve(system, inputs(0.0), period)
         given.update(now)
-        steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
+        steps, table = instantiate(system.schedule([*(system.rate_exprs if rates else ()), *goals]), given, "")
         return [*switched, *steps], table
 
 

@@ -44,6 +44,8 @@ def eliminate(a: list[list[float]], b: list[float]) -> list[float] | None:
         b[c], b[best] = b[best], b[c]
         for i in range(c + 1, n):
             ratio = a[i][c] / a[c][c]
+            if ratio == 0.0:
+                continue
             for j in range(c + 1, n):
                 a[i][j] -= ratio * a[c][j]
             b[i] -= ratio * b[c]
