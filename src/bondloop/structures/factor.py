@@ -17,7 +17,9 @@ _LAST: dict[bytes, Callable[[Any], Any]] = {}
 follows statically all ask for the same one."""
 
 
-def factor(matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positive") -> Callable[[Any], Any]:
+def factor(
+    matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positive", *, keep: bool = True
+) -> Callable[[Any], Any]:
     """Return the function b -> matrix⁻¹ b; asked for the same matrix again, without factoring it again.
 
     Parameters
@@ -28,6 +30,9 @@ def factor(matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positiv
         ``"positive"``: all pivots are taken from the diagonal, which keeps the factors of a stiffness matrix
         sparse and is also the most accurate (a beam of 1,000 elements has a condition number of 1e13);
         ``"symmetric"``: they are, unless one is small, as in a dynamic stiffness; ``"any"``: free choice.
+
+    keep
+        Whether the same matrix will be asked for again.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def factor(matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positiv
     from scipy import sparse
 
     columns = sparse.csc_array(matrix)
-    if not columns.nnz or columns.dtype.kind == "c":  # a dynamic stiffness is another at every frequency
+    if not keep or not columns.nnz or columns.dtype.kind == "c":  # a dynamic stiffness is another at every frequency
         return _factored(columns, kind)
     columns = sparse.csc_array(columns, copy=columns is matrix)
     columns.eliminate_zeros()
@@ -54,9 +59,8 @@ def factor(matrix: Any, kind: Literal["positive", "symmetric", "any"] = "positiv
         key.update(np.ascontiguousarray(part))
     digest = key.digest()
     if digest not in _LAST:
-        solve = _factored(columns, kind)
-        _LAST.clear()
-        _LAST[digest] = solve
+        _LAST.clear()  # before the next one takes memory
+        _LAST[digest] = _factored(columns, kind)
     return _LAST[digest]
 
 
