@@ -21,13 +21,13 @@ __all__ = ["dissected"]
 LEAST = 1000
 """Unknowns from which it is worth while."""
 
-PART = 60
+PART = 12
 """Unknowns that are not cut any more, at the most."""
 
 THIN = 32
 """A first layer of fewer unknowns belongs to a chain or a band, which minimum degree orders as well."""
 
-SHARE = 0.35
+SHARE = 0.25
 """Least share of the unknowns on either side of a layer."""
 
 

@@ -58,10 +58,11 @@ def factor(
     for part in (columns.indptr, columns.indices, columns.data):
         key.update(np.ascontiguousarray(part))
     digest = key.digest()
-    if digest not in _LAST:
+    solve = _LAST.get(digest)
+    if solve is None:
         _LAST.clear()  # before the next one takes memory
-        _LAST[digest] = _factored(columns, kind)
-    return _LAST[digest]
+        solve = _LAST[digest] = _factored(columns, kind)
+    return solve
 
 
 def _factored(columns: Any, kind: str) -> Callable[[Any], Any]:
