@@ -31,7 +31,8 @@ def grid(rows: int, columns: int, symmetric: bool, seed: int, units: int = 20) -
         return sparse.diags_array([np.ones(m - 1), np.ones(m - 1)], offsets=[-1, 1], shape=(m, m))
 
     pattern = sparse.coo_array(
-        sparse.kron(line(rows), sparse.eye_array(columns)) + sparse.kron(sparse.eye_array(rows), line(columns))
+        sparse.kron(line(rows), sparse.eye_array(columns))
+        + sparse.kron(sparse.eye_array(rows), line(columns))
     )
     pattern.data = rng.uniform(-1.0, 1.0, pattern.nnz)
     A = sparse.csr_array((pattern + pattern.T) / 2 if symmetric else pattern)
@@ -82,7 +83,11 @@ def test_factors_of_a_plate_are_ordered_by_nested_dissection_and_smaller():
 
 
 def test_singular_matrices_are_refused():
-    for singular in (sparse.csr_array(np.ones((3, 3))), sparse.csr_array((2, 2)), sparse.diags_array([1.0, 0.0])):
+    for singular in (
+        sparse.csr_array(np.ones((3, 3))),
+        sparse.csr_array((2, 2)),
+        sparse.diags_array([1.0, 0.0]),
+    ):
         with pytest.raises(SingularError):
             _ = Factored(singular).lower
 
@@ -119,7 +124,11 @@ def test_a_tick_with_factors_can_be_written_and_read():
         Runner(tick, "numpy").run(3).channels["y0"], Runner(again, "numpy").run(3).channels["y0"]
     )
     entry = data["tick"]["steps"][1]["matrix"]
-    for inverse, values in ((False, entry["values"]), (True, [0.0] * len(entry["values"])), (3, entry["values"])):
+    for inverse, values in (
+        (False, entry["values"]),
+        (True, [0.0] * len(entry["values"])),
+        (3, entry["values"]),
+    ):
         data["tick"]["steps"][1]["matrix"] = {**entry, "inverse": inverse, "values": values}
         with pytest.raises(InputError, match="inverse"):
             load_tick(data)

@@ -92,7 +92,11 @@ def _blocks(triangle: Triangle, table: Table, side: str, *, backwards: bool) -> 
     rows = table(f"{side}_rows", triangle.rows, "int")
     values = table(f"{side}_values", triangle.values, "double")
     count = len(triangle.first) - 1
-    loop = f"int block = {count - 1}; block >= 0; --block" if backwards else f"int block = 0; block < {count}; ++block"
+    loop = (
+        f"int block = {count - 1}; block >= 0; --block"
+        if backwards
+        else f"int block = 0; block < {count}; ++block"
+    )
     return [
         f"for ({loop}) {{",
         f"    const int begin = {first}[block], width = {first}[block + 1] - begin;",

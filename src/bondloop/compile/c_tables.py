@@ -117,5 +117,3 @@ class Numbers:
     def digest(self) -> str:
         """A text that differs where a number does."""
         return hashlib.sha256(b"".join(hashlib.sha256(a).digest() for a in self.arrays.values())).hexdigest()
-
-

@@ -20,7 +20,18 @@ from bondloop.program.tick import Repeat, Step, Update, every
 if TYPE_CHECKING:
     from bondloop.compile.plan import Plan
 
-__all__ = ["CELLS", "LEAST", "MANY", "MANY_AROUND_ARRAYS", "Form", "Group", "arranged", "assigned_again", "filled", "form"]
+__all__ = [
+    "CELLS",
+    "LEAST",
+    "MANY",
+    "MANY_AROUND_ARRAYS",
+    "Form",
+    "Group",
+    "arranged",
+    "assigned_again",
+    "filled",
+    "form",
+]
 
 MANY = 3000
 """Statements of a tick beyond which they are put together. Fewer are faster one by one (2.6 times at 1,000,

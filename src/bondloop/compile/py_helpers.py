@@ -157,7 +157,14 @@ def scope() -> dict[str, object]:
     """Return the names that a generated function can use."""
     names: dict[str, object] = {"inf": math.inf, "nan": math.nan, "total": total}
     names |= {"newton": newton, "LoopFunctions": LoopFunctions, "failed": _failed}
-    names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few, "solution": _solution}
+    names |= {
+        "solve1": _solve1,
+        "solve": _solve,
+        "dense": _dense,
+        "dots": _dots,
+        "few": _few,
+        "solution": _solution,
+    }
     for name, function in _PLAIN.items():
         names[name] = names[f"careful_{name}"] = function
     for name, function in _RAISING.items():

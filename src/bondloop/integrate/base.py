@@ -73,7 +73,9 @@ class Integrator(Described, ABC, family="integrator"):
         given.update(inputs(0.0))
         switched, now = resolve(system, inputs(0.0), period)
         given.update(now)
-        steps, table = instantiate(system.schedule([*(system.rate_exprs if rates else ()), *goals]), given, "")
+        steps, table = instantiate(
+            system.schedule([*(system.rate_exprs if rates else ()), *goals]), given, ""
+        )
         return [*switched, *steps], table
 
 

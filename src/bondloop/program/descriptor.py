@@ -40,7 +40,11 @@ def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
             and row.args[1] in system.parameters_by_var
         ):
             rows.append((row.args[0], row.args[1]))
-        elif isinstance(row, MatrixRow) and state in system.dots and (id(row.matrix), number(row.args)) in products:
+        elif (
+            isinstance(row, MatrixRow)
+            and state in system.dots
+            and (id(row.matrix), number(row.args)) in products
+        ):
             product = products[id(row.matrix), number(row.args)]
             rows.append(
                 (MatrixRow(product.matrix, row.index, product.args), Const(product.masses[row.index]))

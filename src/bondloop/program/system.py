@@ -224,7 +224,9 @@ class System:
         if self.switching:
             return False
         vector = VectorNumbers()
-        once = {vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(self._all_exprs())}
+        once = {
+            vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(self._all_exprs())
+        }
         return all(is_linear(e, self.parameters_by_var) for e in once.values())
 
     def _all_exprs(self) -> list[Expr]:

@@ -49,7 +49,9 @@ def factor(
     from scipy import sparse
 
     columns = sparse.csc_array(matrix)
-    if not keep or not columns.nnz or columns.dtype.kind == "c":  # a dynamic stiffness is another at every frequency
+    if (
+        not keep or not columns.nnz or columns.dtype.kind == "c"
+    ):  # a dynamic stiffness is another at every frequency
         return _factored(columns, kind)
     columns = sparse.csc_array(columns, copy=columns is matrix)
     columns.eliminate_zeros()

@@ -70,7 +70,9 @@ def _entries(matrix: Any, kept: list[bool]) -> int:
     """Return how many numbers of a matrix are multiplied."""
     if isinstance(matrix, Factored):
         return matrix.entries
-    return int(matrix[:, kept].count_nonzero() if hasattr(matrix, "tocsr") else np.count_nonzero(matrix[:, kept]))
+    return int(
+        matrix[:, kept].count_nonzero() if hasattr(matrix, "tocsr") else np.count_nonzero(matrix[:, kept])
+    )
 
 
 def _count(expr: Expr) -> int:
