@@ -21,6 +21,7 @@ from bondloop.compile import Runner
 from bondloop.hybrid.simulation import Simulation
 from bondloop.integrate import Modal, NewmarkAverage
 from bondloop.program.expr import Const, Expr, Var, function, substitute
+from bondloop.program.signals import Sine
 from bondloop.program.tick import Channel, Tick
 from bondloop.structures import (
     Beam,
@@ -204,7 +205,8 @@ def beside_opensees(python: str) -> None:
 
 COUPLED = (200, 1000, 2000, 5000)
 BUILDINGS = ((10, 10, 5), (17, 10, 10))
-PERIOD, STEPS, FORCE = 0.01, 101, 1e5
+PERIOD = 0.01
+FORCES = 1e5 * np.sin(4.0 * PERIOD * np.arange(101))
 
 
 def cpu() -> tuple[float, float]:
@@ -214,7 +216,7 @@ def cpu() -> tuple[float, float]:
 
 
 def coupled(states: int) -> dict[str, float]:
-    """Measure a structure of so many states, all coupled by mass and stiffness, from its equations to a tick in C."""
+    """Measure a structure of so many states, coupled by mass and stiffness, from equations to a tick in C."""
     model = field_form(cantilever(states // 4, 0.005 * states).assemble(), forces=["tip.uy"])
     times = [cpu()]
     system = model.compile(outputs=["tip.uy.flow"])
@@ -233,16 +235,16 @@ def coupled(states: int) -> dict[str, float]:
 
 
 def implicit(size: tuple[int, int, int]) -> dict[str, Any]:
-    """Measure a building stepped by Newmark's scheme as a tick in C, under a constant force at its roof."""
+    """Measure a building stepped by Newmark's scheme as a tick in C, under a force at its roof."""
     model = building(*size).assemble()
     roof = f"n{size[0]}_{size[1] - 1}_{size[2] - 1}.ux"
     system = field_form(model, forces=[roof]).compile(outputs=[f"{roof}.flow"])
     began = cpu()
-    forces = {system.inputs[0]: FORCE}
+    forces = {system.inputs[0]: Sine(1e5, 4.0 / (2 * np.pi))}
     tick = Simulation({"b": system}, excitation=forces, rate=1 / PERIOD, integrator=NewmarkAverage()).tick
     runner = Runner(tick, "c")
     ended = cpu()
-    record = runner.run(STEPS).channels
+    record = runner.run(len(FORCES)).channels
     steps = []
     for _ in range(5):
         first = time.process_time()
@@ -254,7 +256,7 @@ def implicit(size: tuple[int, int, int]) -> dict[str, Any]:
 
 
 def memory(size: tuple[int, int, int]) -> dict[str, float]:
-    """Measure the memory of a description, its assembly and a history: the largest, beyond what imports take."""
+    """Measure the memory of a model, its assembly and a history: the largest, beyond what imports take."""
     import scipy.sparse.csgraph
     import scipy.sparse.linalg  # noqa: F401 - not part of what is measured
 
@@ -268,7 +270,7 @@ def memory(size: tuple[int, int, int]) -> dict[str, float]:
     before = largest()
     model = building(*size).assemble()
     roof = f"n{size[0]}_{size[1] - 1}_{size[2] - 1}.ux"
-    time_history(model, {roof: FORCE}, PERIOD, steps=20, outputs=[roof])
+    time_history(model, {roof: FORCES}, PERIOD, outputs=[roof])
     return {"memory": largest() - before}
 
 
@@ -293,8 +295,10 @@ def large_ticks(python: str) -> None:
         goal = "2 s" if states == COUPLED[-1] else ""
         print(f"| {states:,} | {times} | {goal} | {1e6 * found['step']:.1f} us |", flush=True)
     print("\n### A frame building by Newmark's scheme, 10 ms: a tick in C, beside OpenSees; CPU time\n")
-    print("| degrees of freedom | tick and C | C compiler | one step | OpenSees | times | velocity differs | memory "
-          "| OpenSees | times |")  # fmt: skip
+    print(
+        "| degrees of freedom | tick and C | C compiler | one step | OpenSees | times | velocity differs "
+        "| memory | OpenSees | times |"
+    )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for size in BUILDINGS:
         found = alone("implicit", size)
@@ -321,7 +325,7 @@ def _opensees_building(python: str, size: tuple[int, int, int]) -> dict[str, Any
     results = []
     for solver in ("SparseSYM", "BandSPD"):
         given = {"storeys": size[0], "across": size[1], "deep": size[2], "section": COLUMN, "solver": solver}
-        given |= {"damping": s._proportional, "h": PERIOD, "steps": STEPS - 1, "force": FORCE}
+        given |= {"damping": s._proportional, "h": PERIOD, "forces": FORCES.tolist()}
         script = Path(__file__).with_name("opensees_building.py")
         run = subprocess.run(
             [python, str(script), json.dumps(given)], capture_output=True, text=True, check=False

@@ -1,12 +1,12 @@
 """Random ticks: every operation, every kind of statement, nested."""
 
 import numpy as np
-from scipy import sparse
 from hypothesis import strategies as st
+from scipy import sparse
 
 from bondloop.program.expr import FUNCTIONS, Const, Op, Var, function, select
-from bondloop.program.schedule import Assign, schedule
 from bondloop.program.factored import Factored
+from bondloop.program.schedule import Assign, schedule
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 
 NOISE = ("normal", "uniform")

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bondloop.integrate.implicit_step as implicit_step
 import bondloop.integrate.structural.matrices as scheme_matrices
 from bondloop.compile import Runner
 from bondloop.hybrid.simulation import Simulation
-from bondloop.integrate import NewmarkAverage
+from bondloop.integrate import NewmarkAverage, implicit_step
 from bondloop.integrate.structural import (
     AlphaOS,
     CentralDifference,

@@ -60,7 +60,7 @@ static inline void NAME_solve2(double *a, double *b, int *status)
 """
 
 _SOLVE = """
-/* n linear equations, in place, by elimination with partial pivoting; rows of large loops are mostly zeros. */
+/* n linear equations, in place, by elimination with partial pivoting; most of a large loop is zeros. */
 static void NAME_solve(int n, double *a, double *b, int *status)
 {
     for (int c = 0; c < n; ++c) {

@@ -1,7 +1,8 @@
-"""Tables of numbers that generated C reads: written out in its text, or handed to the library once it is loaded.
+"""Tables of numbers that generated C reads: written out in its text, or handed to the library that is loaded.
 
-A compiler takes 4 µs for every number of a table, and a model of 10,000 degrees of freedom has millions. A library that
-is used from here therefore gets large tables as they lie in memory. A file that stands for itself has them written out.
+A compiler takes 4 µs for every number of a table, and a model of 10,000 degrees of freedom has millions. A
+library that is used from here therefore gets large tables as they lie in memory. A file that stands for
+itself has them written out.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ SMALL = 64
 """Entries of a table that is always written out, at the most."""
 
 KINDS = {"double": np.float64, "int": np.int32}
+
+
+def _digest(table: NDArray[Any]) -> bytes:
+    return hashlib.sha256(table.data).digest()
 
 
 class CTables:
@@ -55,7 +60,7 @@ class CTables:
         table = np.ascontiguousarray(values, dtype=KINDS[kind])
         if not table.size:  # C has no empty arrays
             table = np.zeros(1, KINDS[kind])
-        key = (kind, table.shape, hashlib.sha256(table).digest() if table.size > SMALL else table.tobytes())
+        key = (kind, table.shape, _digest(table) if table.size > SMALL else table.tobytes())
         if key not in self._names:
             name = f"{self.prefix}_{what}"
             while name in self._tables:
@@ -116,4 +121,4 @@ class Numbers:
     @property
     def digest(self) -> str:
         """A text that differs where a number does."""
-        return hashlib.sha256(b"".join(hashlib.sha256(a).digest() for a in self.arrays.values())).hexdigest()
+        return hashlib.sha256(b"".join(map(_digest, self.arrays.values()))).hexdigest()

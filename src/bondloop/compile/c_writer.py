@@ -259,7 +259,8 @@ void NAME_take(const double *doubles, const int *ints)
 """
 
 _TICK = """\
-TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERNUMBERS_PARAMETERconst NAME_parameters *p,
+TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERNUMBERS_PARAMETER\
+const NAME_parameters *p,
     const double *in, double t, double k, double *channels, int *status)
 {
     (void)s, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
@@ -280,7 +281,8 @@ NAME_EXPORT int NAME_run(long steps, long first, double period, const double *in
     for (long i = 0; i < steps; ++i) {
         const double k = (double)(first + i);
         double row[N_ROW];
-        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENT&p, inputs, k*period, k, row, &status);
+        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENT&p, inputs,
+            k*period, k, row, &status);
         inputs += N_INPUTS;
         if (wait == 0) {
             for (int j = 0; j < N_CHANNELS; ++j)
@@ -309,7 +311,8 @@ NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const do
 {
     int status = 0;
     const NAME_parameters *p = (const NAME_parameters *)parameters;
-    NAME_tick((NAME_state *)state, LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENTp, in, t, k, channels, &status);
+    NAME_tick((NAME_state *)state,
+        LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENTp, in, t, k, channels, &status);
     const long channel = NAME_outside(channels);
     if (channel >= 0)
         status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;

@@ -38,7 +38,7 @@ MANY = 3000
 1.5 times at 3,000, not at 9,000), and compiled in 3 s at most; that grows with the square of their number."""
 
 MANY_AROUND_ARRAYS = 500
-"""The same where products give arrays: statements that take one element each are slower than loops over them."""
+"""The same where products give arrays: statements for one element each are slower than loops over them."""
 
 LEAST = 16
 """Statements that make a group, at the least; fewer are written one by one."""

@@ -1,8 +1,8 @@
 """The trapezoidal step of a large linear system, by products and factors that stay sparse.
 
-(E - h/2 A) x⁺ = (E + h/2 A) x + h/2 B (u + u⁺). A state whose rate is one other state alone (a displacement) is
-eliminated first: what is left, M + h/2 C + h²/4 K of a structure, is symmetric where the structure is, and its factors
-are those of a structural program.
+(E - h/2 A) x⁺ = (E + h/2 A) x + h/2 B (u + u⁺). A state whose rate is one other state alone (a displacement)
+is eliminated first: what is left, M + h/2 C + h²/4 K of a structure, is symmetric where the structure is, and
+its factors are those of a structural program.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def implicit_products(
 
 
 def _followers(E: Any, A: Any) -> NDArray[np.bool_]:
-    """Find states that appear in E on the diagonal alone, and whose rate is one state that is none of them."""
+    """Find states that stand in E on the diagonal alone and whose rate is one state, none of them."""
     from scipy import sparse
 
     E, A = (sparse.csr_array(M, copy=True) for M in (E, A))

@@ -24,7 +24,7 @@ __all__ = ["SubStep"]
 
 
 LARGE = 300
-"""Degrees of freedom beyond which a condition number is estimated by sums of columns, in a tenth of the time."""
+"""Degrees of freedom beyond which a condition number is one of sums of columns, in a tenth of the time."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The inverse of a sparse matrix as its triangular factors: solved with, never formed.
 
-The inverse of a stiffness or mass matrix is dense: 10,000 degrees of freedom are 800 MB. Its factors are sparse, and
-columns of them that have the same pattern (those of one node, those that are eliminated last) make a *block*, whose
-entries lie together without an index each.
+The inverse of a stiffness or mass matrix is dense: 10,000 degrees of freedom are 800 MB. Its factors are
+sparse, and columns of them that have the same pattern (those of one node, those that are eliminated last)
+make a *block*, whose entries lie together without an index each.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Triangle:
     row_at, rows
         Where the rows of each block begin, and the rows below it in which its columns have entries.
     value_at, values
-        Where the entries of each block begin, and these, column by column: those below the diagonal within the
-        block, then those in its rows.
+        Where the entries of each block begin, and these, column by column: those below the diagonal within
+        the block, then those in its rows.
     """
 
     first: Integers
@@ -121,7 +121,7 @@ class Triangle:
             y[rows] += work[end - begin :]
 
     def solve_transposed(self, y: Floats) -> None:
-        """Substitute backwards with the transpose, in place: dot products, in the order of the generated C."""
+        """Substitute backwards with the transpose, in place: dot products, in the order of the C."""
         for begin, end, rows, columns in reversed(list(self._blocks())):
             work = np.concatenate([y[begin:end], y[rows]])
             for a in range(len(columns) - 1, -1, -1):
@@ -164,7 +164,6 @@ class Factored:
         from scipy.sparse.linalg import splu
 
         M = sparse.csc_array(self.left)
-        n = self.shape[0]
         if not np.isfinite(M.data).all():
             raise SingularError
         diagonal = M.diagonal()
@@ -255,6 +254,6 @@ class Factored:
 
 
 def worth_factors(inverse: Factored) -> bool:
-    """Whether solving with the factors of a matrix takes less than a product with its inverse, which is full."""
+    """Whether solving with the factors of a matrix takes less than a product with its full inverse."""
     n = inverse.shape[0]
     return n >= LEAST and DENSE * (2 * inverse.left.nnz) < n * n and DENSE * inverse.entries < n * n

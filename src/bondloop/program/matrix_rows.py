@@ -135,7 +135,7 @@ class MatrixRow(Op):
 
 
 class VectorNumbers:
-    """Numbers what rows multiply: equal vectors alike. To hash the same vector for each of n rows takes n squared.
+    """Numbers what rows multiply, equal vectors alike: to hash a vector for each of n rows takes n squared.
 
     >>> from bondloop.program.expr import Var
     >>> x, number = Var("x"), VectorNumbers()
@@ -148,6 +148,7 @@ class VectorNumbers:
         self._by_identity: dict[int, tuple[tuple[Expr, ...], int]] = {}
 
     def __call__(self, args: tuple[Expr, ...]) -> int:
+        """Return the number of a vector."""
         if id(args) not in self._by_identity:
             number = self._by_value.setdefault(args, len(self._by_value))
             self._by_identity[id(args)] = args, number  # alive, so that its identity stays its own

@@ -135,7 +135,7 @@ def loops(statements: Iterable[Statement]) -> list[Loop]:
 
 
 class _Vector:
-    """What all rows of a product of a matrix need, as a node of its own: n of them have n edges to it, not n²."""
+    """What all rows of a product need, as a node of its own: n of them have n edges to it, not n²."""
 
     __slots__ = ("args",)
 

@@ -103,7 +103,7 @@ def _root(size: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scaled_rows_and_columns(M: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-    """Bring the entries of a sparse matrix to about one: ``diag(rows) @ M @ diag(columns)``, powers of two."""
+    """Bring the entries of a sparse matrix to about one by powers of two; return these too."""
     from scipy import sparse
 
     rows, columns = np.ones(M.shape[0]), np.ones(M.shape[1])

@@ -330,7 +330,7 @@ def instantiate(
 
 
 def _products(matrix: ConstantMatrix, rows: dict[int, Var], sources: tuple[Expr, ...]) -> list[Product]:
-    """Return the product that gives some rows of a matrix; two where a solution with its factors is less work."""
+    """Return the product that gives some rows of a matrix; two where solving with factors is less work."""
     inverse = matrix.inverse if isinstance(matrix, SolvedMatrix) else None
     if inverse is None:
         return [Product(tuple(rows.values()), matrix.values[list(rows)], sources)]

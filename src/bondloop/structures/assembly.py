@@ -92,7 +92,7 @@ class Assembly:
 
 
 PART = 256
-"""Elements whose full matrices are held at once: of all of them they would take more than what is assembled."""
+"""Elements whose full matrices are held at once: those of all would take more than what is assembled."""
 
 
 def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]]:
@@ -101,7 +101,7 @@ def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]
 
 
 def element_parts(structure: Structure) -> Iterator[tuple[list[str], Array, Blocks]]:
-    """Yield per kind of element, a part after the other: names, places of degrees of freedom (n, d), matrices."""
+    """Yield per kind of element, in parts: names, places of degrees of freedom (n, d), matrices."""
     place = {name: i for i, name in enumerate(structure.nodes)}
     xyz = structure.coordinates
     groups: dict[tuple[type[Element], int], list[str]] = {}

@@ -20,11 +20,12 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Expr, Var
 from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr, Var
 
 __all__ = ["ChenRicles", "weighted_acceleration"]
 
