@@ -108,7 +108,7 @@ def test_large_tables_are_handed_over_and_one_library_keeps_its_own():
     ticks = [stepping(grid(40, 40, True, seed)) for seed in (1, 2)]
     sources = [write_c_apart(tick) for tick in ticks]
     assert all(numbers is not None for _, _, numbers in sources)
-    assert len(sources[0][0]) < 0.3 * len(write_c(ticks[0]))
+    assert len(sources[0][0]) < 0.4 * len(write_c(ticks[0]))
     runners = [Runner(tick, "c") for tick in (*ticks, ticks[0])]
     first = runners[0].run(2).channels["y0"]
     del runners[0]  # the third has the same tables
@@ -144,11 +144,11 @@ def test_a_tick_with_factors_is_linearised_exactly(symmetric):
 
 
 def test_factors_are_taken_where_they_are_less_work():
-    beam = sparse.diags_array([np.ones(199), np.full(200, 4.0), np.ones(199)], offsets=[-1, 0, 1])
+    beam = sparse.diags_array([np.ones(599), np.full(600, 4.0), np.ones(599)], offsets=[-1, 0, 1])
     assert worth_factors(Factored(beam))
-    assert not worth_factors(Factored(beam.tocsr()[:20, :20]))
+    assert not worth_factors(Factored(beam.tocsr()[:200, :200]))
     full = sparse.csr_array(np.eye(100) + 0.001)
     assert not worth_factors(Factored(full))
-    right = sparse.csr_array(sparse.eye_array(200))
+    right = sparse.csr_array(sparse.eye_array(600))
     solved = SolvedMatrix(beam.tocsr(), right, "mass")
-    assert np.allclose(solved.inverse @ np.ones(200), solved.values @ np.ones(200), rtol=1e-13)
+    assert np.allclose(solved.inverse @ np.ones(600), solved.values @ np.ones(600), rtol=1e-13)

@@ -57,7 +57,7 @@ def factored(tick) -> bool:
 
 
 @settings(max_examples=4, deadline=None)
-@given(st.integers(45, 60), st.just(1), st.booleans())
+@given(st.integers(90, 110), st.just(1), st.booleans())
 def test_a_tick_by_factors_is_newmarks_scheme(storeys, bays, damped):
     model = frame(storeys, bays, damped)
     dof = model.dofs[-3]
@@ -69,12 +69,12 @@ def test_a_tick_by_factors_is_newmarks_scheme(storeys, bays, damped):
 
 
 def test_small_systems_keep_their_full_matrix():
-    model = frame(4, 1, True)
+    model = frame(12, 1, True)
     assert not factored(tick_of(model, model.dofs[-3]))
 
 
 def test_factors_and_full_matrix_give_one_motion(monkeypatch):
-    model = frame(45, 1, True)
+    model = frame(90, 1, True)
     by_factors = tick_of(model, model.dofs[-3])
     monkeypatch.setattr(implicit_step, "worth_factors", lambda _: False)
     by_matrix = tick_of(model, model.dofs[-3])
@@ -104,8 +104,9 @@ def test_schemes_by_factors_move_as_by_inverses(scheme, monkeypatch):
         load[:, n // 2] = np.sin(np.arange(31.0))
         return simulate_structure(scheme, M, C, K, period=0.01, steps=30, load=load).displacement
 
+    monkeypatch.setattr(scheme_matrices, "worth_factors", lambda _: True)
     found = motion()
-    monkeypatch.setattr(scheme_matrices, "LEAST", 10**6)
+    monkeypatch.setattr(scheme_matrices, "worth_factors", lambda _: False)
     expected = motion()
     assert np.abs(expected).max() > 0
     assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()

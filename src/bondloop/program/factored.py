@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Factored", "Triangle", "worth_factors"]
 
-DENSE = 10
-"""A product with a full matrix costs so many times less an entry than a solution with sparse factors."""
+ENTRY, VISIT = 4, 200
+"""What an entry of a factor and a visit to a block cost, against an entry of a full matrix: measured in C."""
 
 LEAST = 64
 """Rows of a matrix from which its factors may be worth while."""
@@ -256,4 +256,7 @@ class Factored:
 def worth_factors(inverse: Factored) -> bool:
     """Whether solving with the factors of a matrix takes less than a product with its full inverse."""
     n = inverse.shape[0]
-    return n >= LEAST and DENSE * (2 * inverse.left.nnz) < n * n and DENSE * inverse.entries < n * n
+    if n < LEAST or ENTRY * inverse.left.nnz >= n * n:
+        return False
+    visits = len(inverse.lower.first) + len(inverse.upper.first)
+    return ENTRY * inverse.entries + VISIT * visits < n * n
