@@ -45,9 +45,8 @@ def implicit_products(
     from scipy import sparse
 
     E, A, B = space.E, space.A, space.B
-    follow = _followers(E, A)
-    lead = np.flatnonzero(~follow)
-    follow = np.flatnonzero(follow)
+    follows = _followers(E, A)
+    lead, follow = np.flatnonzero(~follows).tolist(), np.flatnonzero(follows).tolist()
     left = sparse.csr_array(E - h / 2 * A)
     right = sparse.csr_array(sparse.hstack([E + h / 2 * A, h / 2 * B, h / 2 * B]))
     over = sparse.diags_array(1.0 / left.diagonal()[follow]) if len(follow) else sparse.csr_array((0, 0))
@@ -84,7 +83,7 @@ def _followers(E: Any, A: Any) -> NDArray[np.bool_]:
     candidates = alone & (np.diff(A.indptr) == 1)
     leader = np.full(n, -1)
     leader[candidates] = A.indices[A.indptr[:-1][candidates]]
-    return candidates & (leader >= 0) & ~candidates[leader]
+    return np.asarray(candidates & (leader >= 0) & ~candidates[leader], dtype=bool)
 
 
 def _kept(matrix: Any) -> Any:

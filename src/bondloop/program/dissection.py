@@ -109,4 +109,4 @@ def _distances(graph: Any, root: int) -> tuple[Integers, Integers]:
     distance = np.zeros(graph.shape[0], dtype=np.int64)
     for node in order[1:].tolist():
         distance[node] = distance[before[node]] + 1
-    return order, distance
+    return np.asarray(order, dtype=np.int64), distance

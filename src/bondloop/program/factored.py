@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Factored", "Triangle", "worth_factors"]
+__all__ = ["LANES", "LEAST", "Factored", "Triangle", "worth_factors"]
 
 ENTRY, VISIT = 4, 200
 """What an entry of a factor and a visit to a block cost, against an entry of a full matrix: measured in C."""
@@ -190,7 +190,7 @@ class Factored:
             raise SingularError
         lower = Triangle.of(lu.L)
         into, out = lu.perm_r.astype(np.int64), lu.perm_c.astype(np.int64)
-        symmetric = not (into != out).any() and not (M != M.T).nnz
+        symmetric = not (into != out).any() and not abs(M - sparse.csc_array(M.T)).count_nonzero()
         if order is not None:
             back = np.argsort(order)
             into, out = into[back], out[back]

@@ -58,7 +58,7 @@ def factor(
     columns.sort_indices()
     key = hashlib.sha256(kind.encode())
     for part in (columns.indptr, columns.indices, columns.data):
-        key.update(np.ascontiguousarray(part))
+        key.update(np.ascontiguousarray(part).data)
     digest = key.digest()
     solve = _LAST.get(digest)
     if solve is None:
