@@ -29,11 +29,11 @@ class CBody:
     kind = "double"
     """The type of a variable."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, tables: CTables | None = None) -> None:
         self.plan = plan
         self.prefix = plan.tick.name
         self.text = self._writer()
-        self.tables = CTables(self.prefix, self.text.number)
+        self.tables = CTables(self.prefix, self.text.number) if tables is None else tables
         self._places = {v: f"s->{plan.names(v)}" for v in plan.states}
         self._places |= {v: f"p->{plan.names(v)}" for v in plan.parameters}
         self._hoisted = set(plan.hoisted)

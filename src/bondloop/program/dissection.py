@@ -25,7 +25,7 @@ LEAST = 1000
 PART = 12
 """Unknowns that are not cut any more, at the most."""
 
-THIN = 32
+THIN = 20
 """A first layer of fewer unknowns belongs to a chain or a band, which minimum degree orders as well."""
 
 SHARE = 0.25
