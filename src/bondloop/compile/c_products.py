@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CProducts"]
 
-MANY = 16
-"""Neighbours in memory that are copied by a loop, at the least."""
+MANY = 64
+"""Elements of one array that are copied by a loop, at the least."""
 
 TERMS = 16
 """Most terms of a sum in one loop; longer sums go on in a second one."""
@@ -105,22 +106,35 @@ class CProducts:
         return _Sources(lines, in_place)
 
     def _copied(self, sources: Sequence[Expr]) -> list[str]:
-        """Return lines that put a vector together; neighbours in memory are copied by a loop."""
-        runs = self._runs(sources)
-        if len(runs) == len(sources):
+        """Return lines that put a vector together; what lies in one array is copied by a loop."""
+        arrays: dict[str, list[tuple[int, int]]] = {}
+        for k, e in enumerate(sources):
+            place = self._lies(e)
+            if place is not None:
+                arrays.setdefault(place[0], []).append((k, place[1]))
+        arrays = {array: pairs for array, pairs in arrays.items() if len(pairs) >= MANY}
+        if not arrays:
             entries = ", ".join(self.text.full(e) for e in sources)
             return [f"const {self.kind} x[{len(sources)}] = {{{entries}}};"]
         lines = [f"{self.kind} x[{len(sources)}];"]
-        for first, count in runs:
-            if count == 1:
-                lines.append(f"x[{first}] = {self.text.full(sources[first])};")
-            else:
-                array, place = self._lies(sources[first]) or ("", 0)
-                lines += [
-                    f"for (int i = 0; i < {count}; ++i)",
-                    f"    x[{_moving(first)}] = {array}[{_moving(place)}];",
-                ]
+        looped = {k for pairs in arrays.values() for k, _ in pairs}
+        lines += [f"x[{k}] = {self.text.full(e)};" for k, e in enumerate(sources) if k not in looped]
+        for array, pairs in arrays.items():
+            to, place = (
+                self._index(what, list(p))
+                for what, p in zip(("to", "from"), zip(*pairs, strict=True), strict=True)
+            )
+            lines += [f"for (int i = 0; i < {len(pairs)}; ++i)", f"    x[{to}] = {array}[{place}];"]
         return lines
+
+    def _index(self, what: str, places: list[int]) -> str:
+        """Return the i-th of some places: evenly spaced, or from a table."""
+        steps = {b - a for a, b in itertools.pairwise(places)}
+        if len(steps) == 1:
+            (step,) = steps
+            moving = "i" if step == 1 else f"{step}*i"
+            return f"{places[0]} + {moving}" if places[0] else moving
+        return f"{self._table(what, places, 'int')}[i]"
 
     def _lies(self, e: Expr) -> tuple[str, int] | None:
         """Return the array and the place of a state or of what lies in an array of the tick."""
@@ -128,29 +142,12 @@ class CProducts:
             return f"((const {self.kind} *)s)", self._offsets[e]
         return self._elements.get(e) if isinstance(e, Var) else None
 
-    def _runs(self, sources: Sequence[Expr]) -> list[tuple[int, int]]:
-        """Return (first, count) of sources that are neighbours in memory; few are taken one by one."""
-        runs: list[tuple[int, int]] = []
-        places = [self._lies(e) for e in sources]
-        first = 0
-        for k in range(1, len(sources) + 1):
-            before, here = places[k - 1], places[k] if k < len(sources) else None
-            if before and here and here == (before[0], before[1] + 1):
-                continue
-            if k - first >= MANY:
-                runs.append((first, k - first))
-            else:
-                runs += [(j, 1) for j in range(first, k)]
-            first = k
-        return runs
-
     def _factored(self, inverse: Factored, sources: Sequence[Expr], result: str) -> list[str]:
-        runs, place = self._runs(sources), self._lies(sources[0])
-        lines = []
-        if place is not None and len(runs) == 1 and runs[0][1] == len(sources):
-            lines.append(f"const {self.kind} *const x = {place[0]} + {place[1]};")
+        first, places = self._lies(sources[0]), [self._lies(e) for e in sources]
+        if first is not None and places == [(first[0], first[1] + k) for k in range(len(sources))]:
+            lines = [f"const {self.kind} *const x = {first[0]} + {first[1]};"]
         else:
-            lines += self._copied(sources)
+            lines = self._copied(sources)
         lines += factored_lines(inverse, self._table, self.kind, result, "x")
         return [f"{self.kind} {result}[{len(sources)}];", "{", *(f"    {line}" for line in lines), "}"]
 
@@ -227,10 +224,6 @@ class CProducts:
             ]
         total = " + ".join(f"sum[{lane}]" for lane in range(LANES))
         return [*lines, f"    {result}[i] = {total};", "}"]
-
-
-def _moving(place: int) -> str:
-    return f"{place} + i" if place else "i"
 
 
 def _within(repeated: Sequence[Band], in_place: int) -> bool:
