@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -12,14 +12,16 @@ from bondloop.compile import Runner, write_c
 from bondloop.compile.c_writer import write_c_apart
 from bondloop.compile.toolchain import compiler
 from bondloop.errors import InputError
+from bondloop.hybrid.simulation import Simulation
 from bondloop.program.dissection import dissected
-from bondloop.program.expr import Var
+from bondloop.program.expr import Var, evaluate
 from bondloop.program.factored import Factored, worth_factors
 from bondloop.program.matrix_rows import SolvedMatrix
 from bondloop.program.one_step import one_step
 from bondloop.program.solving import SingularError
 from bondloop.program.tick import Channel, Product, Tick, Update
 from bondloop.program.tick_json import dump_tick, load_tick
+from bondloop.structures import Beam, Structure, field_form, network_form
 
 
 def grid(rows: int, columns: int, symmetric: bool, seed: int, units: int = 20) -> sparse.csr_array:
@@ -152,3 +154,54 @@ def test_factors_are_taken_where_they_are_less_work():
     right = sparse.csr_array(sparse.eye_array(600))
     solved = SolvedMatrix(beam.tocsr(), right, "mass")
     assert np.allclose(solved.inverse @ np.ones(600), solved.values @ np.ones(600), rtol=1e-13)
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+@settings(max_examples=6, deadline=None)  # each is compiled
+@given(st.integers(0, 2**20), st.booleans())
+def test_products_gather_their_vectors_from_where_they_lie(seed, single):
+    """Results of two products and states, in any order, with expressions between them."""
+    rng, n = np.random.default_rng(seed), 90
+    x, y, z, w = ([Var(f"{name}[{i}]") for i in range(n)] for name in "xyzw")
+
+    def matrix():
+        return sparse.csr_array(sparse.random_array((n, n), density=0.1, rng=rng) + sparse.eye_array(n))
+
+    mixed = [*x, *y, *z]
+    sources = (
+        [mixed[k] for k in rng.permutation(3 * n)[:n]] if not single else [y[k] for k in rng.permutation(n)]
+    )
+    sources[7] = 2 * sources[7] + 1
+    A, B, D = (matrix() for _ in range(3))
+    steps = (
+        Product(tuple(y), A, tuple(x)),
+        Product(tuple(z), B, tuple(y[::-1])),
+        Product(tuple(w), D, tuple(sources)),
+    )
+    start = rng.normal(size=n)
+    states = dict(zip(x, start.tolist(), strict=True))
+    channels = tuple(Channel(f"w{i}", v) for i, v in enumerate(w))
+    tick = Tick("gathering", 0.1, Var("t"), Var("k"), (), states, {}, steps, channels)
+    found, twin = (np.array([*Runner(tick, b).run(1).channels.values()])[:, 0] for b in ("c", "numpy"))
+    values = dict(zip(mixed, [*start, *(A @ start), *(B @ (A @ start)[::-1])], strict=True))
+    vector = np.array([evaluate(e, values) for e in sources])
+    assert np.array_equal(found, twin)
+    assert np.allclose(found, D @ vector, rtol=1e-12, atol=1e-12)
+
+
+def test_the_text_of_a_large_structure_does_not_grow_with_its_statements():
+    """Twice the structure: longer tables and structures, but not one more line in the tick itself."""
+
+    def lines(elements, form):
+        beam = Structure("beam")
+        beam.node("root")
+        beam.node("tip", x=1.0)
+        beam.line("root", "tip", n=elements, element=Beam("root", "tip", E=210e9, A=1e-3, I=1e-7, rho=7850.0))
+        beam.support("root")
+        system = form(beam.assemble(), forces=["tip.uy"]).compile(outputs=["tip.uy.flow"])
+        tick = Simulation({"beam": system}, excitation={"F_tip_uy": 1.0}, rate=1e6).tick
+        text = write_c_apart(tick)[0]
+        return text[text.index("_tick(") :].count("\n")
+
+    for form in (field_form, network_form):
+        assert lines(300, form) == lines(600, form)
