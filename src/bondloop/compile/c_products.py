@@ -120,11 +120,8 @@ class CProducts:
         looped = {k for pairs in arrays.values() for k, _ in pairs}
         lines += [f"x[{k}] = {self.text.full(e)};" for k, e in enumerate(sources) if k not in looped]
         for array, pairs in arrays.items():
-            to, place = (
-                self._index(what, list(p))
-                for what, p in zip(("to", "from"), zip(*pairs, strict=True), strict=True)
-            )
-            lines += [f"for (int i = 0; i < {len(pairs)}; ++i)", f"    x[{to}] = {array}[{place}];"]
+            to, where = self._index("to", [k for k, _ in pairs]), self._index("from", [j for _, j in pairs])
+            lines += [f"for (int i = 0; i < {len(pairs)}; ++i)", f"    x[{to}] = {array}[{where}];"]
         return lines
 
     def _index(self, what: str, places: list[int]) -> str:
