@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from bondloop.compile import Runner
-from bondloop.integrate import Modal
+from bondloop.hybrid.simulation import Simulation
+from bondloop.integrate import Modal, NewmarkAverage
 from bondloop.program.expr import Const, Expr, Var, function, substitute
+from bondloop.program.signals import Sine
 from bondloop.program.tick import Channel, Tick
 from bondloop.structures import (
     Beam,
@@ -200,17 +203,162 @@ def beside_opensees(python: str) -> None:
     print(f"| OpenSeesPy (OpenSees {theirs['version']}) | {step} | {off:.1e} of the peak |")
 
 
+COUPLED = (200, 1000, 2000, 5000)
+BUILDINGS = ((10, 10, 5), (17, 10, 10))
+PERIOD = 0.01
+FORCES = 1e5 * np.sin(4.0 * PERIOD * np.arange(101))
+
+
+def cpu() -> tuple[float, float]:
+    """Return the CPU seconds of this process and of those that it has waited for."""
+    t = os.times()
+    return t.user + t.system, t.children_user + t.children_system
+
+
+def coupled(states: int) -> dict[str, float]:
+    """Measure a structure of so many states, coupled by mass and stiffness, from equations to a tick in C."""
+    model = field_form(cantilever(states // 4, 0.005 * states).assemble(), forces=["tip.uy"])
+    times = [cpu()]
+    system = model.compile(outputs=["tip.uy.flow"])
+    times.append(cpu())
+    tick = Simulation({"beam": system}, excitation={"F_tip_uy": 1.0}, rate=1e7).tick
+    times.append(cpu())
+    runner = Runner(tick, "c")
+    times.append(cpu())
+    parts = {
+        name: b[0] - a[0] for name, a, b in zip(("equations", "tick", "text"), times, times[1:], strict=False)
+    }
+    runner.run(20)
+    began = time.process_time()
+    runner.run(200)
+    return {**parts, "compiler": times[-1][1] - times[-2][1], "step": (time.process_time() - began) / 200}
+
+
+def implicit(size: tuple[int, int, int]) -> dict[str, Any]:
+    """Measure a building stepped by Newmark's scheme as a tick in C, under a force at its roof."""
+    model = building(*size).assemble()
+    roof = f"n{size[0]}_{size[1] - 1}_{size[2] - 1}.ux"
+    system = field_form(model, forces=[roof]).compile(outputs=[f"{roof}.flow"])
+    began = cpu()
+    forces = {system.inputs[0]: Sine(1e5, 4.0 / (2 * np.pi))}
+    tick = Simulation({"b": system}, excitation=forces, rate=1 / PERIOD, integrator=NewmarkAverage()).tick
+    runner = Runner(tick, "c")
+    ended = cpu()
+    record = runner.run(len(FORCES)).channels
+    steps = []
+    for _ in range(5):
+        first = time.process_time()
+        runner.run(20)
+        steps.append((time.process_time() - first) / 20)
+    build = ended[0] - began[0], ended[1] - began[1]
+    speed = next(values for name, values in record.items() if name.endswith(".flow"))
+    return {"dofs": len(model), "build": build, "step": min(steps), "speed": speed.tolist()}
+
+
+def memory(size: tuple[int, int, int]) -> dict[str, float]:
+    """Measure the memory of a model, its assembly and a history: the largest, beyond what imports take."""
+    import scipy.sparse.csgraph
+    import scipy.sparse.linalg  # noqa: F401 - not part of what is measured
+
+    def largest() -> float:  # of this process alone: what getrusage tells, a child inherits
+        status = Path("/proc/self/status").read_text()
+        return 1024.0 * next(
+            float(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")
+        )
+
+    time_history(building(1, 2, 2).assemble(), {"n1_0_0.ux": 1.0}, PERIOD, steps=2)
+    before = largest()
+    model = building(*size).assemble()
+    roof = f"n{size[0]}_{size[1] - 1}_{size[2] - 1}.ux"
+    time_history(model, {roof: FORCES}, PERIOD, outputs=[roof])
+    return {"memory": largest() - before}
+
+
+def alone(what: str, argument: Any) -> Any:
+    """Measure something in a process of its own, from an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, __file__, "--alone", what, json.dumps(argument)]
+        environment = {**os.environ, "BONDLOOP_CACHE": folder}
+        run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(run.stdout)
+
+
+def large_ticks(python: str) -> None:
+    """Print how long large ticks take from equations to C, and a step beside OpenSees."""
+    print("### Coupled states, from equations to a running tick in C (field form, RK4), CPU time\n")
+    print("| states | equations | tick | C text | C compiler | together | goal | one step |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for states in COUPLED:
+        found = alone("coupled", states)
+        parts = [found[name] for name in ("equations", "tick", "text", "compiler")]
+        times = " | ".join(f"{t:.2f} s" for t in (*parts, sum(parts)))
+        goal = "2 s" if states == COUPLED[-1] else ""
+        print(f"| {states:,} | {times} | {goal} | {1e6 * found['step']:.1f} us |", flush=True)
+    print("\n### A frame building by Newmark's scheme, 10 ms: a tick in C, beside OpenSees; CPU time\n")
+    print(
+        "| degrees of freedom | tick and C | C compiler | one step | OpenSees | times | velocity differs "
+        "| memory | OpenSees | times |"
+    )
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for size in BUILDINGS:
+        found = alone("implicit", size)
+        own = alone("memory", size)["memory"]
+        row = f"| {found['dofs']:,} | {found['build'][0]:.2f} s | {found['build'][1]:.2f} s "
+        row += f"| {1e3 * found['step']:.2f} ms "
+        theirs = _opensees_building(python, size)
+        if theirs is None:
+            print(f"{row}| - | - | - | {own / 1e6:.0f} MB | - | - |")
+            continue
+        speed = np.array(found["speed"])
+        off = np.abs(speed - theirs["speed"]).max() / np.abs(speed).max()
+        step, needed = theirs["seconds_per_step"], theirs["memory"]
+        print(
+            f"{row}| {1e3 * step:.1f} ms | {step / found['step']:.0f} | {off:.1e} | {own / 1e6:.0f} MB "
+            f"| {needed / 1e6:.0f} MB | {own / needed:.1f} |"
+        )
+    print()
+
+
+def _opensees_building(python: str, size: tuple[int, int, int]) -> dict[str, Any] | None:
+    """Return the fastest step and the least memory of OpenSees' solvers for symmetric matrices."""
+    s = building(1, 2, 2)
+    results = []
+    for solver in ("SparseSYM", "BandSPD"):
+        given = {"storeys": size[0], "across": size[1], "deep": size[2], "section": COLUMN, "solver": solver}
+        given |= {"damping": s._proportional, "h": PERIOD, "forces": FORCES.tolist()}
+        script = Path(__file__).with_name("opensees_building.py")
+        run = subprocess.run(
+            [python, str(script), json.dumps(given)], capture_output=True, text=True, check=False
+        )
+        if run.returncode:
+            return None
+        results.append(json.loads(run.stdout))
+    best = {key: min(r[key] for r in results) for key in ("seconds_per_step", "memory")}
+    return {**results[0], **best}
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--opensees", default=sys.executable, help="a Python that has OpenSeesPy")
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.alone:
+        what, argument = given.alone
+        measures: dict[str, Callable[[Any], Any]] = {
+            "coupled": coupled,
+            "implicit": implicit,
+            "memory": memory,
+        }
+        print(json.dumps(measures[what](json.loads(argument))))
+        return
     if given.opensees == sys.executable and importlib.util.find_spec("openseespy") is None:
         print("OpenSeesPy is not installed beside bondloop; name a Python that has it with --opensees.\n")
     print(f"Wall time on {os.cpu_count()} cores, the shortest of several runs.\n")
     large_models()
     compile_cantilever()
     in_the_loop()
+    large_ticks(given.opensees)
     beside_opensees(given.opensees)
 
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy import sparse
 
 from bondloop.program.expr import FUNCTIONS, Const, Op, Var, function, select
+from bondloop.program.factored import Factored
 from bondloop.program.schedule import Assign, schedule
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Tick, Update
 
@@ -108,6 +110,9 @@ class _Builder:
         sources = tuple(self.expression() for _ in range(min(m, 3))) + tuple(
             self.known[i % len(self.known)] for i in range(m - 3)
         )
+        if n and m >= n and self.draw(st.booleans()):  # the inverse of a sparse matrix, by its factors
+            left = sparse.csr_array(matrix[:, :n] + 4.0 * n * np.eye(n))
+            matrix, sources = Factored(left + left.T if self.draw(st.booleans()) else left), sources[:n]
         targets = tuple(self.fresh("p") for _ in range(n))
         self.known += targets
         return [Product(targets, matrix, sources)]

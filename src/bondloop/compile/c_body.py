@@ -8,13 +8,14 @@ from bondloop.compile.bands import LONG
 from bondloop.compile.c_groups import CGroups
 from bondloop.compile.c_newton import newton_lines
 from bondloop.compile.c_products import CProducts
+from bondloop.compile.c_tables import CTables
 from bondloop.compile.c_text import CText
-from bondloop.compile.groups import MANY, Group
+from bondloop.compile.groups import MANY, MANY_AROUND_ARRAYS, Group
 from bondloop.compile.plan import Line, Plan, is_tiny, unrolled, wanted
 from bondloop.program.expr import Expr, Var, variables
 from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, reads, statements
+from bondloop.program.tick import ZERO, Delay, Product, Repeat, Step, Update, every, reads, statements
 
 __all__ = ["CBody"]
 
@@ -28,20 +29,21 @@ class CBody:
     kind = "double"
     """The type of a variable."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, tables: CTables | None = None) -> None:
         self.plan = plan
         self.prefix = plan.tick.name
         self.text = self._writer()
-        self.tables: list[str] = []
+        self.tables = CTables(self.prefix, self.text.number) if tables is None else tables
         self._places = {v: f"s->{plan.names(v)}" for v in plan.states}
         self._places |= {v: f"p->{plan.names(v)}" for v in plan.parameters}
         self._hoisted = set(plan.hoisted)
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._elements: dict[Var, tuple[str, int]] = {}
-        self._products = CProducts(plan, self.text, self.tables, self.kind)
+        self._products = CProducts(plan, self.text, self.tables, self._elements, self.kind)
         self._counted = 0
         self._groups: CGroups | None = None
-        if statements(plan.tick.steps) > MANY:
+        arrays = any(isinstance(s, Product) and self._is_array(s) for s in every(plan.tick.steps))
+        if statements(plan.tick.steps) > (MANY_AROUND_ARRAYS if arrays else MANY):
             self._groups = CGroups(plan, self.text, self.tables, self._places, self._elements)
 
     def _fix(self, varied: Sequence[Var]) -> None:

@@ -12,6 +12,9 @@ from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.tick import Product, Step, every, reads
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from bondloop.compile.c_tables import CTables
     from bondloop.compile.c_text import CText
     from bondloop.compile.plan import Plan
 
@@ -41,11 +44,11 @@ class CGroups:
         self,
         plan: Plan,
         text: CText,
-        tables: list[str],
+        tables: CTables,
         places: dict[Var, str],
         elements: dict[Var, tuple[str, int]],
     ) -> None:
-        self.text, self.tables, self.prefix = text, tables, plan.tick.name
+        self.text, self.tables = text, tables
         self.size = 0
         self._places, self._elements = places, elements
         self._at = {v: (STATES, i) for i, v in enumerate(plan.states)}
@@ -54,7 +57,6 @@ class CGroups:
         self._again, self._fixed = assigned_again(plan), {*plan.hoisted, *self._at}
         self._kept = {v for c in plan.tick.channels for v in variables(c.value)} | plan.ends
         self._free: list[tuple[int, int]] = []
-        self._named: dict[str, str] = {}
 
     def keep(self, step: Product) -> None:
         """Note that the results of a product lie in an array of their own."""
@@ -81,7 +83,7 @@ class CGroups:
             numbers = [self.text.number(x) for x in values]
             if numbers.count(numbers[0]) == len(numbers):
                 return first
-            where = f"{self._table('double', 'numbers', numbers)}[i]"
+            where = f"{self._table('double', 'numbers', values)}[i]"
         elif first not in self._arrays:
             return first
         else:
@@ -100,16 +102,12 @@ class CGroups:
         if len(steps) and (steps == steps[0]).all():
             return f"{array}[{_sum(first, int(steps[0]))}]"
         least = int(places.min())
-        table = self._table("int", "places", list(map(str, (places - least).tolist())))
+        table = self._table("int", "places", places - least)
         return f"{array}[{least} + {table}[i]]" if least else f"{array}[{table}[i]]"
 
-    def _table(self, kind: str, what: str, entries: list[str]) -> str:
+    def _table(self, kind: str, what: str, entries: ArrayLike) -> str:
         """Return the name of a table; the same one for the same entries."""
-        content = f"[{len(entries)}] = {{{', '.join(entries)}}};"
-        if content not in self._named:
-            name = self._named[content] = f"{self.prefix}_{what}_{len(self._named) + 1}"
-            self.tables.append(f"static const {kind} {name}{content}")
-        return self._named[content]
+        return self.tables.add(kind, f"{what}_of_{len(self.tables) + 1}", entries)
 
     def take(self, members: Sequence[Var]) -> tuple[int, int]:
         """Give variables neighbouring cells; return the first cell and how many there are."""

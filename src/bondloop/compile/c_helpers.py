@@ -60,7 +60,7 @@ static inline void NAME_solve2(double *a, double *b, int *status)
 """
 
 _SOLVE = """
-/* n linear equations, in place, by elimination with partial pivoting. */
+/* n linear equations, in place, by elimination with partial pivoting; most of a large loop is zeros. */
 static void NAME_solve(int n, double *a, double *b, int *status)
 {
     for (int c = 0; c < n; ++c) {
@@ -86,6 +86,8 @@ static void NAME_solve(int n, double *a, double *b, int *status)
         }
         for (int i = c + 1; i < n; ++i) {
             const double ratio = a[i*n + c]/a[c*n + c];
+            if (ratio == 0.0)
+                continue;
             for (int j = c + 1; j < n; ++j)
                 a[i*n + j] -= ratio*a[c*n + j];
             b[i] -= ratio*b[c];

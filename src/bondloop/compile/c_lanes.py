@@ -145,7 +145,7 @@ class LaneBody(CBody):
         self._wide = wide_variables(plan.tick, varied)
         super().__init__(plan)
         self._groups = None
-        self.alone = CBody(plan)
+        self.alone = CBody(plan, self.tables)
         self.alone._groups = None
         self.width = width
         self.functions: list[str] = []

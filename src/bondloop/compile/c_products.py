@@ -1,20 +1,29 @@
-"""Matrix products in C: written out, by bands, by compressed rows, by columns or by dot products."""
+"""Matrix products in C: by bands, by compressed rows, by columns, by dot products, or with factors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.compile.bands import LONG, Band, bands
+from bondloop.compile.c_factored import factored_lines
 from bondloop.compile.plan import LANES, Plan, Sparse, dotted, sparse
 from bondloop.program.expr import Expr, Var
+from bondloop.program.factored import Factored
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from bondloop.compile.c_tables import CTables
     from bondloop.compile.c_text import CText
     from bondloop.program.tick import Product
 
 __all__ = ["CProducts"]
+
+MANY = 64
+"""Elements of one array that are copied by a loop, at the least."""
 
 TERMS = 16
 """Most terms of a sum in one loop; longer sums go on in a second one."""
@@ -42,15 +51,24 @@ class _Sources:
 class CProducts:
     """Writes the products of a tick, and keeps the tables that they need."""
 
-    def __init__(self, plan: Plan, text: CText, tables: list[str], kind: str = "double") -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        text: CText,
+        tables: CTables,
+        elements: Mapping[Var, tuple[str, int]],
+        kind: str = "double",
+    ) -> None:
         self.plan, self.text, self.tables, self.kind = plan, text, tables, kind
-        self.prefix = plan.tick.name
+        self._elements = elements
         self._offsets = {v: i for i, v in enumerate(plan.states)}
         self._count = 0
 
     def write(self, step: Product, result: str) -> list[str]:
         """Return the lines that declare and fill the array ``result``."""
         self._count += 1
+        if isinstance(step.matrix, Factored):
+            return self._factored(step.matrix, step.sources, result)
         few = sparse(step)
         repeated = bands(few) if few else None
         source = self._sources(step.sources)
@@ -84,9 +102,51 @@ class CProducts:
             lines.append(f"const {self.kind} *const z = (const {self.kind} *)s{offset};")
         rest = sources[in_place:]
         if rest:
-            entries = ", ".join(self.text.full(e) for e in rest)
-            lines.append(f"const {self.kind} x[{len(rest)}] = {{{entries}}};")
+            lines += self._copied(rest)
         return _Sources(lines, in_place)
+
+    def _copied(self, sources: Sequence[Expr]) -> list[str]:
+        """Return lines that put a vector together; what lies in one array is copied by a loop."""
+        arrays: dict[str, list[tuple[int, int]]] = {}
+        for k, e in enumerate(sources):
+            place = self._lies(e)
+            if place is not None:
+                arrays.setdefault(place[0], []).append((k, place[1]))
+        arrays = {array: pairs for array, pairs in arrays.items() if len(pairs) >= MANY}
+        if not arrays:
+            entries = ", ".join(self.text.full(e) for e in sources)
+            return [f"const {self.kind} x[{len(sources)}] = {{{entries}}};"]
+        lines = [f"{self.kind} x[{len(sources)}];"]
+        looped = {k for pairs in arrays.values() for k, _ in pairs}
+        lines += [f"x[{k}] = {self.text.full(e)};" for k, e in enumerate(sources) if k not in looped]
+        for array, pairs in arrays.items():
+            to, where = self._index("to", [k for k, _ in pairs]), self._index("from", [j for _, j in pairs])
+            lines += [f"for (int i = 0; i < {len(pairs)}; ++i)", f"    x[{to}] = {array}[{where}];"]
+        return lines
+
+    def _index(self, what: str, places: list[int]) -> str:
+        """Return the i-th of some places: evenly spaced, or from a table."""
+        steps = {b - a for a, b in itertools.pairwise(places)}
+        if len(steps) == 1:
+            (step,) = steps
+            moving = "i" if step == 1 else f"{step}*i"
+            return f"{places[0]} + {moving}" if places[0] else moving
+        return f"{self._table(what, places, 'int')}[i]"
+
+    def _lies(self, e: Expr) -> tuple[str, int] | None:
+        """Return the array and the place of a state or of what lies in an array of the tick."""
+        if isinstance(e, Var) and e in self._offsets:
+            return f"((const {self.kind} *)s)", self._offsets[e]
+        return self._elements.get(e) if isinstance(e, Var) else None
+
+    def _factored(self, inverse: Factored, sources: Sequence[Expr], result: str) -> list[str]:
+        first, places = self._lies(sources[0]), [self._lies(e) for e in sources]
+        if first is not None and places == [(first[0], first[1] + k) for k in range(len(sources))]:
+            lines = [f"const {self.kind} *const x = {first[0]} + {first[1]};"]
+        else:
+            lines = self._copied(sources)
+        lines += factored_lines(inverse, self._table, self.kind, result, "x")
+        return [f"{self.kind} {result}[{len(sources)}];", "{", *(f"    {line}" for line in lines), "}"]
 
     def _neighbours(self, sources: Sequence[Expr]) -> int:
         """Return how many of the first sources are states one after the other; 0 if only a few."""
@@ -98,11 +158,8 @@ class CProducts:
             count += 1
         return count if count >= LONG else 0
 
-    def _table(self, what: str, values: Sequence[float], kind: str = "double") -> str:
-        name = f"{self.prefix}_{what}_{self._count}"
-        numbers = map(str, values) if kind == "int" else (self.text.number(v) for v in values)
-        self.tables.append(f"static const {kind} {name}[{len(values)}] = {{{', '.join(numbers)}}};")
-        return name
+    def _table(self, what: str, values: ArrayLike, kind: str = "double") -> str:
+        return self.tables.add(kind, f"{what}_{self._count}", values)
 
     def _band(self, band: Band, number: int, result: str, source: _Sources) -> list[str]:
         """Every row's sum in the order of its columns, as compressed rows have it."""
@@ -130,17 +187,11 @@ class CProducts:
             f"        {result}[i] += {value}[j]*x[{column}[j]];",
         ]
 
-    def _matrix(self, rows: Sequence[Sequence[float]]) -> str:
-        name = f"{self.prefix}_matrix_{self._count}"
-        text = ",\n".join(f"    {{{', '.join(self.text.number(float(v)) for v in row)}}}" for row in rows)
-        self.tables.append(f"static const double {name}[{len(rows)}][{len(rows[0])}] = {{\n{text}\n}};")
-        return name
-
     def _columns(self, step: Product, result: str, source: _Sources) -> list[str]:
         """Column by column: it vectorises, and the order of summation is fixed."""
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
-        table = self._matrix([[dense[i, j] for i in range(n)] for j in range(m)])
+        table = self._table("matrix", dense.T)
         lines = []
         for name, first, count in source.pieces(m):
             row = f"{first} + j" if first else "j"
@@ -155,7 +206,7 @@ class CProducts:
         """Few long rows: each a dot product in several partial sums, always in the same order."""
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
-        table = self._matrix([[dense[i, j] for j in range(m)] for i in range(n)])
+        table = self._table("matrix", dense)
         lines = [f"for (int i = 0; i < {n}; ++i) {{", f"    {self.kind} sum[{LANES}] = {self._zero};"]
         for name, first, count in source.pieces(m):
             whole = count - count % LANES

@@ -10,9 +10,10 @@ from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, U
 from bondloop.program.collection import collection_paused
 
 if TYPE_CHECKING:
+    from bondloop.compile.c_tables import Numbers
     from bondloop.program.tick import Tick
 
-__all__ = ["write_c", "write_c_sized"]
+__all__ = ["write_c", "write_c_apart", "write_c_sized"]
 
 LARGE = 400
 """Lines of a tick beyond which it is not copied into the run loop: gcc's time grows faster than the tick."""
@@ -59,18 +60,41 @@ def write_c_sized(tick: Tick, *, values: bool = True) -> tuple[str, bool]:
         Whether a comment tells the values of states and parameters. Without them, ticks that differ in values
         alone are the same text, and so the same library.
     """
+    return _written(tick, values, apart=False)[:2]
+
+
+@collection_paused()
+def write_c_apart(tick: Tick) -> tuple[str, bool, Numbers | None]:
+    """Write a tick for a library that is used from here: without values, and with large tables apart.
+
+    Parameters
+    ----------
+    tick
+        What to write.
+
+    Returns
+    -------
+    source, large, numbers
+        As of `write_c_sized`, and what ``NAME_take`` is to be given before the first tick (None: nothing).
+    """
+    return _written(tick, False, apart=True)
+
+
+def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbers | None]:
     plan = Plan(tick)
     body = CBody(plan)
     lines = body.write()
     large = len(lines) > LARGE
     noise = "#include <stdint.h>\n" if body.text.used & {"uniform", "normal"} else ""
-    fill = _Filler(plan, in_memory=large or plan.scalars > REGISTERS, cells=body.cells)
+    numbers = body.tables.apart() if apart else None
+    fill = _Filler(plan, large or plan.scalars > REGISTERS, body.cells, numbers)
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",
         fill(_PREAMBLE),
         _structures(plan),
-        *body.tables,
+        *(body.tables if numbers is None else numbers.lines),
+        fill(_NUMBERS) if numbers else "",
         fill(_CELLS) if body.cells else "",
         helpers(body.text.used, tick.name),
         fill(_TICK) + "\n".join(f"    {line}" for line in lines) + "\n}\n",
@@ -78,13 +102,13 @@ def write_c_sized(tick: Tick, *, values: bool = True) -> tuple[str, bool]:
         fill(_RUN),
         fill(_ONCE),
     ]
-    return "\n".join(part for part in parts if part), large
+    return "\n".join(part for part in parts if part), large, numbers
 
 
 class _Filler:
     """Puts a tick's name and sizes into a template."""
 
-    def __init__(self, plan: Plan, in_memory: bool, cells: int) -> None:
+    def __init__(self, plan: Plan, in_memory: bool, cells: int, numbers: Numbers | None) -> None:
         tick = plan.tick
         self.words = {
             "LINES_PARAMETER": "NAME_lines *lines, " if plan.lines else "",
@@ -96,6 +120,9 @@ class _Filler:
             "CELLS_PARAMETER": "double *restrict cells, " if cells else "",
             "CELLS_ARGUMENT": "NAME_own_cells(), " if cells else "",
             "N_CELLS": str(cells),
+            "NUMBERS_PARAMETER": _NUMBERS_PARAMETER if numbers else "",
+            "NUMBERS_ARGUMENT": "NAME_doubles, NAME_ints, " if numbers else "",
+            "DIGEST": numbers.digest if numbers else "",
             "N_SCALARS": str(plan.scalars),
             "N_STATE": str(plan.size),
             "N_INPUTS": str(len(tick.inputs)),
@@ -215,8 +242,25 @@ static NAME_APART double *NAME_own_cells(void)
 }
 """
 
+_NUMBERS_PARAMETER = """const double *restrict double_numbers,
+    const int *restrict int_numbers, """
+
+_NUMBERS = """\
+/* Large tables, DIGEST: whoever loads the library hands them over once, and keeps them. */
+static const double *NAME_doubles;
+static const int *NAME_ints;
+
+NAME_EXPORT void NAME_take(const double *doubles, const int *ints);
+void NAME_take(const double *doubles, const int *ints)
+{
+    NAME_doubles = doubles;
+    NAME_ints = ints;
+}
+"""
+
 _TICK = """\
-TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERconst NAME_parameters *p,
+TICK_KIND void NAME_tick(NAME_state *s, LINES_PARAMETERCELLS_PARAMETERNUMBERS_PARAMETER\
+const NAME_parameters *p,
     const double *in, double t, double k, double *channels, int *status)
 {
     (void)s, (void)p, (void)in, (void)t, (void)k, (void)channels, (void)status;
@@ -237,7 +281,8 @@ NAME_EXPORT int NAME_run(long steps, long first, double period, const double *in
     for (long i = 0; i < steps; ++i) {
         const double k = (double)(first + i);
         double row[N_ROW];
-        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENT&p, inputs, k*period, k, row, &status);
+        NAME_tick(THE_STATE, LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENT&p, inputs,
+            k*period, k, row, &status);
         inputs += N_INPUTS;
         if (wait == 0) {
             for (int j = 0; j < N_CHANNELS; ++j)
@@ -266,7 +311,8 @@ NAME_EXPORT int NAME_tick_once(double *state, const double *parameters, const do
 {
     int status = 0;
     const NAME_parameters *p = (const NAME_parameters *)parameters;
-    NAME_tick((NAME_state *)state, LINES_ARGUMENTCELLS_ARGUMENTp, in, t, k, channels, &status);
+    NAME_tick((NAME_state *)state,
+        LINES_ARGUMENTCELLS_ARGUMENTNUMBERS_ARGUMENTp, in, t, k, channels, &status);
     const long channel = NAME_outside(channels);
     if (channel >= 0)
         status |= channels[channel] != channels[channel] ? NAME_NOT_A_NUMBER : NAME_BEYOND;

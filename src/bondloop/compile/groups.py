@@ -20,11 +20,25 @@ from bondloop.program.tick import Repeat, Step, Update, every
 if TYPE_CHECKING:
     from bondloop.compile.plan import Plan
 
-__all__ = ["CELLS", "LEAST", "MANY", "Form", "Group", "arranged", "assigned_again", "filled", "form"]
+__all__ = [
+    "CELLS",
+    "LEAST",
+    "MANY",
+    "MANY_AROUND_ARRAYS",
+    "Form",
+    "Group",
+    "arranged",
+    "assigned_again",
+    "filled",
+    "form",
+]
 
-MANY = 4000
+MANY = 3000
 """Statements of a tick beyond which they are put together. Fewer are faster one by one (2.6 times at 1,000,
 1.5 times at 3,000, not at 9,000), and compiled in 3 s at most; that grows with the square of their number."""
+
+MANY_AROUND_ARRAYS = 500
+"""The same where products give arrays: statements for one element each are slower than loops over them."""
 
 LEAST = 16
 """Statements that make a group, at the least; fewer are written one by one."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from bondloop.compile.backend import one_by_one
-from bondloop.compile.c_writer import write_c_sized
+from bondloop.compile.c_writer import write_c_apart
 from bondloop.compile.plan import Plan
 from bondloop.compile.toolchain import NO_COMPILER, Compiler, compiler, load
 from bondloop.errors import CompileError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bondloop.compile.backend import BatchLoop, ScalarLoop
+    from bondloop.compile.c_tables import Numbers
     from bondloop.program.tick import Tick
 
 __all__ = ["CBackend"]
@@ -56,10 +58,25 @@ class CBackend:
         return one_by_one(_compiled(tick, using, self.quick), tick.period)
 
 
+_KEPT: WeakValueDictionary[str, Numbers] = WeakValueDictionary()
+"""The tables that loaded libraries read, by their digest, as long as anything can run that reads them."""
+
+
+def _hand_over(library: ctypes.CDLL, name: str, numbers: Numbers) -> Numbers:
+    """Let a library know where its tables lie; return them, to be kept."""
+    kept = _KEPT.setdefault(f"{name} {numbers.digest}", numbers)
+    take: Any = getattr(library, f"{name}_take")
+    take.restype, take.argtypes = None, [_DOUBLES, _DOUBLES]
+    take(kept.arrays["double"].ctypes.data, kept.arrays["int"].ctypes.data)
+    return kept
+
+
 def _compiled(tick: Tick, using: Compiler, quick: bool = False) -> ScalarLoop:
     plan = Plan(tick)
-    source, large = write_c_sized(tick, values=False)
+    source, large, numbers = write_c_apart(tick)
     library = load(source, tick.name, using, large=large or quick)
+    if numbers is not None:
+        numbers = _hand_over(library, tick.name, numbers)
     counts = list((ctypes.c_long * 4).in_dll(library, f"{tick.name}_counts"))
     expected = [plan.size, len(tick.inputs), max(1, len(tick.parameters)), len(tick.channels)]
     if counts != expected:
@@ -83,6 +100,7 @@ def _compiled(tick: Tick, using: Compiler, quick: bool = False) -> ScalarLoop:
         record: NDArray[np.float64],
         every: int,
     ) -> tuple[int, int, int]:
+        _ = numbers  # alive as long as this can be called
         stopped_at, channel = ctypes.c_long(), ctypes.c_long()
         code = function(
             *(steps, first, period, None if inputs is None else inputs.ctypes.data),

@@ -36,6 +36,7 @@ reversed undo total dense dots few solve solve1 record_rows place old value boun
 kept step scale least size good there rounding weight limited refused regular exact converged warm excess
 part shorter law low high middle factor work tears worst newton failed LoopFunctions cells
 lane given result one
+block begin width column known below count whole solution double_numbers int_numbers
 """
 RESERVED = frozenset([*_RESERVED.split(), *keyword.kwlist, *keyword.softkwlist])
 """Words of C and Python, functions and macros of ``math.h``, and names that generated code uses itself."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bondloop.compile.names import Names
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, variables
+from bondloop.program.factored import Factored
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every, revised
 
@@ -365,6 +366,8 @@ def dotted(step: Product) -> bool:
 def is_tiny(step: Product) -> bool:
     """Whether a matrix has so few entries that they are written out one by one."""
     matrix = step.matrix
+    if isinstance(matrix, Factored):
+        return False
     count = matrix.count_nonzero() if hasattr(matrix, "tocoo") else (matrix != 0).sum()
     return bool(count <= TINY_PRODUCT)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from bondloop.program.factored import Factored
+
 __all__ = ["scope"]
 
 
@@ -146,11 +148,23 @@ def _few(matrix: Sparse, x: Sequence[float]) -> list[float]:
     return result
 
 
+def _solution(inverse: Factored, x: Sequence[float]) -> list[float]:
+    values: list[float] = (inverse @ x).tolist()
+    return values
+
+
 def scope() -> dict[str, object]:
     """Return the names that a generated function can use."""
     names: dict[str, object] = {"inf": math.inf, "nan": math.nan, "total": total}
     names |= {"newton": newton, "LoopFunctions": LoopFunctions, "failed": _failed}
-    names |= {"solve1": _solve1, "solve": _solve, "dense": _dense, "dots": _dots, "few": _few}
+    names |= {
+        "solve1": _solve1,
+        "solve": _solve,
+        "dense": _dense,
+        "dots": _dots,
+        "few": _few,
+        "solution": _solution,
+    }
     for name, function in _PLAIN.items():
         names[name] = names[f"careful_{name}"] = function
     for name, function in _RAISING.items():

@@ -23,6 +23,7 @@ from bondloop.compile.plan import (
 from bondloop.compile.py_helpers import scope
 from bondloop.program.call import calls
 from bondloop.program.expression_text import PythonText
+from bondloop.program.factored import Factored
 from bondloop.program.newton_text import linear_lines, loop_functions
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from bondloop.compile.backend import BatchLoop, ScalarLoop
     from bondloop.program.expr import Var
 
-    Tables = dict[str, NDArray[np.float64] | Sparse]
+    Tables = dict[str, NDArray[np.float64] | Sparse | Factored]
 
 __all__ = ["PythonBackend", "write_python"]
 
@@ -194,15 +195,18 @@ class _Body:
         if assigns is not None:
             return self.steps(tuple(assigns))
         table = f"MATRIX_{len(self.tables)}"
-        few = sparse(step)
-        if few is None:
+        solved = isinstance(step.matrix, Factored)
+        few = None if solved else sparse(step)
+        if solved:
+            self.tables[table] = step.matrix
+        elif few is None:
             matrix = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
             self.tables[table] = np.ascontiguousarray(np.asarray(matrix, dtype=float).T)
         else:
             self.tables[table] = few
         sources = "".join(f"{self.text(e)}, " for e in step.sources)
         targets = "".join(f"{self._place(v)}, " for v in step.targets)
-        how = "few" if few is not None else "dots" if dotted(step) else "dense"
+        how = "solution" if solved else "few" if few is not None else "dots" if dotted(step) else "dense"
         return [f"{targets}= {how}({table}, ({sources}))"]
 
     def _repeat(self, step: Repeat) -> list[str]:

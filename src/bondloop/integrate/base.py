@@ -67,7 +67,7 @@ class Integrator(Described, ABC, family="integrator"):
 
     @staticmethod
     def at_start(
-        system: System, period: float, inputs: InputsAt, goals: list[Expr]
+        system: System, period: float, inputs: InputsAt, goals: list[Expr], *, rates: bool = True
     ) -> tuple[list[Step], dict[Var, Expr]]:
         """Evaluate rates and goals at the beginning of the step, in the modes and with the memory of then."""
         given: dict[Var, Expr] = {v: v for v in system.state_vars}
@@ -76,7 +76,8 @@ class Integrator(Described, ABC, family="integrator"):
         given.update(now)
         remembered, now = remember(system, given)
         given.update(now)
-        steps, table = instantiate(system.schedule([*system.rate_exprs, *goals]), given, "")
+        wanted = [*(system.rate_exprs if rates else ()), *goals]
+        steps, table = instantiate(system.schedule(wanted), given, "")
         return [*switched, *remembered, *steps], table
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
+from bondloop.integrate.implicit_step import implicit_products
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import schedule
 from bondloop.program.tick import Product, Update, instantiate
@@ -48,20 +49,21 @@ class NewmarkAverage(Integrator):
         h = check_period(period).value
         if self.newest:
             return self._with_newest(system, h, inputs, goals)
-        first, table = self.at_start(system, period, inputs, goals)
         states = system.state_vars
         if system.is_linear and not system.input_rates:
             space = system.numeric()
-            E, A, B = (M.toarray() for M in (space.E, space.A, space.B))
-            left = np.linalg.inv(E - h / 2 * A)
-            matrix = np.hstack([left @ (E + h / 2 * A), left @ B * (h / 2), left @ B * (h / 2)])
-            sources = [*states, *(inputs(c)[u] for c in (0.0, 1.0) for u in system.input_vars)]
+            acting = [inputs(c)[u] for c in (0.0, 1.0) for u in system.input_vars]
             targets = tuple(Var(x.name + "@next") for x in states)
-            return Discretised(
-                first,
-                table,
-                [Product(targets, matrix, tuple(sources)), Update(tuple(zip(states, targets, strict=True)))],
-            )
+            products = implicit_products(space, h, states, targets, acting)
+            # A step by factors needs no rates, and so no second factorisation, of the masses alone.
+            first, table = self.at_start(system, period, inputs, goals, rates=products is None)
+            if products is None:
+                E, A, B = (M.toarray() for M in (space.E, space.A, space.B))
+                left = np.linalg.inv(E - h / 2 * A)
+                matrix = np.hstack([left @ (E + h / 2 * A), left @ B * (h / 2), left @ B * (h / 2)])
+                products = [Product(targets, matrix, (*states, *acting))]
+            return Discretised(first, table, [*products, Update(tuple(zip(states, targets, strict=True)))])
+        first, table = self.at_start(system, period, inputs, goals)
         end: dict[Var, Expr] = {x: Var(x.name + "@next") for x in states}
         end.update(inputs(1.0))
         definitions: dict[Var, Expr] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bondloop.errors import InputError, UnknownNameError
 from bondloop.program.expr import Expr, Var, substitute
+from bondloop.program.matrix_rows import MatrixRow
 from bondloop.program.ranges import checked_values
 from bondloop.program.system import System
 
@@ -35,7 +36,13 @@ def prefixed(system: System, prefix: str) -> System:
     ):
         new(v)
 
+    vectors: dict[int, tuple[Expr, ...]] = {}  # the rows of a product share one
+
     def put(e: Expr) -> Expr:
+        if isinstance(e, MatrixRow):
+            if id(e.args) not in vectors:
+                vectors[id(e.args)] = tuple(substitute(a, table) for a in e.args)
+            return e.with_args(vectors[id(e.args)])
         return substitute(e, table)
 
     def lookup(path: str) -> Expr:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.program.expansion import Expansion
 from bondloop.program.expr import Const, Expr, Op, Var, variables
-from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow, SolvedMatrix, VectorNumbers
 from bondloop.program.schedule import Loop, schedule
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
     A rate that appears in the program by name is an unknown: its definition is the row. That of an inertia
     field reads rate = (effort - mass @ other rates) / mass, and E takes the masses.
     """
-    products = _products(system)
+    number = VectorNumbers()
+    products = _products(system, number)
     rows: list[tuple[Expr, Expr | None]] = []
     for state, expr in zip(system.state_vars, system.rate_exprs, strict=True):
         row = system.definitions[system.dots[state]] if state in system.dots else expr
@@ -39,8 +40,12 @@ def rate_rows(system: System) -> list[tuple[Expr, Expr | None]]:
             and row.args[1] in system.parameters_by_var
         ):
             rows.append((row.args[0], row.args[1]))
-        elif isinstance(row, MatrixRow) and state in system.dots and (id(row.matrix), row.args) in products:
-            product = products[id(row.matrix), row.args]
+        elif (
+            isinstance(row, MatrixRow)
+            and state in system.dots
+            and (id(row.matrix), number(row.args)) in products
+        ):
+            product = products[id(row.matrix), number(row.args)]
             rows.append(
                 (MatrixRow(product.matrix, row.index, product.args), Const(product.masses[row.index]))
             )
@@ -58,17 +63,20 @@ class _Implicit:
     masses: list[float]
 
 
-def _products(system: System) -> dict[tuple[int, tuple[Expr, ...]], _Implicit]:
+def _products(system: System, number: VectorNumbers) -> dict[tuple[int, int], _Implicit]:
     """Return the products whose results are the rates of states, all of them, so that E can take ``left``."""
     from scipy import sparse
 
-    groups: dict[tuple[int, tuple[Expr, ...]], dict[int, Var]] = {}
+    groups: dict[tuple[int, int], dict[int, Var]] = {}
+    vectors: dict[tuple[int, int], tuple[Expr, ...]] = {}
     matrices: dict[int, SolvedMatrix] = {}
     for dot in system.dots.values():
         row = system.definitions.get(dot)
         if isinstance(row, MatrixRow) and isinstance(row.matrix, SolvedMatrix):
             matrices[id(row.matrix)] = row.matrix
-            groups.setdefault((id(row.matrix), row.args), {})[row.index] = dot
+            key = (id(row.matrix), number(row.args))
+            vectors[key] = row.args
+            groups.setdefault(key, {})[row.index] = dot
     result = {}
     for key, found in groups.items():
         matrix = matrices[key[0]]
@@ -77,7 +85,7 @@ def _products(system: System) -> dict[tuple[int, tuple[Expr, ...]], _Implicit]:
             diagonal = left.diagonal()
             others = sparse.diags_array(diagonal) - left
             block = sparse.csr_array(sparse.hstack([others, sparse.csr_array(matrix.right)]))
-            args = (*(found[i] for i in range(len(found))), *key[1])
+            args = (*(found[i] for i in range(len(found))), *vectors[key])
             result[key] = _Implicit(ConstantMatrix(block, matrix.name), args, diagonal.tolist())
     return result
 

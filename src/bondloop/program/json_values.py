@@ -11,8 +11,10 @@ from typing import Any
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Var
+from bondloop.program.factored import Factored
 from bondloop.program.quantity import KINDS, Meaning, Quantity
 from bondloop.program.ranges import Range
+from bondloop.program.solving import SingularError
 
 __all__ = [
     "LEAVES",
@@ -142,6 +144,8 @@ def _read_range(data: Any, where: str) -> Range:
 def _write_matrix(matrix: Any, where: str) -> dict[str, Any]:
     import numpy as np
 
+    if isinstance(matrix, Factored):
+        return {**_write_matrix(matrix.left, where), "inverse": True}
     values, places = matrix, {}
     if hasattr(matrix, "tocoo"):
         coo = matrix.tocoo()
@@ -161,6 +165,8 @@ def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
 
     if not isinstance(data, dict):
         raise unfit(where, "be a matrix with its shape and values", data)
+    if "inverse" in data:
+        return _read_inverse(data, shape, where)
     sparse = ("sparse", "rows", "columns") if "sparse" in data else ()
     check_fields(data, {"shape", "values", *sparse}, where)
     if [_count(n, f"{where}.shape") for n in list_of(data["shape"], f"{where}.shape")] != [*shape]:
@@ -186,6 +192,18 @@ def read_matrix(data: Any, shape: tuple[int, int], where: str) -> Any:
     form, _, flavour = _sparse_kind(data["sparse"], where).partition("_")
     make: Any = scipy.sparse.coo_array if flavour == "array" else scipy.sparse.coo_matrix
     return make((values, tuple(places)), shape=shape).asformat(form)
+
+
+def _read_inverse(data: Mapping[str, Any], shape: tuple[int, int], where: str) -> Factored:
+    """Return the factors of a matrix that is written with ``"inverse": true``."""
+    if _truth(data["inverse"], f"{where}.inverse") is not True or shape[0] != shape[1]:
+        raise unfit(f"{where}.inverse", "be true, and the matrix square", data["inverse"])
+    found = Factored(read_matrix({k: v for k, v in data.items() if k != "inverse"}, shape, where))
+    try:
+        _ = found.lower
+    except SingularError:
+        raise InputError(f"{where} is the inverse of a matrix that is singular") from None
+    return found
 
 
 def _sparse_kind(kind: Any, where: str) -> str:

@@ -18,7 +18,7 @@ from bondloop.program.calculus import partials
 from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
 from bondloop.program.expr import Expr, Op, Var, evaluate
-from bondloop.program.matrix_rows import MatrixRow
+from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.schedule import tear
 from bondloop.program.solving import SingularError, factorised
 from bondloop.program.statespace import StateSpace
@@ -66,7 +66,8 @@ class _Rows:
         self.i: list[int] = []
         self.j: list[int] = []
         self.v: list[float] = []
-        self.vectors: dict[tuple[Expr, ...], Any] = {}
+        self.number = VectorNumbers()
+        self.vectors: dict[int, Any] = {}
         self.blocks: list[tuple[Any, Any, Any]] = []
 
     def add(self, row: int, expr: Expr) -> None:
@@ -80,12 +81,12 @@ class _Rows:
 
     def _product(self, row: int, expr: MatrixRow) -> bool:
         """Add the entries of a row of a matrix at once; False where it multiplies more than variables."""
-        vector = self.vectors.get(expr.args)
+        vector = self.vectors.get(self.number(expr.args))
         if vector is None:
             minus = [isinstance(a, Op) and a.name == "neg" for a in expr.args]
             plain = [a.args[0] if m else a for a, m in zip(expr.args, minus, strict=True)]  # type: ignore[attr-defined]
             found = [self.columns.get(a, -1) if isinstance(a, Var) else -1 for a in plain]
-            vector = self.vectors[expr.args] = (np.array(found), np.where(minus, -1.0, 1.0))
+            vector = self.vectors[self.number(expr.args)] = (np.array(found), np.where(minus, -1.0, 1.0))
         columns, values = expr.matrix.row(expr.index)
         places, signs = (part[columns] for part in vector)
         if (places < 0).any():

@@ -20,9 +20,10 @@ from bondloop.program.expr import Const, Expr, Op
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.program.factored import Factored
     from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "gathered"]
+__all__ = ["ConstantMatrix", "MatrixRow", "SolvedMatrix", "VectorNumbers", "gathered"]
 
 
 class ConstantMatrix:
@@ -31,6 +32,13 @@ class ConstantMatrix:
     def __init__(self, values: Any, name: str) -> None:
         self.name = name
         self._given = values
+        self._vector: tuple[Expr, ...] = ()
+
+    def shared(self, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """Return the vector of the row before, if it is the same: n rows then hold one vector, not n."""
+        if args is not self._vector and args != self._vector:
+            self._vector = args
+        return self._vector
 
     @property
     def values(self) -> Any:
@@ -69,6 +77,16 @@ class SolvedMatrix(ConstantMatrix):
         """The matrix, dense: made when a row is asked for by itself, or for a tick."""
         return self._solve(self.right.toarray() if hasattr(self.right, "toarray") else self.right)
 
+    @cached_property
+    def inverse(self) -> Factored | None:
+        """The factors of ``left``, where solving with them is less work than a product with `values`."""
+        from bondloop.program.factored import Factored, worth_factors
+
+        if not hasattr(self.left, "tocsr"):
+            return None
+        inverse = Factored(self.left)
+        return inverse if worth_factors(inverse) else None
+
     def times(self, vector: Sequence[float]) -> list[float]:
         """Return the product with a vector; a sparse matrix is not inverted for it."""
         if not hasattr(self.left, "tocsr"):
@@ -93,7 +111,7 @@ class MatrixRow(Op):
     __slots__ = ("index", "matrix")
 
     def __init__(self, matrix: ConstantMatrix, index: int, args: tuple[Expr, ...]) -> None:
-        super().__init__("row", args)
+        super().__init__("row", matrix.shared(args))
         self.matrix, self.index = matrix, index
 
     @property
@@ -116,6 +134,27 @@ class MatrixRow(Op):
         return Op("add", tuple(terms)) if len(terms) > 1 else [*terms, Const(0.0)][0]
 
 
+class VectorNumbers:
+    """Numbers what rows multiply, equal vectors alike: to hash a vector for each of n rows takes n squared.
+
+    >>> from bondloop.program.expr import Var
+    >>> x, number = Var("x"), VectorNumbers()
+    >>> number((x,)), number((x, x)), number((x,))
+    (0, 1, 0)
+    """
+
+    def __init__(self) -> None:
+        self._by_value: dict[tuple[Expr, ...], int] = {}
+        self._by_identity: dict[int, tuple[tuple[Expr, ...], int]] = {}
+
+    def __call__(self, args: tuple[Expr, ...]) -> int:
+        """Return the number of a vector."""
+        if id(args) not in self._by_identity:
+            number = self._by_value.setdefault(args, len(self._by_value))
+            self._by_identity[id(args)] = args, number  # alive, so that its identity stays its own
+        return self._by_identity[id(args)][1]
+
+
 def gathered(
     statements: Iterable[Assign | Loop],
 ) -> list[tuple[list[Assign], MatrixRow] | Assign | Loop]:
@@ -125,11 +164,12 @@ def gathered(
     """
     from bondloop.program.schedule import Assign
 
-    groups: dict[tuple[int, tuple[Expr, ...]], list[Assign]] = {}
+    groups: dict[tuple[int, int], list[Assign]] = {}
+    number = VectorNumbers()
     result: list[tuple[list[Assign], MatrixRow] | Assign | Loop] = []
     for statement in statements:
         if isinstance(statement, Assign) and isinstance(row := statement.expr, MatrixRow):
-            key = (id(row.matrix), row.args)
+            key = (id(row.matrix), number(row.args))
             if key not in groups:
                 groups[key] = []
                 result.append((groups[key], row))

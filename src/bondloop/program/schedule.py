@@ -10,7 +10,7 @@ voltages the sources give, and a step can be made as long for each tear as its l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bondloop.errors import ModelError
@@ -134,31 +134,68 @@ def loops(statements: Iterable[Statement]) -> list[Loop]:
     return [s for s in statements if isinstance(s, Loop)]
 
 
+class _Vector:
+    """What all rows of a product need, as a node of its own: n of them have n edges to it, not n²."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, args: tuple[Expr, ...]) -> None:
+        self.args = args
+
+
+def _is_row(expr: Expr) -> bool:
+    return isinstance(expr, Op) and expr.name == "row"
+
+
+class _Needs:
+    """What definitions need: variables, and in place of a product's vector one node."""
+
+    def __init__(self, definitions: Mapping[Var, Expr]) -> None:
+        self.definitions = definitions
+        self._vectors: dict[int, _Vector] = {}
+
+    def of(self, node: Var | _Vector) -> Iterator[Var | _Vector]:
+        """Return what a variable or a vector needs."""
+        if isinstance(node, _Vector):
+            return iter(dict.fromkeys(v for e in node.args for v in variables(e)))
+        expr = self.definitions[node]
+        if _is_row(expr):
+            assert isinstance(expr, Op)
+            return iter([self._vectors.setdefault(id(expr.args), _Vector(expr.args))])
+        return iter(variables(expr))
+
+
 def components(definitions: Mapping[Var, Expr], roots: Iterable[Var]) -> list[list[Var]]:
     """Strongly connected components of what ``roots`` need, dependencies first (Tarjan 1972, iterative)."""
-    index: dict[Var, int] = {}
-    low: dict[Var, int] = {}
-    on_stack: set[Var] = set()
-    stack: list[Var] = []
-    result: list[list[Var]] = []
+    found = _components(definitions, roots)
+    return [kept for c in found if (kept := [v for v in c if isinstance(v, Var)])]
+
+
+def _components(definitions: Mapping[Var, Expr], roots: Iterable[Var]) -> list[list[Var | _Vector]]:
+    index: dict[Var | _Vector, int] = {}
+    low: dict[Var | _Vector, int] = {}
+    on_stack: set[Var | _Vector] = set()
+    stack: list[Var | _Vector] = []
+    result: list[list[Var | _Vector]] = []
+    needs = _Needs(definitions)
     for root in roots:
         if root in index or root not in definitions:
             continue
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)
-        work = [(root, iter(variables(definitions[root])))]
+        work: list[tuple[Var | _Vector, Iterator[Var | _Vector]]] = [(root, needs.of(root))]
         while work:
             node, children = work[-1]
             advanced = False
             for child in children:
-                if child not in definitions:
+                if isinstance(child, Var) and child not in definitions:
                     continue
                 if child not in index:
                     index[child] = low[child] = len(index)
                     stack.append(child)
                     on_stack.add(child)
-                    work.append((child, iter(variables(definitions[child]))))
+                    work.append((child, needs.of(child)))
                     advanced = True
                     break
                 if child in on_stack and index[child] < low[node]:
@@ -224,11 +261,16 @@ def schedule(
     """Order what ``roots`` need into assignments and loops."""
     statements: list[Statement] = []
     rank = {var: i for i, var in enumerate(preferred)}
-    for component in components(definitions, roots):
-        if _is_loop(component, definitions):
-            statements.append(_loop(component, definitions, rank, iterations))
+    for nodes in _components(definitions, roots):
+        component = [v for v in nodes if isinstance(v, Var)]
+        if not component:
+            continue
+        expr = definitions[component[0]]
+        alone = len(nodes) == 1 and (_is_row(expr) or component[0] not in variables(expr))
+        if alone:  # a row that needed itself would be in one component with its vector
+            statements.append(Assign(component[0], expr))
         else:
-            statements.append(Assign(component[0], definitions[component[0]]))
+            statements.append(_loop(component, definitions, rank, iterations))
     return statements
 
 

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SingularError", "eliminate", "factorised", "solve_small"]
+__all__ = ["SingularError", "eliminate", "factorised", "scaled_rows_and_columns", "solve_small"]
 
 SINGULAR = 1e-14
 """Reciprocal condition (after scaling) below which a matrix counts as singular."""
@@ -44,6 +44,8 @@ def eliminate(a: list[list[float]], b: list[float]) -> list[float] | None:
         b[c], b[best] = b[best], b[c]
         for i in range(c + 1, n):
             ratio = a[i][c] / a[c][c]
+            if ratio == 0.0:
+                continue
             for j in range(c + 1, n):
                 a[i][j] -= ratio * a[c][j]
             b[i] -= ratio * b[c]
@@ -100,6 +102,24 @@ def _root(size: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp2(np.round(np.log2(size) / 2)), dtype=float)
 
 
+def scaled_rows_and_columns(M: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+    """Bring the entries of a sparse matrix to about one by powers of two; return these too."""
+    from scipy import sparse
+
+    rows, columns = np.ones(M.shape[0]), np.ones(M.shape[1])
+    for _ in range(4):
+        for axis in (1, 0):
+            size = _root(np.asarray(abs(M).max(axis=axis).todense()).ravel())
+            D = sparse.diags_array(1 / size)
+            if axis == 1:
+                rows /= size
+                M = sparse.csc_array(D @ M)
+            else:
+                columns /= size
+                M = sparse.csc_array(M @ D)
+    return M, rows, columns
+
+
 def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
     """Factorise a sparse matrix; return a function that solves for a dense or sparse right-hand side."""
     from scipy import sparse
@@ -111,17 +131,7 @@ def factorised(matrix: Any) -> Callable[[Any], NDArray[np.float64]]:
         return lambda right: np.zeros(right.shape)
     if not np.isfinite(M.data).all():
         raise SingularError
-    rows, columns = np.ones(n), np.ones(n)
-    for _ in range(4):
-        for axis in (1, 0):
-            size = _root(np.asarray(abs(M).max(axis=axis).todense()).ravel())
-            D = sparse.diags_array(1 / size)
-            if axis == 1:
-                rows /= size
-                M = sparse.csc_array(D @ M)
-            else:
-                columns /= size
-                M = sparse.csc_array(M @ D)
+    M, rows, columns = scaled_rows_and_columns(M)
     try:
         lu = splu(M)
     except RuntimeError:  # SciPy's word for an exactly singular matrix

@@ -13,6 +13,7 @@ from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_notes import loop_note
+from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.ranges import checked_values, number
 from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, schedule
@@ -228,7 +229,11 @@ class System:
         """Whether every assignment is linear in states and inputs; what switches or remembers is not."""
         if self.switching or self.memories:
             return False
-        return all(is_linear(e, self.parameters_by_var) for e in self._all_exprs())
+        vector = VectorNumbers()
+        once = {
+            vector(e.args) if isinstance(e, MatrixRow) else -1 - i: e for i, e in enumerate(self._all_exprs())
+        }
+        return all(is_linear(e, self.parameters_by_var) for e in once.values())
 
     def _all_exprs(self) -> list[Expr]:
         return [*self.definitions.values(), *self.rate_exprs, *self.output_exprs.values()]

@@ -14,7 +14,7 @@ from typing import Any
 
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
-from bondloop.program.matrix_rows import gathered
+from bondloop.program.matrix_rows import ConstantMatrix, SolvedMatrix, gathered
 from bondloop.program.quantity import NOTHING, Meaning, Quantity, Role
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.statement import Known, Stated
@@ -323,12 +323,22 @@ def instantiate(
         if isinstance(step, tuple):
             rows, product = step
             sources = tuple(put(a) for a in product.args)
-            chosen = [r.expr.index for r in rows]  # type: ignore[attr-defined]
-            targets = tuple(fresh(r.target) for r in rows)
-            result.append(Product(targets, product.matrix.values[chosen], sources))
+            result += _products(product.matrix, {r.expr.index: fresh(r.target) for r in rows}, sources)  # type: ignore[attr-defined]
         else:
             result.append(step.copied(put, fresh))
     return result, table
+
+
+def _products(matrix: ConstantMatrix, rows: dict[int, Var], sources: tuple[Expr, ...]) -> list[Product]:
+    """Return the product that gives some rows of a matrix; two where solving with factors is less work."""
+    inverse = matrix.inverse if isinstance(matrix, SolvedMatrix) else None
+    if inverse is None:
+        return [Product(tuple(rows.values()), matrix.values[list(rows)], sources)]
+    assert isinstance(matrix, SolvedMatrix)
+    each = range(inverse.shape[0])
+    right = tuple(Var(f"{matrix.name}[{i}].right") for i in each)
+    solution = tuple(rows[i] if i in rows else Var(f"{matrix.name}[{i}].solution") for i in each)
+    return [Product(right, matrix.right, sources), Product(solution, inverse, right)]
 
 
 def is_trivial(expr: Expr) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from bondloop.errors import SolveError
 from bondloop.program.evaluator import unsolved
 from bondloop.program.expr import Expr, Var, evaluate
+from bondloop.program.factored import Factored
 from bondloop.program.loop_terms import curves, sizes
 from bondloop.program.newton import LoopFunctions, newton
 from bondloop.program.newton_text import matrix, residuals
@@ -26,6 +27,8 @@ from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.delayed_step import Matrix
 
 __all__ = ["Point", "Walk"]
@@ -219,8 +222,14 @@ class Walk:
                 source = Var("source of a product")
                 self._put(source, value, pairs, bent)
                 numbers[j] = self.columns[source]
+        multiplied = step.matrix
+        if isinstance(multiplied, Factored):
+            # Substitutions one after the other: what stands before the last of them are sources of the last.
+            last = self._substituted(multiplied, moving, numbers)
+            moving, crooked = np.full(len(last), moving.any()), np.full(len(last), crooked.any())
+            multiplied, numbers = multiplied.last, last
         rows = [self._rows.new_row(v.name) for v in step.targets]
-        entries = sparse.coo_array(step.matrix)
+        entries = sparse.coo_array(multiplied)
         kept = moving[entries.col]
         first = rows[0] if rows else 0
         self._rows.fill_block(
@@ -233,6 +242,20 @@ class Walk:
             self.columns[v] = row
             if v in self.probe_columns:
                 self._put(v, value, [(row, 1.0)], row in self._bent)
+
+    def _substituted(
+        self, inverse: Factored, moving: NDArray[np.bool_], numbers: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Note both substitutions of a solution with factors; return the rows of the second."""
+        n = inverse.shape[0]
+        first = np.array([self._rows.new_row("a substitution") for _ in range(n)])
+        second = np.array([self._rows.new_row("a substitution") for _ in range(n)])[::-1]
+        self._rows.fill_block(first[inverse.into[moving]], numbers[moving], inverse.scales[0][moving])
+        lower, upper = inverse.lower.matrix(), inverse.upper.matrix()
+        self._rows.fill_block(first[lower.row], first[lower.col], -lower.data)
+        self._rows.fill_block(second, first, inverse.over)
+        self._rows.fill_block(second[upper.col], second[upper.row], -upper.data)
+        return second
 
     def _loop(self, step: Loop) -> None:
         """Solve a loop by Newton's method as the tick does, then note its equations as they stand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
 
 __all__ = ["Assembly", "assemble_all", "element_blocks"]
+
+Entries = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -88,31 +91,42 @@ class Assembly:
         return (self.T.T @ matrix @ self.T).tocsr()
 
 
+PART = 256
+"""Elements whose full matrices are held at once: those of all would take more than what is assembled."""
+
+
 def element_blocks(structure: Structure) -> list[tuple[list[str], Array, Blocks]]:
-    """Per kind of element: names, places of its degrees of freedom (n, d), matrices."""
+    """Return what `element_parts` yields."""
+    return list(element_parts(structure))
+
+
+def element_parts(structure: Structure) -> Iterator[tuple[list[str], Array, Blocks]]:
+    """Yield per kind of element, in parts: names, places of degrees of freedom (n, d), matrices."""
     place = {name: i for i, name in enumerate(structure.nodes)}
     xyz = structure.coordinates
     groups: dict[tuple[type[Element], int], list[str]] = {}
     for name, e in structure.elements.items():
         groups.setdefault((type(e), len(e.nodes)), []).append(name)
-    found = []
-    for (kind, _), names in groups.items():
+    parts = ((kind, n[k : k + PART]) for (kind, _), n in groups.items() for k in range(0, len(n), PART))
+    for kind, names in parts:
         members = [structure.elements[name] for name in names]
         ends = np.array([[place[node] for node in e.nodes] for e in members])
         dofs = np.array([DOFS.index(d) for d in kind.node_dofs])
         codes = (6 * ends[:, :, None] + dofs).reshape(len(members), -1)
-        found.append((names, codes, kind.blocks(members, xyz[ends])))
-    return found
+        yield names, codes, kind.blocks(members, xyz[ends])
 
 
 def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> Assembly:
     """Assemble a checked structure; supports of the degrees of freedom in `released` are left out."""
     nodes = list(structure.nodes)
     place = {name: i for i, name in enumerate(nodes)}
-    groups = element_blocks(structure)
+    parts = {"M": "lumped" if mass == "lumped" else "M", "C": "C", "K": "K"}
+    found: dict[str, list[Entries]] = {name: [] for name in parts}
     used = np.zeros(6 * len(nodes), dtype=bool)
-    for _, codes, blocks in groups:
+    for _, codes, blocks in element_parts(structure):
         used[codes[blocks.uses]] = True
+        for name, part in parts.items():
+            found[name].append(_entries(codes, getattr(blocks, part)))
     for floor in structure.constraints:
         if isinstance(floor, RigidFloor):
             used[[6 * place[floor.master] + d for d in PLANES[floor.plane]]] = True
@@ -121,8 +135,7 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
     number[known] = np.arange(len(known))
     n = len(known)
 
-    parts = {"M": "lumped" if mass == "lumped" else "M", "C": "C", "K": "K"}
-    matrices = {name: summed(groups, part, number, n) for name, part in parts.items()}
+    matrices = {name: _summed(found.pop(name), number, n) for name in parts}
     names = tuple(f"{nodes[c // 6]}.{DOFS[c % 6]}" for c in known)
     held = np.zeros(n, dtype=bool)
     for node, dofs in structure.supports.items():
@@ -135,25 +148,35 @@ def assemble_all(structure: Structure, mass: str, released: frozenset[str]) -> A
     return Assembly(**matrices, names=names, codes=known, held=held, rows=constraints, T=T, free=free)
 
 
+def _entries(codes: Array, block: Array) -> Entries:
+    """Return the entries of some elements' matrices that are not zero: two places and a value each."""
+    block = (block + block.transpose(0, 2, 1)) / 2  # exact symmetry, whatever the rounding of rotations
+    at = codes.astype(np.int32)
+    i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
+    kept = block != 0
+    return i[kept], j[kept], block[kept]
+
+
 def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
-    """One matrix from the blocks of all elements.
+    """One matrix from the blocks of some elements."""
+    return _summed([_entries(codes, getattr(blocks, part)) for _, codes, blocks in groups], number, n)
+
+
+def _summed(found: list[Entries], number: Array, n: int) -> Any:
+    """One matrix from the entries of elements.
 
     An entry that two elements cancel stays stored as zero: da Silva's network has a spring there.
     """
     from scipy import sparse
 
-    rows, columns, data = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)], [np.zeros(0)]
-    for _, codes, blocks in groups:
-        block = getattr(blocks, part)
-        block = (block + block.transpose(0, 2, 1)) / 2  # exact symmetry, whatever the rounding of rotations
-        at = number[codes]
-        i, j = np.broadcast_arrays(at[:, :, None], at[:, None, :])
-        kept = (i >= 0) & (j >= 0) & (block != 0)
-        rows.append(i[kept])
-        columns.append(j[kept])
-        data.append(block[kept])
-    where = (np.concatenate(rows), np.concatenate(columns))
-    return sparse.coo_array((np.concatenate(data), where), shape=(n, n)).tocsr()
+    none = np.zeros(0, dtype=np.int32)
+    i, j, values = (np.concatenate(part) for part in zip((none, none, np.zeros(0)), *found, strict=True))
+    number = number.astype(np.int32)
+    i, j = number[i], number[j]
+    kept = (i >= 0) & (j >= 0)
+    if not kept.all():
+        i, j, values = i[kept], j[kept], values[kept]
+    return sparse.coo_array((values, (i, j)), shape=(n, n)).tocsr()
 
 
 def constraint_rows(

@@ -9,6 +9,7 @@ import numpy as np
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.constraints import RigidFloor
 from bondloop.structures.elements.base import DOFS, Array, Member
+from bondloop.structures.factor import factor
 
 if TYPE_CHECKING:
     from bondloop.structures.structure import Structure
@@ -197,25 +198,23 @@ def free_motions(K: Any, names: tuple[str, ...], size: float) -> list[tuple[str,
 def null_space(K: Any) -> Array:
     """Vectors that K maps to nothing but rounding, shape (n, k)."""
     from scipy import sparse
-    from scipy.sparse.linalg import splu
 
     n = K.shape[0]
     if n <= 150:
         values, vectors = np.linalg.eigh(K.toarray())
         return np.asarray(vectors[:, np.abs(values) < NULL * max(1.0, np.sqrt(n) / 4)])
     shifted = (K + 1e-13 * sparse.eye_array(n)).tocsc()
-    options = {"SymmetricMode": True}
-    factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    solve = factor(shifted, keep=False)
     rng = np.random.default_rng(0)
     v = rng.standard_normal(n)
     for _ in range(4):
-        v = factor.solve(v)
+        v = solve(v)
         v /= np.sqrt(v @ v)
     if abs(v @ (K @ v)) >= NULL:
         return np.zeros((n, 0))
     Q = rng.standard_normal((n, 8))  # there is at least one; how many are there?
     for _ in range(4):
-        Q = np.linalg.qr(factor.solve(Q))[0]
+        Q = np.linalg.qr(solve(Q))[0]
     values, vectors = np.linalg.eigh(Q.T @ (K @ Q))
     return np.asarray(Q @ vectors[:, np.abs(values) < NULL])
 

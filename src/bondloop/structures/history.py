@@ -146,9 +146,10 @@ def _newmark(
     def load(k: int) -> Any:
         return values[k] if where is None else where @ values[k]
 
+    # The masses first, alone: one matrix is factored at a time, for the memory that it takes.
+    a = _acceleration(M, load(0) - damping_product(matrices, v) - K @ u)
     solve = dynamic_solver(matrices, 4 / h**2, 2 / h)
     history = sparse.hstack([M, C]).tocsr() if C.nnz else M
-    a = _acceleration(M, load(0) - damping_product(matrices, v) - K @ u)
     U, V, A = (np.empty((len(values), len(rows))) for _ in range(3))
     U[0], V[0], A[0] = u[rows], v[rows], a[rows]
     p, q = 4 / h**2, 4 / h
@@ -173,7 +174,7 @@ def _acceleration(M: Any, force: NDArray[np.float64]) -> NDArray[np.float64]:
     a = np.zeros(len(force))
     heavy = np.flatnonzero(abs(M).sum(axis=0))
     if np.any(force[heavy]):
-        a[heavy] = factor(M[heavy][:, heavy])(force[heavy])
+        a[heavy] = factor(M[heavy][:, heavy], keep=False)(force[heavy])
     return a
 
 

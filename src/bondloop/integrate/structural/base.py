@@ -10,13 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.integrate.structural.matrices import Inverse
 from bondloop.program.described import Described
-from bondloop.program.expr import Expr, Var, evaluate
+from bondloop.program.expr import Const, Expr, Var, evaluate
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update
 from bondloop.structures.dofs import dof_domain
@@ -36,6 +37,9 @@ __all__ = [
     "named",
     "solved",
 ]
+
+DENSE = 4096
+"""Entries of a matrix that are all kept, at the most."""
 
 Restoring = Callable[[Sequence[Expr], Sequence[Expr], str], tuple[list[Step], list[Expr]]]
 """``restoring(displacements, velocities, label)`` gives statements and the forces r after them, one per
@@ -179,9 +183,14 @@ class Scheme(Described, ABC, family="scheme"):
 
 
 def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequence[Expr]]]) -> list[Step]:
-    """Statements for ``targets = sum of matrix @ vector`` over terms, as one constant matrix product."""
+    """Statements for ``targets = sum of matrix @ vector`` over terms, as one constant matrix product.
+
+    What is multiplied by zero is left out; large matrices are kept sparse.
+    """
+    from scipy import sparse
+
     n = len(targets)
-    blocks: list[NDArray[np.float64]] = []
+    blocks: list[Any] = []
     sources: list[Expr] = []
     for matrix, vector in terms:
         block = np.atleast_2d(np.asarray(matrix, dtype=float))
@@ -189,14 +198,17 @@ def combination(targets: Sequence[Var], terms: Sequence[tuple[ArrayLike, Sequenc
             raise InputError(
                 f"a matrix of shape {block.shape} does not fit {n} targets and {len(vector)} sources"
             )
-        blocks.append(block)
-        sources += list(vector)
-    return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
+        acts = [not (isinstance(e, Const) and e.value == 0.0) for e in vector]
+        blocks.append(block[:, acts] if n * len(vector) <= DENSE else sparse.csr_array(block)[:, acts])
+        sources += [e for e, acting in zip(vector, acts, strict=True) if acting]
+    if all(isinstance(block, np.ndarray) for block in blocks):
+        return [Product(tuple(targets), np.hstack(blocks), tuple(sources))]
+    return [Product(tuple(targets), sparse.csr_array(sparse.hstack(blocks)), tuple(sources))]
 
 
 def solved(
     targets: Sequence[Var],
-    inverse: NDArray[np.float64],
+    inverse: Inverse | NDArray[np.float64],
     terms: Sequence[tuple[NDArray[np.float64], Sequence[Expr]]],
     motion: Motion,
     word: str,
@@ -204,7 +216,13 @@ def solved(
     """Statements for ``targets = inverse @ sum of matrix @ vector`` over terms.
 
     One product, or two where the sum is sparse and takes fewer multiplications on its own; ``word`` names it.
+    The second is a solution with the factors of the matrix where that takes less than its inverse.
     """
+    if isinstance(inverse, Inverse):
+        if inverse.factors is not None:
+            total = named(motion, word)
+            return [*combination(total, terms), Product(tuple(targets), inverse.factors, total)]
+        inverse = np.asarray(inverse)
     merged = [(inverse @ matrix, vector) for matrix, vector in terms]
     apart = sum(np.count_nonzero(matrix) for matrix, _ in terms) + np.count_nonzero(inverse)
     if sum(np.count_nonzero(matrix) for matrix, _ in merged) <= apart:

@@ -20,10 +20,12 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.specimen import Estimating
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from bondloop.program.expr import Expr, Var
 
 __all__ = ["ChenRicles", "weighted_acceleration"]
 
@@ -110,9 +112,7 @@ def weighted_acceleration(
     """Return variables of α a now and at the end of the step, and its initial value."""
     b, after = named(motion, "weighted_acceleration"), named(motion, "weighted_acceleration@next")
     start: dict[Var, Expr] = {}
+    matrix = ConstantMatrix(alpha, "alpha")
     for i, var in enumerate(b):
-        total: Expr = Const(0.0)
-        for m, a in zip(alpha[i], motion.acceleration, strict=True):
-            total = total + float(m) * a
-        start[var] = total
+        start[var] = MatrixRow(matrix, i, motion.acceleration)
     return b, after, start

@@ -20,7 +20,8 @@ from bondloop.integrate.structural.base import (
     solved,
 )
 from bondloop.integrate.structural.matrices import Array, inverse
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Expr, Var
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -146,9 +147,7 @@ def weighted_forces(
     g, after = named(motion, "weighted_force"), named(motion, "weighted_force@next")
     steps = combination(after, [(-M / (1 + alpha), acceleration), (alpha / (1 + alpha) * np.eye(len(g)), g)])
     start: dict[Var, Expr] = {}
+    mass = ConstantMatrix(-M, "mass")
     for i, var in enumerate(g):
-        total: Expr = Const(0.0)
-        for m, a in zip(M[i], motion.acceleration, strict=True):
-            total = total - float(m) * a
-        start[var] = total
+        start[var] = MatrixRow(mass, i, motion.acceleration)
     return g, steps, dict(zip(g, after, strict=True)), start

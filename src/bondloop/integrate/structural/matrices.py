@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondloop.errors import InputError
+from bondloop.program.factored import LEAST, Factored, worth_factors
+from bondloop.program.solving import SingularError
 
 if TYPE_CHECKING:
     from bondloop.integrate.structural.base import Motion, Scheme
 
-__all__ = ["Array", "inverse", "regular_mass", "square"]
+__all__ = ["Array", "Inverse", "inverse", "regular_mass", "square"]
 
 Array = NDArray[np.float64]
 
@@ -38,8 +41,60 @@ def square(what: str, matrix: ArrayLike | None, size: int) -> Array:
     return found
 
 
-def inverse(matrix: Array, motion: Motion, what: str, remedy: str) -> Array:
+class Inverse:
+    """A number times the inverse of a matrix, which is formed only where it is asked for as an array.
+
+    Parameters
+    ----------
+    left
+        The matrix.
+    factor
+        The number.
+
+    Examples
+    --------
+    >>> half = 0.5 * Inverse(np.eye(2))
+    >>> (half @ np.ones((2, 2))).tolist(), np.asarray(-half)[0].tolist(), half.factors
+    ([[0.5, 0.5], [0.5, 0.5]], [-0.5, -0.0], None)
+    """
+
+    __array_ufunc__ = None  # so that numbers of NumPy leave products to this class
+
+    def __init__(self, left: Array, factor: float = 1.0) -> None:
+        self.left, self.factor = left, factor
+
+    def __rmul__(self, number: float) -> Inverse:
+        return Inverse(self.left, float(number) * self.factor)
+
+    def __neg__(self) -> Inverse:
+        return Inverse(self.left, -self.factor)
+
+    def __matmul__(self, other: Any) -> Array:
+        return np.asarray(np.asarray(self) @ np.asarray(other), dtype=float)
+
+    def __rmatmul__(self, other: Any) -> Array:
+        return np.asarray(np.asarray(other) @ np.asarray(self), dtype=float)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.factor * np.linalg.inv(self.left), dtype=dtype or float)
+
+    @cached_property
+    def factors(self) -> Factored | None:
+        """The factors, where solving with them is less work than a product with the inverse."""
+        if len(self.left) < LEAST or not self.factor:
+            return None
+        found = Factored(self.left / self.factor)
+        try:
+            return found if worth_factors(found) else None
+        except SingularError:
+            return None
+
+
+def inverse(matrix: Array, motion: Motion, what: str, remedy: str) -> Inverse:
     """Return the inverse, or say which degree of freedom makes the matrix singular."""
+    result = Inverse(matrix)
+    if result.factors is not None:
+        return result
     scale = np.sqrt(np.abs(matrix).max(axis=1, initial=0.0))
     bad = np.flatnonzero(scale == 0.0)
     if not len(bad):
@@ -47,10 +102,10 @@ def inverse(matrix: Array, motion: Motion, what: str, remedy: str) -> Array:
         bad = np.abs(right[-1:]).argmax(axis=1) if len(s) and s[-1] <= SINGULAR * s[0] else bad
     if len(bad):
         raise InputError(f"{what} is singular at '{motion.names[int(bad[0])]}'; {remedy}")
-    return np.asarray(np.linalg.inv(matrix), dtype=float)
+    return result
 
 
-def regular_mass(scheme: Scheme, M: Array, motion: Motion) -> Array:
+def regular_mass(scheme: Scheme, M: Array, motion: Motion) -> Inverse:
     """Return the inverse of the mass matrix, which an explicit scheme needs."""
     name = type(scheme).__name__
     return inverse(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.program.expr import Const, Expr, Op
+from bondloop.program.factored import Factored
 from bondloop.program.schedule import Loop
 from bondloop.program.tick import Product, Repeat, Step
 
@@ -61,8 +62,17 @@ def work(steps: Iterable[Step]) -> Work:
         multiplications += sum(_count(e) for e in step.expressions)
         if isinstance(step, Product):
             kept = [not isinstance(e, Const) or e.value != 0.0 for e in step.sources]
-            multiplications += int(np.count_nonzero(np.asarray(step.matrix)[:, kept]))
+            multiplications += _entries(step.matrix, kept)
     return Work(statements, multiplications)
+
+
+def _entries(matrix: Any, kept: list[bool]) -> int:
+    """Return how many numbers of a matrix are multiplied."""
+    if isinstance(matrix, Factored):
+        return matrix.entries
+    return int(
+        matrix[:, kept].count_nonzero() if hasattr(matrix, "tocsr") else np.count_nonzero(matrix[:, kept])
+    )
 
 
 def _count(expr: Expr) -> int:
