@@ -36,6 +36,7 @@ demo: $(RUNTIME)
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
 test: $(DEV)
+	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 test-quick: $(DEV)
