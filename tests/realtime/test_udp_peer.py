@@ -170,7 +170,7 @@ def test_who_is_refused(programs, table, playing):
     with LoopProcess(programs.loop, options(link, steps=0, lock_step=False), table) as loop:
         with pytest.raises(InputError, match="in use by another loop"):
             LoopProcess(programs.loop, options(link), table)
-        assert loop.running
+        assert loop.running, (loop.said, loop.status())
 
 
 def test_what_is_no_packet(peer):

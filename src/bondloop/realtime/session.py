@@ -270,7 +270,7 @@ class Prepared:
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
-        retreats = False
+        retreats, shown = False, None
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell):
             before = loop.status()
@@ -285,7 +285,12 @@ class Prepared:
                     retreats = True
                     _retreat_for_record(loop)
                 if live is not None:
-                    live(replace(watcher.look(), recording=health.words, trouble=silence_words(loop.silence)))
+                    shown = replace(
+                        watcher.look(), recording=health.words, trouble=silence_words(loop.silence)
+                    )
+                    live(shown)
+            if live is not None and shown is not None and shown.state != loop.ring.state:
+                live(replace(watcher.look(), recording=shown.recording))  # it ended behind the last look
         wall = time.monotonic() - began
         recorders.finish()
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
