@@ -48,6 +48,7 @@ def ground_motion(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from bondloop.records import GroundMotion
     >>> t = np.arange(1000) * 0.01
     >>> figure = ground_motion(GroundMotion(np.cos(8 * t) * np.exp(-t / 2), 0.01), periods=[0.1, 0.5, 1, 2])

@@ -19,7 +19,7 @@ __all__ = ["RayleighRegion", "region_sum", "with_regions"]
 
 
 @dataclass(frozen=True)
-class RayleighRegion(Described, family="damping", alone=True):
+class RayleighRegion(Described, family="rayleigh-region", alone=True):
     """Damping of some elements in proportion to their masses and stiffnesses, C = Σ (α M_e + β K_e).
 
     Parameters

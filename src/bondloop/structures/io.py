@@ -12,6 +12,7 @@ from bondloop.containers import (
     MOST,
     checked_sparse,
     dataset_values,
+    expect_file,
     load_matlab,
     load_numpy,
     own_items,
@@ -200,6 +201,7 @@ def _reader(path: Path) -> Callable[[Path], Content]:
 def _read_mtx(path: Path) -> Content:
     from scipy import sparse
 
+    expect_file(path)
     with path.open("rb") as file:
         head = file.read(200).lstrip()
     if head[:2] != b"%%" and b"%%" not in head:

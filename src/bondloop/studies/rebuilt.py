@@ -18,6 +18,7 @@ import numpy as np
 
 from bondloop.errors import BondloopError
 from bondloop.program.expr import Const, Expr, Op, Var
+from bondloop.program.factored import Factored
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.tick import Channel, Delay, Product, Repeat, Step, Tick, Update
 from bondloop.program.tick_json import dump_tick
@@ -167,6 +168,10 @@ def _product(step: Product, number: Callable[[float], Expr]) -> list[Step]:
     Zeros that no test has otherwise are left out, as from any small or sparse product.
     """
     matrix = step.matrix
+    if isinstance(
+        matrix, Factored
+    ):  # its numbers are worked into factors: those of other tests are another form
+        return [replace(step, sources=_changed(step.sources, number))]
     dense = np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=float)
     entries = [[number(x) for x in row] for row in dense.tolist()]
     sources: tuple[Expr, ...] = _changed(step.sources, number)
