@@ -53,7 +53,7 @@ def ground_motion(
     >>> t = np.arange(1000) * 0.01
     >>> figure = ground_motion(GroundMotion(np.cos(8 * t) * np.exp(-t / 2), 0.01), periods=[0.1, 0.5, 1, 2])
     >>> [axes.get_ylabel() for axes in figure.axes][:3]
-    ['acceleration [m/s²]', 'velocity [mm/s]', 'displacement [m]']
+    ['acceleration [m/s²]', 'velocity [mm/s]', 'displacement [mm]']
     """
     figure = page(7.0)
     grid = figure.add_gridspec(4, 1, height_ratios=[1, 1, 1, 1.7])
