@@ -323,7 +323,7 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
         other = after.free_motion(-OTHER * aim)
         if not other.ended or other.rose:
             free = max(free, other, key=lambda f: (f.grew, f.lasts, f.last))
-    if not (loop.adapted or free.ended or free.grew or free.lasts) and step is not None:
+    if not (loop.adapted or free.ended or free.grew or free.lasts) and step is not None and step.resting:
         aside = after.free_motion(ASIDE * aim, loop.shove(step))
         free = aside if aside.grew or aside.lasts else free
     if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
