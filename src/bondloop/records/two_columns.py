@@ -26,8 +26,8 @@ def read_two_columns(
 
     Lines before the first numbers, and lines that start with ``#`` or ``%``, are the header. Units that it
     gives count, in brackets or as the last word of a column's name, ``time [ms], acc [g]``,
-    ``time_ms,acc_g``; ``g`` is gravity there, not gram. Where it gives none, you have to say that of the acceleration; times
-    are in s then, unless samples would be more than 0.1 s apart.
+    ``time_ms,acc_g``; ``g`` is gravity there, not gram. Where it gives none, you have to say that of
+    the acceleration; times are in s then, unless samples would be more than 0.1 s apart.
 
     Parameters
     ----------
