@@ -127,7 +127,7 @@ class Recorded(Signal):
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """The corrected and scaled acceleration at the samples, in m/s²."""
-        a = self.samples
+        a: NDArray[np.float64] = self.samples
         for baseline, corner in (*self.before, (self.baseline, self.corner)):
             a = corrected(a, self.sample_period, baseline, corner)
         a = self.scale * a
@@ -180,13 +180,12 @@ def _listed(steps: object) -> Sequence[object]:
 
 def _correction(step: object) -> tuple[str, float]:
     """Return a correction as it was made before, checked."""
-    pair = isinstance(step, Sequence) and not isinstance(step, str) and len(step) == 2
-    if not pair or step[0] not in BASELINES:  # type: ignore[index]
+    baseline, corner = step if isinstance(step, (list, tuple)) and len(step) == 2 else ("", 0.0)
+    if baseline not in BASELINES:
         raise InputError(
             f"Recorded(before): expected pairs such as ('constant', 0.1), a baseline and a corner in Hz; "
             f"found {step!r:.60}"
         )
-    baseline, corner = step  # type: ignore[misc]
     value = number(corner, "Recorded(before)", "Hz")
     if not value > 0:
         raise InputError(f"Recorded(before): expected a corner above 0 Hz; found {value:g}")
