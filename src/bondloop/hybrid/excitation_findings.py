@@ -34,7 +34,7 @@ def excitation_findings(record: Record) -> Iterator[Finding]:
         return
     end, quiet = float(record.time[-1]), []
     for name, signal in _signals(record.description):
-        silence = _silence(signal, end)
+        silence = None if signal is None else _silence(signal, end)
         if silence is None:
             return
         quiet.append((name, *silence))
@@ -48,16 +48,16 @@ def excitation_findings(record: Record) -> Iterator[Finding]:
         yield Finding("excitation", share, Grade.NOT_AT_ALL, words)
 
 
-def _signals(description: Mapping[str, Any]) -> Iterator[tuple[str, Signal]]:
-    """Yield the signals of a test that its description tells completely."""
+def _signals(description: Mapping[str, Any]) -> Iterator[tuple[str, Signal | None]]:
+    """Yield the signals of a test; None for one that its description does not tell completely."""
     for part in ("ground", "excitation"):
         entries = description.get(part)
         for name, entry in (entries if isinstance(entries, Mapping) else {}).items():
-            if isinstance(entry, Mapping) and "signal" in entry:
-                try:
-                    yield str(name), signal_from(entry)
-                except BondloopError:  # written in Python, or of a file that is not here
-                    continue
+            try:
+                signal = signal_from(entry) if isinstance(entry, Mapping) else None
+            except BondloopError:  # written in Python, or of a file that is not here
+                signal = None
+            yield str(name), signal
 
 
 def _silence(signal: Signal, end: float) -> tuple[float, float, float, float] | None:
