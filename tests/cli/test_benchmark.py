@@ -19,7 +19,7 @@ def test_a_record_of_ones_own_as_json(bondloop, tmp_path):
     from scipy.io import savemat
 
     t = np.arange(0, 3, 0.01)
-    savemat(tmp_path / "mine.mat", {"t": t, "ag": np.sin(9 * t) * t})
+    savemat(tmp_path / "mine.mat", {"t": t, "ag": np.sin(9 * t) * t, "unit": "m/s^2"})
     result = bondloop(
         "benchmark", "--controllers", "amb", "--cases", "4", "--plants", "0", "--seeds", "1",
         "--scale", "0.2", "--record", tmp_path / "mine.mat", "--out", tmp_path / "o",

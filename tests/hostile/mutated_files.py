@@ -286,7 +286,9 @@ def _read_any_motion(path: Path) -> Any:
 def _motion_mat(path: Path) -> None:
     from scipy.io import savemat
 
-    savemat(path, {"eq": {"t": np.arange(50) / 100, "acc": np.sin(np.arange(50))}, "name": "Kobe"})
+    savemat(
+        path, {"eq": {"t": np.arange(50) / 100, "acc": np.sin(np.arange(50)), "unit": "g"}, "name": "Kobe"}
+    )
 
 
 def _read_motion(path: Path) -> Any:

@@ -77,6 +77,35 @@ def test_a_high_pass_filter_ends_the_drift():
     assert np.abs(kept.derivative()(kept.times)).max() < 1.0
 
 
+def test_an_offset_of_the_sensor_does_not_matter_to_a_high_pass_filter():
+    """The mean is taken away before silence is put at either end: no step where it begins."""
+    a = np.random.default_rng(1).normal(size=4000) * np.hanning(4000)
+    a -= a.mean()
+    clean, offset = (Recorded(x, 0.01, "displacement", "high-pass", 0.1) for x in (a, a + 3.0))
+    np.testing.assert_allclose(offset.values, clean.values, atol=1e-12)
+    np.testing.assert_allclose(offset(offset.times), clean(clean.times), atol=1e-9)
+
+
+def test_corrections_add_up_in_order_and_are_described():
+    a = np.random.default_rng(2).normal(size=500) + 0.002 * np.arange(500)
+    first = Recorded(a, 0.01, baseline="linear").values
+    once = Recorded(first, 0.01, baseline="high-pass", corner=1.0).values
+    both = Recorded(a, 0.01, baseline="high-pass", corner=1.0, before=[("linear", 0.1)])
+    np.testing.assert_array_equal(both.values, once)
+    assert signal_from(both.describe()) == both
+    assert "baseline linear, then high-pass (1 Hz)" in repr(both)
+    motion = GroundMotion(a, 0.01).corrected("linear").corrected("none").corrected("high-pass", "1 Hz")
+    np.testing.assert_array_equal(motion.values, once)
+    assert motion.before == (("linear", 0.1),)
+    twice = motion.corrected("high-pass", 2.0)
+    np.testing.assert_array_equal(twice.values, Recorded(once, 0.01, "acceleration", "high-pass", 2.0).values)
+    assert "linear, then high-pass (1 Hz), then high-pass (2 Hz)" in str(twice)
+    assert len(str(GroundMotion(a, 0.01))) < 120
+    for wrong in ("linear", [("cubic", 1.0)], [("linear", 0.0)], [("linear",)], 3):
+        with pytest.raises(InputError, match=r"Recorded\(before\)"):
+            Recorded(a, 0.01, before=wrong)
+
+
 def test_what_cannot_be_is_refused():
     for options, words in (
         ({"motion": "speed"}, "expected 'displacement' or"),

@@ -96,12 +96,12 @@ def test_two_columns_with_header_and_coarse_times(file):
     assert motion.title == "Kobe"
     assert motion.sample_period == pytest.approx(1 / 512, rel=1e-3)
     assert motion.values[-1] == pytest.approx(0.99)  # 99 cm/s²
-    assert read_two_columns(file("0 1\n1 1\n"), unit="g").peak == G
+    assert read_two_columns(file("0 1\n0.1 1\n"), unit="g").peak == G
 
 
 def test_two_columns_refuse_gaps_and_torn_lines(file):
     with pytest.raises(InputError, match="do not increase evenly"):
-        read_two_columns(file("0 1\n1 1\n3 1\n4 1\n"))
+        read_two_columns(file("0 1\n1 1\n3 1\n4 1\n"), unit="g")
     with pytest.raises(
         InputError, match=r"2 faults: line 2: 3 columns; 2 expected; line 4: 1 column; 2 expected"
     ):
@@ -132,7 +132,9 @@ def test_matlab_files_of_many_shapes(tmp_path, content):
     from scipy.io import savemat
 
     savemat(tmp_path / "a.mat", content)
-    motion = read_matlab_motion(tmp_path / "a.mat")
+    with pytest.raises(InputError, match=r"the unit of the acceleration .* is not known"):
+        read_matlab_motion(tmp_path / "a.mat")
+    motion = read_matlab_motion(tmp_path / "a.mat", "m/s^2")
     assert motion.sample_period == pytest.approx(0.02)
     np.testing.assert_array_equal(motion.values, MOTION)
     assert read_matlab_motion(tmp_path / "a.mat", unit="g").values[5] == MOTION[5] * G
@@ -149,7 +151,7 @@ def test_matlab_7_3(tmp_path):
         file["name"].attrs["MATLAB_class"] = np.bytes_("char")
     with (tmp_path / "a.mat").open("r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
-    motion = read_matlab_motion(tmp_path / "a.mat")
+    motion = read_matlab_motion(tmp_path / "a.mat", "m/s^2")
     np.testing.assert_array_equal(motion.values, MOTION)
     assert motion.title == "eq.xgdd"
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bondloop.errors import InputError
+from bondloop.errors import AccuracyWarning, InputError
 from bondloop.records import read_cosmos, read_esm, read_ground_motion, read_matlab_motion, read_two_columns
 
 G = 9.80665  # m/s², standard gravity
@@ -113,14 +113,46 @@ def test_all_faults_of_an_esm_file_at_once(file):
         ("t (s)  a (cm/s^2)", 1.0, 0.01),
         ("Time (sec), Acc (GAL)", 1.0, 0.01),
         ("% acceleration in [mm/s^2]", 1.0, 1e-3),
-        ("% time in [ms]", 1e-3, 1.0),
-        ("no units at all", 1.0, 1.0),
+        ("time_s,acc_cm/s2", 1.0, 0.01),
+        ("time_s,acc_g", 1.0, G),
+        ("Time,Accel g", 1.0, G),
+        ("time s, acceleration in g", 1.0, G),
+        ("time_ms acc_mm/s^2", 1e-3, 1e-3),
+        ("# Kobe (1995), Takatori\ntime_msec;NS_Gal", 1e-3, 0.01),
+        ("time,acc\ns,g", 1.0, G),
+        ("time [ms], acc_g", 1e-3, G),
+        ("# Kobe\n# accelerations in cm/s2, every 50 ms", 1.0, 0.01),
     ],
 )
 def test_units_of_the_header_count(file, header, period, factor):
-    motion = read_two_columns(file(f"{header}\n0 1\n1 2\n2 -3\n"))
-    assert motion.sample_period == pytest.approx(period, rel=1e-12)
+    motion = read_two_columns(file(f"{header}\n0 1\n0.05 2\n0.1 -3\n"))
+    assert motion.sample_period == pytest.approx(0.05 * period, rel=1e-12)
     np.testing.assert_allclose(motion.values, factor * np.array([1, 2, -3]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["no units at all", "t,a", "", "% time in [ms]", "time_s,accg", "g,s", "log,Kobe", "t_s a_north"],
+)
+def test_an_acceleration_without_a_unit_is_refused(file, header):
+    """It may be in g, m/s² or cm/s²: factors of 9.81 and 100 are no matter for a guess."""
+    path = file(f"{header}\n0 1\n0.01 2\n")
+    with pytest.raises(InputError, match=r'the unit of the acceleration is not known: .*unit="g"'):
+        read_ground_motion(path)
+    assert read_ground_motion(path, unit="g").peak == 2 * G
+
+
+def test_times_far_apart_and_peaks_too_strong_are_told(file):
+    path = file("t,a\n0,1\n5,2\n10,3\n")
+    with pytest.raises(InputError, match=r'samples every 5 s; .*time_unit="ms"'):
+        read_ground_motion(path, unit="m/s^2")
+    assert read_ground_motion(path, unit="m/s^2", time_unit="ms").sample_period == 0.005
+    with pytest.warns(AccuracyWarning, match="samples every 5 s"):
+        assert read_ground_motion(path, unit="m/s^2", time_unit="s").sample_period == 5.0
+    with pytest.warns(AccuracyWarning, match="247 times gravity"):
+        read_ground_motion(file("time_s,acc_g\n0,0\n0.02,247.39\n"))  # in cm/s² by all likelihood
+    with pytest.raises(InputError, match="says its time_unit itself"):
+        read_ground_motion(file(ESM + "0\n1\n2\n3\n"), time_unit="ms")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +171,7 @@ def test_units_that_cannot_be_are_refused(file, header, options, words):
 
 
 def test_a_column_of_several(file):
-    path = file("time [s],EW [g],NS [cm/s^2]\n0,1,100\n1,2,200\n2,3,300\n")
+    path = file("time [s],EW [g],NS [cm/s^2]\n0,1,100\n0.1,2,200\n0.2,3,300\n")
     np.testing.assert_allclose(read_two_columns(path, column="NS").values, [1, 2, 3])
     np.testing.assert_allclose(read_ground_motion(path, channel=1).values, np.array([1, 2, 3]) * G)
     with pytest.raises(InputError, match="unknown column 'UD'"):

@@ -186,6 +186,36 @@ def test_words_have_their_places():
     ]
 
 
+def test_foreach_takes_several_names_and_lists():
+    """As tclsh does; a list that ends within a turn leaves the rest of its names empty."""
+    got = []
+    script = Script(lambda command: got.append(command.text), lambda _, error: got.append(str(error)))
+    script.run("foreach {t i j} {1 1 3 2 2 4} { e $t $i $j }")
+    script.run("foreach x {1 2 3} {y z} {a b c} { e $x <$y$z> }")
+    assert got[:2] == ["e 1 1 3", "e 2 2 4"]
+    assert got[2:] == ["e 1 <ab>", "e 2 <c>", "e 3 <>"]
+    script.run("foreach {} {1 2} { e }")
+    script.run("foreach x {1 2} y { e }")
+    assert "without a name" in got[5]
+    assert "expected foreach" in got[6]
+
+
+def test_courses_of_loads_and_corotational_trusses_have_their_own_reasons(read):
+    model = read(
+        "model BasicBuilder -ndm 2 -ndf 2\nnode 1 0 0\nnode 2 1 0\nnode 3 1 1\nfix 1 1 1\nfix 3 1 1\n"
+        "uniaxialMaterial Elastic 1 1e9\n"
+        "foreach {t i j} {1 1 2 2 2 3} { element truss $t $i $j 0.01 1 }\n"
+        "element corotTruss 3 1 3 0.01 1\n"
+        "timeSeries Path 1 -dt 0.02 -filePath quake.txt -factor 9.81\n"
+    )
+    assert set(model.structure.elements) == {"truss[1]", "truss[2]"}
+    truss, course = model.left_out
+    assert truss.matters
+    assert "large displacements" in truss.why
+    assert not course.matters
+    assert "course of a load" in course.why
+
+
 def test_conditions_and_lists():
     said = []
     script = Script(lambda command: said.append(command.text), lambda _, error: said.append(str(error)))

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from bondloop.errors import InputError, SolveError
+from bondloop.program.signals import Sine
+from bondloop.records import GroundMotion
 from bondloop.structures import Beam, Matrices, Structure, frequency_response, modes, time_history
 from bondloop.structures.mode_step import mode_step
 
@@ -212,3 +214,29 @@ def test_what_is_refused():
         time_history(model, {}, 0.1, steps=3, method="euler")
     with pytest.raises(InputError, match="5 steps need 6 values"):
         time_history(model, {"n0.ux": [0.0, 1.0]}, 0.1, steps=5)
+
+
+@pytest.mark.parametrize(
+    ("force", "words"),
+    [
+        ("10 kN", "force: expected forces by degree of freedom.*found '10 kN'"),
+        (GroundMotion([0.0, 1.0, 0.0], 0.01), "force: expected forces .*found <GroundMotion"),
+        (
+            {"a.ux": GroundMotion([0.0, 1.0, 0.0], 0.01)},
+            r"the force on 'a.ux': expected .*found <GroundMotion",
+        ),
+        ({"a.ux": "10 kN"}, r"the force on 'a.ux': expected .*found '10 kN'"),
+        ({"a.ux": np.ones((4, 2))}, r"expected one number per instant; found an array of shape \(4, 2\)"),
+        ({"a.ux": [[1.0], [2.0, 3.0]]}, r"the force on 'a.ux': expected"),
+        ({"a.ux": lambda _: np.ones(2)}, r"the force on 'a.ux': expected one number"),
+        (lambda _: np.ones(3), r"a function that gives 2 forces.*found shapes \[\(3,\)\].*'a.ux': signal"),
+        (lambda t: np.ones(1 + (t > 0.01)), "a function that gives 2 forces"),
+        (Sine(1.0, 1.0), r"a function that gives 2 forces.*found shapes \[\(\)\]"),
+        (3.0, "force: expected forces by degree of freedom.*found 3.0"),
+        ([[1.0], [2.0, 3.0]], "force: expected forces by degree of freedom"),
+    ],
+)
+def test_what_is_no_force_is_told_in_words(force, words):
+    two = Matrices(np.eye(2), None, np.eye(2), ("a.ux", "b.ux"))
+    with pytest.raises(InputError, match=words):
+        time_history(two, force, 0.01, steps=3)

@@ -30,7 +30,7 @@ def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str =
 
 
 @describable("signal", "ground-motion", remembered=False)
-def ground_motion(
+def ground_motion(  # noqa: PLR0913, PLR0917 - what is in the file, what is taken of it, and how
     path: str | Path,
     motion: str = "acceleration",
     baseline: str = "none",
@@ -39,6 +39,7 @@ def ground_motion(
     peak: float | str | None = None,
     unit: str | None = None,
     channel: int | str | None = None,
+    time_unit: str | None = None,
 ) -> Recorded:
     """Return a motion of the ground from a file: AT2, COSMOS, ESM, MATLAB or columns of text.
 
@@ -55,10 +56,11 @@ def ground_motion(
         What it is multiplied by; or
     peak
         the peak acceleration to scale it to, in m/s² or as text.
-    unit, channel
+    unit, channel, time_unit
         As for `bondloop.records.read_ground_motion`.
     """
-    record = read_ground_motion(path, unit, channel=channel).corrected(baseline, corner).scaled(scale)
+    record = read_ground_motion(path, unit, channel=channel, time_unit=time_unit)
+    record = record.corrected(baseline, corner).scaled(scale)
     record = record if peak is None else record.scaled(peak=peak)
     known = {
         "acceleration": record.acceleration,

@@ -21,6 +21,7 @@ from bondloop.assess import (
 from bondloop.assess.judgement import percent
 from bondloop.assess.samples import FEWEST, finite_part, mean_period
 from bondloop.errors import InputError
+from bondloop.hybrid.excitation_findings import excitation_findings
 from bondloop.hybrid.sensor_range import saturated_share
 from bondloop.hybrid.structure_findings import energy_words, sense, structure_findings
 from bondloop.program.quantity import Role
@@ -60,6 +61,7 @@ def run_findings(
         if record.description.get("feedback", True):
             yield from structure_findings(record, pairs, whole)
         yield from _sensors(record)
+    yield from excitation_findings(whole)
     yield from _timing(record.attributes)
 
 

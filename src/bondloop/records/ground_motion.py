@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["GroundMotion"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroundMotion:
     """A recorded ground motion with even samples.
 
@@ -36,7 +36,7 @@ class GroundMotion:
         What the file says of the event, the station and the component.
     header
         The header lines as they stand in the file.
-    baseline, corner, scale
+    baseline, corner, scale, before
         How the record is corrected and what it is multiplied by, as for the signal `Recorded`; `corrected`
         and `scaled` set them.
 
@@ -44,6 +44,8 @@ class GroundMotion:
     --------
     >>> t = np.arange(500) * 0.01
     >>> motion = GroundMotion(0.1 + np.sin(10 * t) * np.exp(-t), 0.01, "a sine on an offset")
+    >>> motion
+    <GroundMotion 'a sine on an offset': peak 0.959 m/s² (0.0977 gn), 4.99 s, every 0.01 s; baseline none...>
     >>> motion.corrected("linear").scaled(peak="0.3 gn").velocity()
     <Recorded: velocity of 'a sine on an offset', 4.99 s, peak 0.555 m/s; baseline linear, scale 3.755>
     """
@@ -55,11 +57,12 @@ class GroundMotion:
     baseline: str = "none"
     corner: float = 0.1
     scale: float = 1.0
+    before: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         signal = self.acceleration()  # which checks all that is given
         object.__setattr__(self, "samples", signal.samples)
-        for name in ("sample_period", "corner", "scale"):
+        for name in ("sample_period", "corner", "scale", "before"):
             object.__setattr__(self, name, getattr(signal, name))
         if not 0 < signal.duration < np.inf:
             raise InputError(
@@ -81,7 +84,14 @@ class GroundMotion:
 
     def _signal(self, motion: str) -> Recorded:
         return Recorded(
-            self.samples, self.sample_period, motion, self.baseline, self.corner, self.scale, self.title
+            self.samples,
+            self.sample_period,
+            motion,
+            self.baseline,
+            self.corner,
+            self.scale,
+            self.title,
+            self.before,
         )
 
     @cached_property
@@ -100,16 +110,20 @@ class GroundMotion:
         return float(np.abs(self.values).max(initial=0.0))
 
     def corrected(self, baseline: str = "linear", corner: float | str = 0.1) -> GroundMotion:
-        """Return the motion with its baseline corrected; a correction made before is replaced.
+        """Return the motion with its baseline corrected; after those made before, which all stay recorded.
 
         Parameters
         ----------
         baseline
-            ``"constant"``, ``"linear"``, ``"high-pass"`` or ``"none"``, as for the signal `Recorded`.
+            ``"constant"``, ``"linear"`` or ``"high-pass"``, as for the signal `Recorded`; or ``"none"``.
         corner
             Of the high-pass filter [Hz].
         """
-        return replace(self, baseline=baseline, corner=number(corner, "corrected(corner)", "Hz"))
+        frequency = number(corner, "corrected(corner)", "Hz")
+        if baseline == "none":
+            return self
+        before = self.before if self.baseline == "none" else (*self.before, (self.baseline, self.corner))
+        return replace(self, baseline=baseline, corner=frequency, before=before)
 
     def scaled(self, factor: float | None = None, *, peak: float | str | None = None) -> GroundMotion:
         """Return the motion multiplied by a factor, or scaled to a peak acceleration.
@@ -181,6 +195,15 @@ class GroundMotion:
             Ratio.
         """
         return response_spectrum(self.values, self.sample_period, periods, damping)
+
+    def __repr__(self) -> str:
+        """Say what it is without its samples."""
+        named = f" '{self.title}'" if self.title else ""
+        return (
+            f"<GroundMotion{named}: peak {self.peak:.3g} m/s² ({self.peak / STANDARD_GRAVITY:.3g} gn), "
+            f"{self.acceleration().duration:g} s, every {self.sample_period:g} s; "
+            f"baseline {self.acceleration().corrections}, scale {self.scale:.4g}>"
+        )
 
     @property
     def arias_intensity(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from bondloop.containers import dataset_values, load_matlab, own_items, readable
 from bondloop.errors import InputError
 from bondloop.records.ground_motion import GroundMotion
-from bondloop.records.motion_units import even_period, factor_of
+from bondloop.records.motion_units import UNSAID, even_period, factor_of, plausible, seconds_in
 
 if TYPE_CHECKING:
     import h5py
@@ -41,7 +41,9 @@ DEEPEST = 8
 """Structures within structures that are looked into."""
 
 
-def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) -> GroundMotion:
+def read_matlab_motion(
+    path: str | os.PathLike[str], unit: str | None = None, *, time_unit: str | None = None
+) -> GroundMotion:
     """Read a ground motion from a MATLAB file (5 or 7.3).
 
     What is understood: a table of two columns (or two rows, as Simulink saves signals), time in s and
@@ -55,7 +57,9 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) ->
         Of the file.
     unit
         Of the acceleration; ``"g"`` means gravity here, not gram. Unless given, the text called ``unit`` or
-        ``units`` in the file, if there is one and it is of version 5; otherwise m/s².
+        ``units`` in the file, if there is one and it is of version 5; where nobody says it, it is refused.
+    time_unit
+        Of the times or the sample period; s unless given.
 
     Examples
     --------
@@ -63,7 +67,7 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) ->
     >>> from scipy.io import savemat
     >>> file = Path(tempfile.mkdtemp()) / "kobe.mat"
     >>> savemat(file, {"dt": 0.02, "ag": [0.0, 1.5, -2.0]})
-    >>> motion = read_matlab_motion(file)
+    >>> motion = read_matlab_motion(file, unit="m/s^2")
     >>> motion.sample_period, motion.peak
     (0.02, 2.0)
     """
@@ -76,14 +80,20 @@ def read_matlab_motion(path: str | os.PathLike[str], unit: str | None = None) ->
         raise InputError(
             f"{path}: it names {len(said)} units, {', '.join(sorted(said))[:80]}; say which with unit="
         )
-    factor = factor_of(unit or next(iter(said), "m/s^2"))
     found = dict(_numbers(content)) if content is not None else _version_7_3(file)
     time, values, title = _chosen(found, str(path))
     for what, numbers in (("time", np.atleast_1d(time)), ("acceleration", values)):
         if not np.isfinite(numbers).all():
             raise InputError(f"{path}: its {what} has values that are no finite numbers")
     period = even_period(time, str(path)) if isinstance(time, np.ndarray) else time
-    return GroundMotion(values * factor, period, title)
+    period *= seconds_in(time_unit or "s")
+    if unit is None and not said:
+        raise InputError(
+            f"{path}: the unit of the acceleration '{title}' is not known: "
+            f"no text called 'unit' in it says it; {UNSAID}"
+        )
+    motion = GroundMotion(values * factor_of(unit or next(iter(said))), period, title)
+    return plausible(motion, str(path), time_said=time_unit is not None)
 
 
 def _unit_texts(content: Mapping[str, Any], depth: int = 0) -> Iterator[str]:

@@ -21,7 +21,11 @@ __all__ = ["read_ground_motion"]
 
 
 def read_ground_motion(
-    path: str | os.PathLike[str], unit: str | None = None, *, channel: int | str | None = None
+    path: str | os.PathLike[str],
+    unit: str | None = None,
+    *,
+    channel: int | str | None = None,
+    time_unit: str | None = None,
 ) -> GroundMotion:
     """Read a ground motion of any kind: AT2, COSMOS V1 and V2, ESM, MATLAB, columns of text; told by content.
 
@@ -35,26 +39,31 @@ def read_ground_motion(
     channel
         Which acceleration, where a COSMOS file or a table holds several: by number from 1; in a table also by
         name.
+    time_unit
+        Of the times in columns of text that do not say it themselves: ``"ms"``.
     """
     if Path(path).suffix.lower() == ".mat":
         _refuse_option(path, "channel", channel)
-        return read_matlab_motion(path, unit)
+        return read_matlab_motion(path, unit, time_unit=time_unit)
     lines = read_text(path, strict=False).splitlines()
     head = [line.upper() for line in lines[:HEADER_LINES]]
     if any(FIRST.search(line) for line in lines[:200]):
         _refuse_option(path, "unit", unit)
+        _refuse_option(path, "time_unit", time_unit)
         if isinstance(channel, str):
             raise InputError(f"{path}: channels of a COSMOS file have numbers; found channel={channel!r:.40}")
         return read_cosmos(path, channel)
     if Path(path).suffix.lower() == ".at2" or any("NPTS" in line and "DT" in line for line in head):
         _refuse_option(path, "unit", unit)
+        _refuse_option(path, "time_unit", time_unit)
         _refuse_option(path, "channel", channel)
         return read_at2(path)
     if any("SAMPLING_INTERVAL_S:" in line for line in lines[:200]):
         _refuse_option(path, "unit", unit)
+        _refuse_option(path, "time_unit", time_unit)
         _refuse_option(path, "channel", channel)
         return read_esm(path)
-    return read_two_columns(path, unit, column=channel)
+    return read_two_columns(path, unit, time_unit=time_unit, column=channel)
 
 
 def _refuse_option(path: str | os.PathLike[str], name: str, value: object) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bondloop.errors import InputError, unknown_name
 from bondloop.records.faults import refuse
 from bondloop.records.ground_motion import GroundMotion
-from bondloop.records.motion_units import even_period, factor_of, header_units, seconds_in
+from bondloop.records.motion_units import UNSAID, even_period, factor_of, header_units, plausible, seconds_in
 from bondloop.records.text_table import read_table
 
 __all__ = ["read_two_columns"]
@@ -25,8 +25,9 @@ def read_two_columns(
     r"""Read times and accelerations from columns, parted by space, comma, semicolon or tab.
 
     Lines before the first numbers, and lines that start with ``#`` or ``%``, are the header. Units that it
-    gives in brackets count, ``time [ms], acc [g]``; ``g`` is gravity there, not gram. Where it gives none
-    and you do not either, times are in s and accelerations in m/s².
+    gives count, in brackets or as the last word of a column's name, ``time [ms], acc [g]``,
+    ``time_ms,acc_g``; ``g`` is gravity there, not gram. Where it gives none, you have to say that of
+    the acceleration; times are in s then, unless samples would be more than 0.1 s apart.
 
     Parameters
     ----------
@@ -54,7 +55,10 @@ def read_two_columns(
     place = 1 if column is None else _place(column, table.remarks, len(table.numbers), where)
     if table.numbers.shape[1] < 2:
         raise InputError(f"{where}: {table.numbers.shape[1]} lines with numbers; at least 2 are needed")
-    said = header_units(table.remarks, [0, place], faults)
+    said = header_units(table.remarks, [0, place], faults, len(table.numbers))
+    if not (unit or said[1] or faults):
+        header = f"the header {table.remarks[-1][:60]!r} names none" if table.remarks else "it has no header"
+        faults.append(f"the unit of the acceleration is not known: {header}; {UNSAID}")
     factors = []
     for what, mine, theirs, convert, otherwise in (
         ("time", time_unit, said[0], seconds_in, "s"),
@@ -76,7 +80,8 @@ def read_two_columns(
     time, values = table.numbers[0] * factors[0], table.numbers[place] * factors[1]
     columns_alone = len(table.remarks) == 1 and any(said)
     title = table.remarks[0].lstrip("#% ") if table.remarks and not columns_alone else Path(path).stem
-    return GroundMotion(values, even_period(time, where), title, table.remarks)
+    motion = GroundMotion(values, even_period(time, where), title, table.remarks)
+    return plausible(motion, where, time_said=bool(time_unit or said[0]))
 
 
 def _place(column: int | str, remarks: tuple[str, ...], count: int, where: str) -> int:

@@ -22,6 +22,11 @@ Course = Callable[[float], Any]
 Force = Mapping[str, Any] | Course | Any
 """Forces by degree of freedom (arrays, functions of time), a function of time that gives all, or an array."""
 
+EXPECTED = (
+    "expected forces by degree of freedom, {'a.ux': numbers, a function of time or one number}, a function "
+    "of time that gives all, or an array with a row per instant"
+)
+
 
 def pattern(matrices: Matrices, place: Place) -> NDArray[np.float64]:
     """Return unit forces as columns, shape (n, forces).
@@ -64,6 +69,10 @@ def courses(
     if steps is not None and steps < 1:
         raise InputError(f"steps must be at least 1; found {steps}")
     if isinstance(force, Mapping):
+        force = {
+            name: f if callable(f) else numbers(f, f"the force on '{name}'", most=1)
+            for name, f in force.items()
+        }
         lengths = {len(f) for f in force.values() if not callable(f) and np.ndim(f)}
         count = _count(lengths, steps)
         instants = np.arange(count + 1, dtype=np.float64) * sample_period
@@ -72,9 +81,19 @@ def courses(
         return pattern(matrices, list(force)), values
     if callable(force):
         count = _count(set(), steps)
-        values = np.array([np.asarray(force(t), dtype=float) for t in sample_period * np.arange(count + 1)])
+        rows = [numbers(force(t), f"force at {t:g} s") for t in sample_period * np.arange(count + 1)]
+        shapes = {row.shape for row in rows}
+        if shapes != {(len(matrices),)}:
+            raise InputError(
+                f"force: expected a function that gives {len(matrices)} forces, one for each degree of "
+                f"freedom, at every time; found shapes {sorted(shapes)}. One signal for one of them is given "
+                "by name: {'" + matrices.dofs[0] + "': signal}"
+            )
+        values = np.array(rows)
     else:
-        values = np.asarray(force, dtype=float)
+        values = numbers(force, "force")
+        if not values.ndim:
+            raise InputError(f"force: {EXPECTED}; found {force!r:.60}")
         count = _count({len(values)}, steps)
         values = values[: count + 1]
     if values.shape != (count + 1, len(matrices)):
@@ -83,6 +102,36 @@ def courses(
             f"degree of freedom; found {values.shape}"
         )
     return None, _finite(values, "force")
+
+
+def numbers(values: Any, what: str, most: int = 2) -> NDArray[np.float64]:
+    """Return real numbers as an array, or say what there is instead.
+
+    Parameters
+    ----------
+    values
+        What was given.
+    what
+        What it is, for the words.
+    most
+        How many dimensions it may have.
+
+    Examples
+    --------
+    >>> numbers("10 kN", "the force on 'a.ux'")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: the force on 'a.ux': expected forces by degree of freedom...; found '10 kN'
+    """
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: {EXPECTED}; found {values!r:.60}") from None
+    if array.ndim > most:
+        raise InputError(
+            f"{what}: expected {('one number', 'one number per instant', 'a table')[most]}; found an array "
+            f"of shape {array.shape}"
+        )
+    return array
 
 
 def _count(lengths: set[int], steps: int | None) -> int:
@@ -101,7 +150,7 @@ def _count(lengths: set[int], steps: int | None) -> int:
 
 def _column(force: Any, instants: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     if callable(force):
-        values: ArrayLike = [float(force(t)) for t in instants]
+        values: ArrayLike = [float(numbers(force(t), f"the force on '{name}'", most=0)) for t in instants]
     else:
         values = np.broadcast_to(force, len(instants)) if not np.ndim(force) else force[: len(instants)]
     return _finite(np.asarray(values, dtype=float), f"the force on '{name}'")

@@ -39,9 +39,10 @@ def corrected(
     """Return an acceleration with its baseline corrected.
 
     The constant and the line are those nearest to the acceleration (least squares). The high-pass filter is
-    Butterworth's, run forwards and backwards over the record with zeros before and after it, 1.5 · order /
-    corner at either end (Converse and Brady 1992; Boore 2005). What the filter puts there stays: to cut it
-    off would bring back the drift. The answer is longer by as much.
+    Butterworth's, run forwards and backwards over the record without its mean, which would be a step at
+    either end, and with zeros before and after it, 1.5 · order / corner at either end (Converse and Brady
+    1992; Boore 2005). What the filter puts there stays: to cut it off would bring back the drift. The answer
+    is longer by as much.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def corrected(
         )
     sections = signal.butter(ORDER, corner, "highpass", fs=1 / sample_period, output="sos")
     # From rest both ways: the zeros at either end are what sosfiltfilt would guess otherwise.
-    forwards = signal.sosfilt(sections, np.concatenate([np.zeros(pad), a, np.zeros(pad)]))
+    forwards = signal.sosfilt(sections, np.concatenate([np.zeros(pad), a - a.mean(), np.zeros(pad)]))
     return np.asarray(signal.sosfilt(sections, forwards[::-1])[::-1])
 
 

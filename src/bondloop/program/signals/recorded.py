@@ -3,6 +3,7 @@
 # ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter
+from bondloop.program.described import Parameter, number
 from bondloop.program.signals.base import Signal
 from bondloop.program.signals.baseline import BASELINES, corrected, integrated
 from bondloop.program.signals.table import Table, checked_column
@@ -43,14 +44,16 @@ class Recorded(Signal):
         What the signal is: ``"acceleration"``, ``"velocity"`` or ``"displacement"``.
     baseline
         ``"none"``; ``"constant"`` takes away the mean acceleration, ``"linear"`` the line nearest to it;
-        ``"high-pass"`` filters with Butterworth's filter of second order, forwards and backwards, and makes
-        the record longer by 3 / corner at either end.
+        ``"high-pass"`` takes the mean away and filters with Butterworth's filter of second order, forwards
+        and backwards, which makes the record longer by 3 / corner at either end.
     corner
         Of the filter, in Hz.
     scale
         What the motion is multiplied by.
     title
         Event, station, component.
+    before
+        Corrections that come before this one, in order: a baseline and a corner each.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Recorded(Signal):
     corner: Parameter = Parameter(0.1, above=0, unit="Hz")
     scale: Parameter = Parameter(1.0, unit="1")
     title: str = ""
+    before: Sequence[tuple[str, float]] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "samples", checked_column(self.samples, "Recorded(samples)"))
@@ -81,15 +85,23 @@ class Recorded(Signal):
                 raise InputError(f"Recorded({name}): expected {expected}; found {getattr(self, name)!r:.60}")
         if not isinstance(self.title, str):
             raise InputError(f"Recorded(title): expected a text; found {self.title!r:.60}")
+        object.__setattr__(self, "before", tuple(_correction(step) for step in _listed(self.before)))
 
     def __repr__(self) -> str:
         """Say what it is without its samples."""
         named = f" of '{self.title}'" if self.title else ""
-        how = f"baseline {self.baseline}" + (f" ({self.corner:g} Hz)" if self.baseline == "high-pass" else "")
         peak = np.abs(self._values(self.times)).max()
         return (
-            f"<Recorded: {self.motion}{named}, {self.duration:g} s, peak {peak:.3g} {self.unit}; {how}, "
-            f"scale {self.scale:.4g}>"
+            f"<Recorded: {self.motion}{named}, {self.duration:g} s, peak {peak:.3g} {self.unit}; "
+            f"baseline {self.corrections}, scale {self.scale:.4g}>"
+        )
+
+    @property
+    def corrections(self) -> str:
+        """All corrections in words, in their order."""
+        return ", then ".join(
+            f"{baseline} ({corner:g} Hz)" if baseline == "high-pass" else baseline
+            for baseline, corner in (*self.before, (self.baseline, self.corner))
         )
 
     @property
@@ -115,7 +127,10 @@ class Recorded(Signal):
     @cached_property
     def values(self) -> NDArray[np.float64]:
         """The corrected and scaled acceleration at the samples, in m/s²."""
-        a = self.scale * corrected(self.samples, self.sample_period, self.baseline, self.corner)
+        a: NDArray[np.float64] = self.samples
+        for baseline, corner in (*self.before, (self.baseline, self.corner)):
+            a = corrected(a, self.sample_period, baseline, corner)
+        a = self.scale * a
         if not np.isfinite(a).all():
             raise InputError(f"Recorded: scaled by {self.scale:g} the acceleration is not finite")
         return a
@@ -155,3 +170,23 @@ class Recorded(Signal):
 
     def _slopes(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         return Table(self.times, self.values, "linear", "zero").derivative()._values(times)
+
+
+def _listed(steps: object) -> Sequence[object]:
+    if isinstance(steps, Sequence) and not isinstance(steps, str):
+        return steps
+    raise InputError(f"Recorded(before): expected a list of corrections; found {steps!r:.60}")
+
+
+def _correction(step: object) -> tuple[str, float]:
+    """Return a correction as it was made before, checked."""
+    baseline, corner = step if isinstance(step, (list, tuple)) and len(step) == 2 else ("", 0.0)
+    if baseline not in BASELINES:
+        raise InputError(
+            f"Recorded(before): expected pairs such as ('constant', 0.1), a baseline and a corner in Hz; "
+            f"found {step!r:.60}"
+        )
+    value = number(corner, "Recorded(before)", "Hz")
+    if not value > 0:
+        raise InputError(f"Recorded(before): expected a corner above 0 Hz; found {value:g}")
+    return str(baseline), value

@@ -28,11 +28,15 @@ ASIDE = frozenset(
     {
         "recorder", "constraints", "numberer", "system", "test", "algorithm", "integrator", "analysis",
         "analyze", "eigen", "loadConst", "wipe", "wipeAnalysis", "puts", "file", "close", "record", "reset",
-        "print", "printA", "printB", "setTime", "timeSeries", "logFile", "modalProperties", "getTime", "exit",
+        "print", "printA", "printB", "setTime", "logFile", "modalProperties", "getTime", "exit",
         "quit", "flush", "database", "save",
     }
 )  # fmt: skip
 """Commands that analyse or print: without them the structure is the same."""
+COURSES = {
+    "timeSeries": "the course of a load in time is not read; a record comes in by read_ground_motion",
+}
+"""Commands that say how loads change in time: without them structure and patterns are the same."""
 PLACES = {
     (1, 1): ("ux",),
     (2, 2): ("ux", "uy"),
@@ -121,8 +125,8 @@ class _Reader:
             return self.known[name](Arguments(command))
         if name in ("fixX", "fixY", "fixZ"):
             return self.fix_plane(Arguments(command), "XYZ".index(name[-1]))
-        matters = name not in ASIDE
-        why = "this command is not understood" if matters else "it analyses or prints"
+        matters = name not in ASIDE and name not in COURSES
+        why = "this command is not understood" if matters else COURSES.get(name, "it analyses or prints")
         self.left_out.append(LeftOut(command.line, command.text, why, matters))
         return None
 
@@ -131,7 +135,7 @@ class _Reader:
             self.faults.append(str(error))
             return
         text = " ".join(f"{{{w.text}}}" if w.braced else w.text for w in words)
-        matters = words[0].text not in (*ASIDE, "set", "incr")
+        matters = words[0].text not in (*ASIDE, *COURSES, "set", "incr")
         said = error.said if isinstance(error, UnknownOptionError) else f"column {error.column}: {error.said}"
         self.left_out.append(LeftOut(words[0].line, text, said, matters))
 

@@ -46,6 +46,9 @@ class ElementReader:
             "Truss": self.truss,
             "zeroLength": self.zero,
         }
+        if kind.text in ("corotTruss", "CorotTruss"):
+            why = "a corotational truss has large displacements; write truss for a linear one"
+            raise UnknownOptionError(kind.line, kind.column, why)
         if kind.text not in known:
             raise UnknownOptionError(
                 kind.line, kind.column, f"the element {kind.text[:40]!r} is not understood"

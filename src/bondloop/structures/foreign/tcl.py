@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from bondloop.errors import InputError
 from bondloop.structures.foreign.tcl_arithmetic import evaluate
@@ -264,10 +265,22 @@ class Script:
             self._count_turn(words)
 
     def _foreach(self, words: tuple[Word, ...], depth: int) -> None:
-        self._need(words, 4, "foreach NAME {LIST} {BODY}")
-        body = words[3]
-        for item in self.value(words[2], depth).text.split():
-            self.variables[words[1].text] = item
+        if len(words) < 4 or len(words) % 2:
+            raise TclFaultError(words[0].line, words[0].column, "expected foreach NAMES {LIST} {BODY}")
+        body = words[-1]
+        turns: list[list[dict[str, str]]] = []
+        blanks: list[dict[str, str]] = []
+        for names, items in zip(words[1:-1:2], words[2:-1:2], strict=True):
+            called, values = self.value(names, depth).text.split(), self.value(items, depth).text.split()
+            if not called:
+                raise TclFaultError(names.line, names.column, "foreach without a name")
+            # As Tcl does: a list that ends within a turn leaves the rest of its names empty.
+            rows = [values[i : i + len(called)] for i in range(0, len(values), len(called))]
+            turns.append([dict(zip_longest(called, row, fillvalue="")) for row in rows])
+            blanks.append(dict.fromkeys(called, ""))
+        for k in range(max(map(len, turns))):
+            for rows_of, blank in zip(turns, blanks, strict=True):
+                self.variables.update(rows_of[k] if k < len(rows_of) else blank)
             self.run(body.text, body.line, body.column + 1, depth + 1)
             self._count_turn(words)
 

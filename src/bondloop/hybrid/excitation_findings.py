@@ -1,0 +1,80 @@
+"""Whether the excitation did anything in the time that was run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.assess import Finding, Grade
+from bondloop.errors import BondloopError
+from bondloop.program.signals import Signal, signal_from
+
+if TYPE_CHECKING:
+    from bondloop.records import Record
+
+__all__ = ["excitation_findings"]
+
+HARDLY = 0.01
+"""Share of its peak below which an excitation hardly moves: a response to it says nothing of the rest."""
+MOST_SAMPLES = 200_000
+
+
+def excitation_findings(record: Record) -> Iterator[Finding]:
+    """Yield one finding where every excitation of a run has its strong part after the end of the run.
+
+    Parameters
+    ----------
+    record
+        The whole run, with the description of its test.
+    """
+    if not len(record):
+        return
+    end, quiet = float(record.time[-1]), []
+    for name, signal in _signals(record.description):
+        silence = None if signal is None else _silence(signal, end)
+        if silence is None:
+            return
+        quiet.append((name, *silence))
+    if quiet:
+        name, share, begin, first, last = max(quiet, key=lambda one: one[1])
+        words = (
+            f"The excitation '{name}' hardly moved in the {end:.4g} s of the run, up to {100 * share:.2g} % "
+            f"of its peak: its strong part is from {first:.3g} to {last:.3g} s; run longer, or let it begin "
+            f"earlier with .shifted('-{math.floor(begin)} s')."
+        )
+        yield Finding("excitation", share, Grade.NOT_AT_ALL, words)
+
+
+def _signals(description: Mapping[str, Any]) -> Iterator[tuple[str, Signal | None]]:
+    """Yield the signals of a test; None for one that its description does not tell completely."""
+    for part in ("ground", "excitation"):
+        entries = description.get(part)
+        for name, entry in (entries if isinstance(entries, Mapping) else {}).items():
+            try:
+                signal = signal_from(entry) if isinstance(entry, Mapping) else None
+            except BondloopError:  # written in Python, or of a file that is not here
+                signal = None
+            yield str(name), signal
+
+
+def _silence(signal: Signal, end: float) -> tuple[float, float, float, float] | None:
+    """Return the share of its peak that a signal reaches until an end, when it begins, and its strong part.
+
+    None where it moves until then, or goes on for ever.
+    """
+    duration = signal.duration
+    if not end < duration < math.inf:
+        return None
+    times = np.linspace(0.0, duration, min(MOST_SAMPLES, max(2, math.ceil(duration / 0.005))))
+    size = np.abs(signal(times))
+    peak = size.max()
+    share = float(size[times <= end].max() / peak) if peak > 0 else 1.0
+    if share >= HARDLY:
+        return None
+    grown = np.cumsum(size**2)
+    first, last = np.interp([0.05, 0.95], grown / grown[-1], times)
+    begin = times[np.argmax(size >= HARDLY * peak)]
+    return share, float(begin), float(first), float(last)

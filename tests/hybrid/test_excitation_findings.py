@@ -1,0 +1,67 @@
+"""A run that ends before its earthquake begins is not praised."""
+
+import numpy as np
+import pytest
+
+import bondloop as bl
+from bondloop.bondgraph import Model, bond
+from bondloop.records import GroundMotion
+from bondloop.structures import PointMass, Spring, Structure, field_form
+
+TIMES = np.arange(2001) * 0.01
+QUAKE = GroundMotion(np.sin(8 * TIMES) * np.exp(-(((TIMES - 6) / 2) ** 2)), 0.01)
+
+
+def shaken(ground):
+    """A mass on a column on moving ground, on whose top an actuator holds a spring and a small mass."""
+    from bondloop.bondgraph import C, I, One, Port, R, Zero
+
+    class Damper(Model):
+        def __init__(self):
+            self.base = Port()
+            self.force, self.stretch, self.v = Zero(), One(), One()
+            self.base >> self.force >> self.v >> I(mass=30.0)
+            self.force >> self.stretch >> [C(stiffness=1800.0), R(damping=50.0)]
+
+    house = Structure("house")
+    house.node("foot", x=0.0)
+    house.node("top", x=1.0)
+    house.add(Spring("foot", "top", k=6e4, dof="ux"))
+    house.add(PointMass("top", m=1000.0, dofs=("ux",)))
+    house.support("foot")
+    house.rayleigh(0.3, 0.0)
+    whole = Model("whole")
+    whole.frame, whole.damper = field_form(house.assemble(), "frame"), Damper()
+    bond(whole.frame.top.ux, whole.damper.base)
+    numerical, physical = whole.cut("frame.top.ux >> damper.base")
+    servo = 2 * np.pi * 15.0
+    table = bl.transfer.MassSpringDamper(50.0, 1.4 * 50.0 * servo, 50.0 * servo**2, drive="position")
+    return bl.HybridTest(
+        numerical,
+        rig=bl.rigs.Emulated(physical, table),
+        controller=bl.control.VirtualJunction(table),
+        ground={"ux": ground},
+        rate=500,
+    )
+
+
+@pytest.fixture(scope="module")
+def filtered():
+    return QUAKE.corrected("high-pass", "0.3 Hz")  # 10 s of silence before it
+
+
+def test_a_run_over_the_silence_is_not_praised(filtered):
+    run = shaken(filtered).run(8.0)
+    assert "very well" not in run.verdict
+    assert "hardly moved in the 8 s of the run" in run.verdict
+    first, last = filtered.significant_times()
+    assert f"from {first:.3g} to {last:.3g} s" in run.verdict
+    begins = filtered.time[np.argmax(np.abs(filtered.values) > 0.01 * filtered.peak)]
+    assert f".shifted('-{int(begins)} s')" in run.verdict
+
+
+def test_a_run_that_meets_the_earthquake_is_judged_as_before(filtered):
+    for ground in (QUAKE, filtered.acceleration().shifted("-10 s")):
+        run = shaken(ground).run(8.0)
+        assert "hardly moved" not in run.verdict
+        assert all(finding.measure != "excitation" for finding in run.judgement)
