@@ -10,7 +10,7 @@ COLUMN = {"E": 210e9, "A": 0.0240, "I": 8.0e-4}
 BEAM = {"E": 210e9, "A": 0.0115, "I": 3.4e-4}
 MASS, INERTIA, END = 15e3, 6e3, 2e3
 """At each joint: kg and kg m²; the beam's own share of the rotary inertia, at each of its ends."""
-HINGE = {"stiffness": 6.0e8, "yield_force": 2.6e5, "hardening": 0.03}
+HINGE = {"stiffness": 6.0e8, "yield_force": 1.6e5, "hardening": 0.03}
 ALPHA, BETA = 0.25, 4e-4
 
 

@@ -1,7 +1,7 @@
 """The trapezoidal step of a linear system with laws that remember: hinges, bars and bearings of a structure.
 
-E dx/dt = A x + B u + G w, where each force w_i = φ_i(y_i; m) is a law of one motion y_i = (C x + D w)_i and of
-what it remembers. The step is linear in x⁺ and w⁺, so y⁺ = y* + H w⁺, with y* known at its beginning: as many
+E dx/dt = A x + B u + G w, where each force w_i = φ_i(y_i; m) is a law of one motion y_i = (C x + D w)_i and
+of what it remembers. The step is linear in x⁺ and w⁺, so y⁺ = y* + H w⁺, with y* known at its beginning: as many
 equations as there are laws, however large the structure. With the slopes k of the laws at rest,
 y = c + Q g(y), g = φ(y) - k y, Q = (1 - H k)⁻¹ H, c = (1 - H k)⁻¹ y*: where nothing yields, g stays as it is.
 They are solved by a fixed number of sweeps, each a Newton step of one law after the other (nonlinear
@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.errors import SolveError
 from bondloop.integrate.implicit_step import implicit_products
 from bondloop.program.calculus import tangent
 from bondloop.program.evaluator import evaluator
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Step
 
 __all__ = ["LocalLaws", "local_laws"]
+
+
+NEAR = 0.1
+"""Share of its own influence above which one law's on another is solved for within a sweep."""
 
 
 @dataclass(frozen=True)
@@ -136,39 +141,46 @@ class LocalLaws:
         named = [law.force.name for law in self.laws]
         known = tuple(Var(f"{n}@elastic") for n in named)
         sources = (*states, *before, *(ends[1][u] for u in inputs))
-        steps: list[Step] = [Product(known, inner @ predict, sources)]
+        matrix = inner @ predict
+        matters = np.flatnonzero(np.abs(matrix).max(axis=0) > 0)
+        steps: list[Step] = [Product(known, matrix[:, matters], tuple(sources[i] for i in matters))]
         bent: list[Expr] = []
         for law, slope in zip(self.laws, k, strict=True):
             extra = Var(f"{law.force.name}@bent")
             steps.append(Assign(extra, table[law.force] - Const(slope) * table[law.motion]))
             bent.append(extra)
         memories = {v: table[v] for v in system.memories}
+        start = [Var(f"{n}@others") for n in named]
+        steps.append(Product(tuple(start), Q, tuple(bent)))
         motions: list[Expr] = [Var(f"{n}@trial") for n in named]
-        steps.append(Product(tuple(motions), np.hstack([np.eye(len(k)), Q]), (*known, *bent)))  # type: ignore[arg-type]
-        forces: list[Expr] = [Const(0.0)] * len(k)
-        for sweep in range(sweeps + 1):
-            order = range(len(k)) if sweep % 2 == 0 else range(len(k) - 1, -1, -1)
-            for i in order:
-                law, suffix = self.laws[i], f"@{sweep}"
-                asked, force, slope_now = law.at(motions[i], memories, suffix)
-                steps += asked
-                forces[i] = force
-                if sweep == sweeps:
-                    continue
-                # Its own share is solved by a Newton step, with the others as they are.
-                rest, moved, extra = (Var(f"{named[i]}@{w}{suffix}") for w in ("rest", "moved", "bent"))
-                off, own = Q[[i]].copy(), float(Q[i, i])
-                off[0, i] = 0.0
-                steps.append(Product((rest,), np.hstack([[[1.0]], off]), (known[i], *bent)))
-                g, dg = force - Const(k[i]) * motions[i], slope_now - Const(k[i])
-                more = (rest + Const(own) * g - motions[i]) / (Const(1.0) - Const(own) * dg)
-                steps += [Assign(moved, motions[i] + more), Assign(extra, g + dg * (moved - motions[i]))]
-                motions[i], bent[i] = moved, extra
+        steps += [Assign(y, c + r) for y, c, r in zip(motions, known, start, strict=True)]  # type: ignore[arg-type]
+        parts = _groups(Q)
+        for sweep in range(sweeps):
+            for part in parts if sweep % 2 == 0 else parts[::-1]:
+                rest = tuple(Var(f"{named[i]}@rest@{sweep}") for i in part)
+                off = Q[part].copy()
+                off[range(len(part)), part] = 0.0
+                steps.append(Product(rest, off, tuple(bent)))
+                for i, others in zip(part, rest, strict=True):
+                    # Its own share is solved by a Newton step, with the others as they are.
+                    asked, force, slope_now = self.laws[i].at(motions[i], memories, f"@{sweep}")
+                    moved, extra = (Var(f"{named[i]}@{word}@{sweep}") for word in ("moved", "bent"))
+                    own, at = Const(float(Q[i, i])), motions[i]
+                    g, dg = force - Const(k[i]) * at, slope_now - Const(k[i])
+                    more = (known[i] + others + own * g - at) / (Const(1.0) - own * dg)
+                    steps += [*asked, Assign(moved, at + more), Assign(extra, g + dg * (moved - at))]
+                    motions[i], bent[i] = moved, extra
+        forces: list[Expr] = []
+        for law, motion in zip(self.laws, motions, strict=True):
+            asked, force, _ = law.at(motion, memories, "@end")
+            steps += asked
+            forces.append(force)
         acting = [*before, *(ends[1][u] for u in inputs), *forces]
         targets = tuple(Var(x.name + "@next") for x in states)
-        steps += implicit_products(space, h, states, targets, acting) or _dense(
-            space, h, states, targets, acting
-        )
+        products = implicit_products(space, h, states, targets, acting, full=True)
+        if products is None:
+            raise SolveError(f"{system.name}: a step of {h:g} s has no solution: its matrix is singular")
+        steps += products
         return [*steps, Update(tuple(zip(states, targets, strict=True)))]
 
 
@@ -189,9 +201,7 @@ def local_laws(system: System) -> LocalLaws | None:
         if not is_linear(e, parameters) or memories & set(variables(e))
     }
     rest = {v: e for v, e in system.definitions.items() if v not in bent}
-    states = {
-        x: e for x, e in zip(system.state_vars, system.rate_exprs, strict=True) if x not in memories
-    }
+    states = {x: e for x, e in zip(system.state_vars, system.rate_exprs, strict=True) if x not in memories}
     needed = [v for e in (*rest.values(), *states.values()) for v in variables(e)]
     if memories & set(needed) or not all(is_linear(e, parameters) for e in states.values()):
         return None
@@ -218,6 +228,21 @@ def local_laws(system: System) -> LocalLaws | None:
     return LocalLaws(linear, tuple(laws)) if laws and linear.is_linear else None
 
 
+def _groups(Q: NDArray[np.float64]) -> list[list[int]]:
+    """Return laws in groups within which none moves another by much: those of a group are asked at once."""
+    own = np.sqrt(np.abs(np.outer(Q.diagonal(), Q.diagonal())))
+    near = np.abs(Q) > NEAR * own
+    groups: list[list[int]] = []
+    for i in range(len(Q)):
+        for group in groups:
+            if not near[i, group].any():
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
 def _predicted(space: StateSpace, h: float, laws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return y* by states, inputs and forces at the beginning and inputs at the end; and H."""
     from scipy.sparse.linalg import splu
@@ -228,11 +253,3 @@ def _predicted(space: StateSpace, h: float, laws: int) -> tuple[NDArray[np.float
     later = acting + D.toarray()
     count = B.shape[1] - laws
     return np.hstack([ahead @ (E + h / 2 * A).toarray(), acting, later[:, :count]]), later[:, count:]
-
-
-def _dense(space: StateSpace, h: float, states: Any, targets: Any, acting: list[Expr]) -> list[Step]:
-    """Return the step as one product with a full matrix."""
-    E, A, B = (M.toarray() for M in (space.E, space.A, space.B))
-    left = np.linalg.inv(E - h / 2 * A)
-    matrix = np.hstack([left @ (E + h / 2 * A), left @ B * (h / 2), left @ B * (h / 2)])
-    return [Product(targets, matrix, (*states, *acting))]
