@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.statespace import StateSpace
 
-__all__ = ["implicit_products"]
+__all__ = ["followers", "implicit_products"]
 
 
 def implicit_products(
@@ -54,7 +54,7 @@ def implicit_products(
     from scipy import sparse
 
     E, A, B = space.E, space.A, space.B
-    follows = _followers(E, A, stretches=full)
+    follows = followers(E, A, stretches=full)
     lead, follow = np.flatnonzero(~follows).tolist(), np.flatnonzero(follows).tolist()
     left = sparse.csr_array(E - h / 2 * A)
     right = sparse.csr_array(sparse.hstack([E + h / 2 * A, h / 2 * B, h / 2 * B]))
@@ -83,10 +83,15 @@ def implicit_products(
     return products
 
 
-def _followers(E: Any, A: Any, *, stretches: bool) -> NDArray[np.bool_]:
+def followers(E: Any, A: Any, *, stretches: bool) -> NDArray[np.bool_]:
     """Find states that stand in E on the diagonal alone and whose rate is one state, none of them.
 
-    Stretches are those whose rate is a sum of states that do not follow: displacements of devices.
+    Parameters
+    ----------
+    E, A
+        Of the system.
+    stretches
+        Whether to find those whose rate is a sum of states that do not follow, too: devices' displacements.
     """
     from scipy import sparse
 

@@ -1,24 +1,24 @@
 """The trapezoidal step of a linear system with laws that remember: hinges, bars and bearings of a structure.
 
-E dx/dt = A x + B u + G w, where each force w_i = φ_i(y_i; m) is a law of one motion y_i = (C x + D w)_i and
-of what it remembers. The step is linear in x⁺ and w⁺, so y⁺ = y* + H w⁺, with y* known at its beginning: as many
-equations as there are laws, however large the structure. With the slopes k of the laws at rest,
-y = c + Q g(y), g = φ(y) - k y, Q = (1 - H k)⁻¹ H, c = (1 - H k)⁻¹ y*: where nothing yields, g stays as it is.
-They are solved by a fixed number of sweeps, each a Newton step of one law after the other (nonlinear
-Gauss-Seidel), forwards and backwards in turn. What is left unbalanced is carried over: the next step begins
-with the forces of the motion as it came out.
+E dx/dt = A x + B u + G w, where each force w_i = φ_i(y_i; m) is a law of one state y_i and of what it
+remembers. With the slopes k of the laws at rest, w = k y + g: the system with k in its place is stepped with
+g as it is, which is the answer where nothing yields. What a change of g does is linear: y⁺ = y* + Q (g⁺ - g),
+as many equations as there are laws, however large the structure. They are solved by a fixed number of sweeps,
+each a Newton step of one group of laws after the other (nonlinear Gauss-Seidel), forwards and backwards in
+turn. What is left unbalanced is carried over: the next step begins with the forces of the motion as it came
+out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import SolveError
-from bondloop.integrate.implicit_step import implicit_products
+from bondloop.integrate.implicit_step import followers, implicit_products
 from bondloop.program.calculus import tangent
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
@@ -131,29 +131,25 @@ class LocalLaws:
         sweeps
             How often each law is asked.
         """
-        space, states = self.linear.numeric(), self.linear.state_vars
-        inputs = system.input_vars
-        before = [*(ends[0][u] for u in inputs), *(table[law.force] for law in self.laws)]
-        predict, H = _predicted(space, h, len(self.laws))
-        k = self.slopes(system)
-        inner = np.linalg.inv(np.eye(len(k)) - H * k)
-        Q = inner @ H
+        states, inputs, k = self.linear.state_vars, system.input_vars, self.slopes(system)
+        places = [states.index(law.motion) for law in self.laws]
+        elastic, pull = _with_slopes(self.linear.numeric(), k, places)
         named = [law.force.name for law in self.laws]
-        known = tuple(Var(f"{n}@elastic") for n in named)
-        sources = (*states, *before, *(ends[1][u] for u in inputs))
-        matrix = inner @ predict
-        matters = np.flatnonzero(np.abs(matrix).max(axis=0) > 0)
-        steps: list[Step] = [Product(known, matrix[:, matters], tuple(sources[i] for i in matters))]
-        bent: list[Expr] = []
-        for law, slope in zip(self.laws, k, strict=True):
-            extra = Var(f"{law.force.name}@bent")
-            steps.append(Assign(extra, table[law.force] - Const(slope) * table[law.motion]))
-            bent.append(extra)
+        held: list[Expr] = [Var(f"{n}@held") for n in named]
+        steps: list[Step] = [
+            Assign(g, table[law.force] - Const(slope) * law.motion)  # type: ignore[arg-type]
+            for g, law, slope in zip(held, self.laws, k, strict=True)
+        ]
+        acting = [x for end in ends for x in (*(end[u] for u in inputs), *held)]
+        trial = tuple(Var(x.name + "@trial") for x in states)
+        products = implicit_products(elastic, h, states, trial, acting, full=True)
+        if products is None:
+            raise SolveError(f"{system.name}: a step of {h:g} s has no solution: its matrix is singular")
+        steps += products
+        Q, corrected = _influence(elastic, h, pull, places)
+        motions: list[Expr] = [trial[i] for i in places]
+        bent: list[Expr] = [Const(0.0) for _ in named]
         memories = {v: table[v] for v in system.memories}
-        start = [Var(f"{n}@others") for n in named]
-        steps.append(Product(tuple(start), Q, tuple(bent)))
-        motions: list[Expr] = [Var(f"{n}@trial") for n in named]
-        steps += [Assign(y, c + r) for y, c, r in zip(motions, known, start, strict=True)]  # type: ignore[arg-type]
         parts = _groups(Q)
         for sweep in range(sweeps):
             for part in parts if sweep % 2 == 0 else parts[::-1]:
@@ -166,21 +162,18 @@ class LocalLaws:
                     asked, force, slope_now = self.laws[i].at(motions[i], memories, f"@{sweep}")
                     moved, extra = (Var(f"{named[i]}@{word}@{sweep}") for word in ("moved", "bent"))
                     own, at = Const(float(Q[i, i])), motions[i]
-                    g, dg = force - Const(k[i]) * at, slope_now - Const(k[i])
-                    more = (known[i] + others + own * g - at) / (Const(1.0) - own * dg)
+                    g, dg = force - Const(k[i]) * at - held[i], slope_now - Const(k[i])
+                    more = (trial[places[i]] + others + own * g - at) / (Const(1.0) - own * dg)
                     steps += [*asked, Assign(moved, at + more), Assign(extra, g + dg * (moved - at))]
                     motions[i], bent[i] = moved, extra
-        forces: list[Expr] = []
-        for law, motion in zip(self.laws, motions, strict=True):
-            asked, force, _ = law.at(motion, memories, "@end")
-            steps += asked
-            forces.append(force)
-        acting = [*before, *(ends[1][u] for u in inputs), *forces]
+        change = tuple(Var(f"{n}@change") for n in named)
+        for i, law in enumerate(self.laws):
+            asked, force, _ = law.at(motions[i], memories, "@end")
+            steps += [*asked, Assign(change[i], force - Const(k[i]) * motions[i] - held[i])]
+        lead, dense, spread = corrected
+        more_of = tuple(Var(f"{states[i].name}@more") for i in lead)
         targets = tuple(Var(x.name + "@next") for x in states)
-        products = implicit_products(space, h, states, targets, acting, full=True)
-        if products is None:
-            raise SolveError(f"{system.name}: a step of {h:g} s has no solution: its matrix is singular")
-        steps += products
+        steps += [Product(more_of, dense, change), Product(targets, spread, (*trial, *more_of))]
         return [*steps, Update(tuple(zip(states, targets, strict=True)))]
 
 
@@ -213,7 +206,7 @@ def local_laws(system: System) -> LocalLaws | None:
         own = {a.target for a in program if isinstance(a, Assign)}
         read = {v for a in program for e in a.expressions for v in variables(e)}
         motions = read - own - memories - set(parameters)
-        if len(motions) != 1 or not motions & ({*states} | {*rest}):
+        if len(motions) != 1 or not motions <= {*states}:
             return None
         laws.append(Law(force, motions.pop(), tuple(a for a in program if isinstance(a, Assign))))
     linear = system.replaced(
@@ -243,13 +236,34 @@ def _groups(Q: NDArray[np.float64]) -> list[list[int]]:
     return groups
 
 
-def _predicted(space: StateSpace, h: float, laws: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return y* by states, inputs and forces at the beginning and inputs at the end; and H."""
+def _with_slopes(space: StateSpace, k: NDArray[np.float64], places: list[int]) -> tuple[StateSpace, Any]:
+    """Return a space with k times a state in the place of its last inputs, and what those act on."""
+    from scipy import sparse
+
+    n, count = space.A.shape[0], space.B.shape[1] - len(k)
+    pull = space.B.tocsc()[:, count:]
+    stretch = sparse.csr_array((k, (range(len(k)), places)), shape=(len(k), n))
+    return replace(space, A=sparse.csr_array(space.A + pull @ stretch)), pull
+
+
+def _influence(
+    space: StateSpace, h: float, pull: Any, places: list[int]
+) -> tuple[NDArray[np.float64], tuple[list[int], NDArray[np.float64], Any]]:
+    """Return what changes of the last inputs at the end of a step do to the laws' motions, and to all states.
+
+    The second: states that are not eliminated, by how much each change moves those, and all states as they
+    would be without a change with what moves them.
+    """
+    from scipy import sparse
     from scipy.sparse.linalg import splu
 
-    E, A, B, C, D = (M.tocsc() for M in (space.E, space.A, space.B, space.C, space.D))
-    ahead = splu((E - h / 2 * A).T.tocsc()).solve(C.T.toarray()).T
-    acting = ahead @ (h / 2 * B).toarray()
-    later = acting + D.toarray()
-    count = B.shape[1] - laws
-    return np.hstack([ahead @ (E + h / 2 * A).toarray(), acting, later[:, :count]]), later[:, count:]
+    left = sparse.csr_array(space.E - h / 2 * space.A)
+    moved = splu(left.tocsc()).solve(h / 2 * pull.toarray())
+    follows = followers(space.E, space.A, stretches=True) & (abs(pull).sum(axis=1) == 0)
+    lead, follow = np.flatnonzero(~follows).tolist(), np.flatnonzero(follows).tolist()
+    n = left.shape[0]
+    along = sparse.lil_array((n, len(lead)))
+    along[lead, range(len(lead))] = 1.0
+    if follow:
+        along[follow] = (sparse.diags_array(1.0 / left.diagonal()[follow]) @ -left[follow][:, lead]).toarray()
+    return moved[places], (lead, moved[lead], sparse.csr_array(sparse.hstack([sparse.eye_array(n), along])))
