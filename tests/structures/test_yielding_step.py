@@ -16,7 +16,7 @@ from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, at
 STEPS, RATE = 120, 100
 
 
-def building(law, storeys=4):
+def building(law, storeys=3):
     """Return a chain of storeys, each with a device; the model, M, K and how devices are stretched."""
     m = ShearBuilding(masses=[2e3] * storeys, stiffnesses=[2e5] * storeys).assemble()
     model = field_form(m, "b", forces={f"floor[{storeys}].ux": "push"})
@@ -54,6 +54,8 @@ def by_hand(law, m, B, push):
         w = u + h * v + h * h / 2 * a
         for _ in range(50):
             out = load - K @ w - B.T @ forces(B @ w) - M @ (4 / h**2 * (w - u) - 4 / h * v - a)
+            if np.abs(out).max() < 1e-7:
+                break
             slopes = np.where(excess(B @ w)[0] > 0, b * k, k)
             w = w + np.linalg.solve(4 / h**2 * M + K + (B.T * slopes) @ B, out)
         v = 2 / h * (w - u) - v
@@ -110,7 +112,7 @@ def test_which_systems_are_linear_with_laws():
     for law, local in ((Bilinear(), True), (Multilinear(), True), (BoucWen(), False)):
         answer = local_laws(building(law)[0].compile())
         assert (answer is not None) is local
-        assert answer is None or len(answer.laws) == 4
+        assert answer is None or len(answer.laws) == 3
     plain = field_form(ShearBuilding(masses=[1.0], stiffnesses=[1.0]).assemble(), "plain")
     assert local_laws(plain.compile()) is None
 
