@@ -62,9 +62,10 @@ def implicit_products(
     moved = over @ -left[follow][:, lead]  # how the eliminated states follow the others
     known = over @ right[follow]
     among = left[lead][:, lead] + left[lead][:, follow] @ moved
-    inner: Factored | NDArray[np.float64] = Factored(among)
+    factors = Factored(among)
+    inner: Factored | NDArray[np.float64] = factors
     try:
-        if not worth_factors(inner):
+        if not worth_factors(factors):
             if not full:
                 return None
             inner = np.linalg.inv(among.toarray())

@@ -28,12 +28,13 @@ class NewmarkAverage(Integrator):
     On first-order states it is the trapezoidal rule, x(t+h) = x + h/2 (f(t) + f(t+h)): displacements then
     follow from average velocities and velocities from average accelerations. Unconditionally stable, no
     numerical damping, second order. A linear system needs one matrix product a step, a nonlinear one a
-    Newton iteration with a fixed number of steps.
+    Newton iteration with a fixed number of steps; one that is linear but for laws that remember (plastic hinges)
+    sweeps over those alone, `bondloop.integrate.local_laws`.
 
     Parameters
     ----------
     iterations
-        Newton steps of a nonlinear system, the same number in every step.
+        Newton steps of a nonlinear system, or sweeps over its laws, the same number in every step.
     newest
         Which step a sample's inputs belong to. False: the one that begins with the sample, so a measured
         force moves the structure one sample later. True: the one that ends with it, as in a structural
