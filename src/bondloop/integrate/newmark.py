@@ -28,8 +28,8 @@ class NewmarkAverage(Integrator):
     On first-order states it is the trapezoidal rule, x(t+h) = x + h/2 (f(t) + f(t+h)): displacements then
     follow from average velocities and velocities from average accelerations. Unconditionally stable, no
     numerical damping, second order. A linear system needs one matrix product a step, a nonlinear one a
-    Newton iteration with a fixed number of steps; one that is linear but for laws that remember (plastic hinges)
-    sweeps over those alone, `bondloop.integrate.local_laws`.
+    Newton iteration with a fixed number of steps; one that is linear but for laws that remember
+    (plastic hinges) sweeps over those alone, `bondloop.integrate.local_laws`.
 
     Parameters
     ----------
