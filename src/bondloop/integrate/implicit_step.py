@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 
     from bondloop.program.statespace import StateSpace
 
-__all__ = ["implicit_products"]
+__all__ = ["followers", "implicit_products"]
 
 
 def implicit_products(
-    space: StateSpace, h: float, states: Sequence[Var], targets: Sequence[Var], inputs: Sequence[Expr]
+    space: StateSpace,
+    h: float,
+    states: Sequence[Var],
+    targets: Sequence[Var],
+    inputs: Sequence[Expr],
+    *,
+    full: bool = False,
 ) -> list[Product] | None:
     """Return the products of a step; None where one with a full matrix is less work.
 
@@ -41,21 +47,28 @@ def implicit_products(
         Variables of the states now and at the end of the step.
     inputs
         The inputs now, then those at the end of the step.
+    full
+        Where factors are more work than an inverse, take that of the states that are not eliminated; and
+        eliminate stretches, too.
     """
     from scipy import sparse
 
     E, A, B = space.E, space.A, space.B
-    follows = _followers(E, A)
+    follows = followers(E, A, stretches=full)
     lead, follow = np.flatnonzero(~follows).tolist(), np.flatnonzero(follows).tolist()
     left = sparse.csr_array(E - h / 2 * A)
     right = sparse.csr_array(sparse.hstack([E + h / 2 * A, h / 2 * B, h / 2 * B]))
     over = sparse.diags_array(1.0 / left.diagonal()[follow]) if len(follow) else sparse.csr_array((0, 0))
     moved = over @ -left[follow][:, lead]  # how the eliminated states follow the others
     known = over @ right[follow]
-    inner = Factored(left[lead][:, lead] + left[lead][:, follow] @ moved)
+    among = left[lead][:, lead] + left[lead][:, follow] @ moved
+    factors = Factored(among)
+    inner: Factored | NDArray[np.float64] = factors
     try:
-        if not worth_factors(inner):
-            return None
+        if not worth_factors(factors):
+            if not full:
+                return None
+            inner = np.linalg.inv(among.toarray())
     except SingularError:
         return None  # the full matrix says so, too
     sums = tuple(Var(f"{states[i].name}@right") for i in lead)
@@ -71,8 +84,16 @@ def implicit_products(
     return products
 
 
-def _followers(E: Any, A: Any) -> NDArray[np.bool_]:
-    """Find states that stand in E on the diagonal alone and whose rate is one state, none of them."""
+def followers(E: Any, A: Any, *, stretches: bool) -> NDArray[np.bool_]:
+    """Find states that stand in E on the diagonal alone and whose rate is one state, none of them.
+
+    Parameters
+    ----------
+    E, A
+        Of the system.
+    stretches
+        Whether to find those whose rate is a sum of states that do not follow, too: devices' displacements.
+    """
     from scipy import sparse
 
     E, A = (sparse.csr_array(M, copy=True) for M in (E, A))
@@ -83,7 +104,12 @@ def _followers(E: Any, A: Any) -> NDArray[np.bool_]:
     candidates = alone & (np.diff(A.indptr) == 1)
     leader = np.full(n, -1)
     leader[candidates] = A.indices[A.indptr[:-1][candidates]]
-    return np.asarray(candidates & (leader >= 0) & ~candidates[leader], dtype=bool)
+    follows = np.asarray(candidates & (leader >= 0) & ~candidates[leader], dtype=bool)
+    if stretches:
+        row = np.repeat(np.arange(n), np.diff(A.indptr))
+        more = alone & ~follows & (np.bincount(row, follows[A.indices], n) == 0) & (np.diff(A.indptr) > 0)
+        follows = follows | (more & (np.bincount(row, more[A.indices], n) == 0))
+    return follows
 
 
 def _kept(matrix: Any) -> Any:

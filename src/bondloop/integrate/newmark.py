@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
 from bondloop.integrate.implicit_step import implicit_products
+from bondloop.integrate.local_laws import local_laws
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.schedule import schedule
 from bondloop.program.tick import Product, Update, instantiate
@@ -27,12 +28,13 @@ class NewmarkAverage(Integrator):
     On first-order states it is the trapezoidal rule, x(t+h) = x + h/2 (f(t) + f(t+h)): displacements then
     follow from average velocities and velocities from average accelerations. Unconditionally stable, no
     numerical damping, second order. A linear system needs one matrix product a step, a nonlinear one a
-    Newton iteration with a fixed number of steps.
+    Newton iteration with a fixed number of steps; one that is linear but for laws that remember
+    (plastic hinges) sweeps over those alone, `bondloop.integrate.local_laws`.
 
     Parameters
     ----------
     iterations
-        Newton steps of a nonlinear system, the same number in every step.
+        Newton steps of a nonlinear system, or sweeps over its laws, the same number in every step.
     newest
         Which step a sample's inputs belong to. False: the one that begins with the sample, so a measured
         force moves the structure one sample later. True: the one that ends with it, as in a structural
@@ -63,6 +65,13 @@ class NewmarkAverage(Integrator):
                 matrix = np.hstack([left @ (E + h / 2 * A), left @ B * (h / 2), left @ B * (h / 2)])
                 products = [Product(targets, matrix, (*states, *acting))]
             return Discretised(first, table, [*products, Update(tuple(zip(states, targets, strict=True)))])
+        local = local_laws(system)
+        if local is not None:
+            wanted = [*goals, *(v for law in local.laws for v in (law.force, law.motion))]
+            first, table = self.at_start(system, period, inputs, wanted, rates=False)
+            return Discretised(
+                first, table, local.step(system, h, table, (inputs(0.0), inputs(1.0)), self.iterations)
+            )
         first, table = self.at_start(system, period, inputs, goals)
         end: dict[Var, Expr] = {x: Var(x.name + "@next") for x in states}
         end.update(inputs(1.0))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bondloop.program.switching import Switching
     from bondloop.program.symbolic import Symbolic
 
-__all__ = ["System"]
+__all__ = ["System", "is_linear"]
 
 
 @clear_calls
@@ -622,7 +622,15 @@ def named_index(kind: str, name: str, known: Sequence[str]) -> int:
 
 
 def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:
-    """Whether an expression is linear and homogeneous in everything that is not a parameter."""
+    """Whether an expression is linear and homogeneous in everything that is not a parameter.
+
+    Parameters
+    ----------
+    expr
+        The expression.
+    parameters
+        The variables that are parameters.
+    """
     if isinstance(expr, Var):
         return expr not in parameters
     if isinstance(expr, Const):

@@ -1,0 +1,269 @@
+"""The trapezoidal step of a linear system with laws that remember: hinges, bars and bearings of a structure.
+
+E dx/dt = A x + B u + G w, where each force w_i = φ_i(y_i; m) is a law of one state y_i and of what it
+remembers. With the slopes k of the laws at rest, w = k y + g: the system with k in its place is stepped with
+g as it is, which is the answer where nothing yields. What a change of g does is linear: y⁺ = y* + Q (g⁺ - g),
+as many equations as there are laws, however large the structure. They are solved by a fixed number of sweeps,
+each a Newton step of one group of laws after the other (nonlinear Gauss-Seidel), forwards and backwards in
+turn. What is left unbalanced is carried over: the next step begins with the forces of the motion as it came
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.errors import SolveError
+from bondloop.integrate.implicit_step import followers, implicit_products
+from bondloop.program.calculus import tangent
+from bondloop.program.evaluator import evaluator
+from bondloop.program.expr import Const, Expr, Var, substitute, variables
+from bondloop.program.schedule import Assign, schedule
+from bondloop.program.system import System, is_linear
+from bondloop.program.tick import Product, Update
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bondloop.program.statespace import StateSpace
+    from bondloop.program.tick import Step
+
+__all__ = ["LocalLaws", "local_laws"]
+
+
+NEAR = 0.1
+"""Share of its own influence above which one law's on another is solved for within a sweep."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The force of one law.
+
+    Attributes
+    ----------
+    force
+        Its variable.
+    motion
+        The one variable of the linear rest that it depends on.
+    program
+        What computes it from the motion and from what is remembered.
+    """
+
+    force: Var
+    motion: Var
+    program: tuple[Assign, ...]
+
+    def at(self, motion: Expr, known: Mapping[Var, Expr], suffix: str) -> tuple[list[Step], Expr, Expr]:
+        """Return the statements that give its force and slope at a motion, and both.
+
+        Parameters
+        ----------
+        motion
+            Where.
+        known
+            What the memories are.
+        suffix
+            Added to the names of what is computed.
+        """
+        table: dict[Var, Expr] = {**known, self.motion: motion}
+        seeds: dict[Var, Expr] = {self.motion: Const(1.0)}
+        steps: list[Step] = []
+        for a in self.program:
+            target, slope = Var(a.target.name + suffix), Var(f"{a.target.name}@slope{suffix}")
+            change = substitute(tangent(a.expr, seeds), table)
+            steps.append(Assign(target, substitute(a.expr, table)))
+            table[a.target] = target
+            if not (isinstance(change, Const) and change.value == 0.0):
+                steps.append(Assign(slope, change))
+                seeds[a.target] = slope
+        return steps, table[self.force], seeds.get(self.force, Const(0.0))
+
+
+@dataclass(frozen=True)
+class LocalLaws:
+    """A system as a linear one with some laws.
+
+    Attributes
+    ----------
+    linear
+        The rest; the forces are its last inputs, the motions its outputs.
+    laws
+        One for each force.
+    """
+
+    linear: System
+    laws: tuple[Law, ...]
+
+    def slopes(self, system: System) -> NDArray[np.float64]:
+        """Return the slopes of the laws at rest, with nothing remembered but what they begin with."""
+        values, start = system.values(), dict(zip(system.state_vars, system.initial(), strict=True))
+        result = []
+        for law in self.laws:
+            steps, _, slope = law.at(Const(0.0), {v: Const(start[v]) for v in system.memories}, "@rest")
+            function = evaluator(steps, [tuple(values)], [slope])  # type: ignore[arg-type]
+            result.append(function(list(values.values()))[0])
+        return np.array(result)
+
+    def step(
+        self,
+        system: System,
+        h: float,
+        table: Mapping[Var, Expr],
+        ends: tuple[Mapping[Var, Expr], Mapping[Var, Expr]],
+        sweeps: int,
+    ) -> list[Step]:
+        """Return the statements of a step.
+
+        Parameters
+        ----------
+        system
+            The whole.
+        h
+            The step.
+        table
+            What variables are at its beginning, forces and memories among them.
+        ends
+            The inputs at its beginning and at its end.
+        sweeps
+            How often each law is asked.
+        """
+        states, inputs, k = self.linear.state_vars, system.input_vars, self.slopes(system)
+        places = [states.index(law.motion) for law in self.laws]
+        elastic, pull = _with_slopes(self.linear.numeric(), k, places)
+        named = [law.force.name for law in self.laws]
+        held: list[Expr] = [Var(f"{n}@held") for n in named]
+        steps: list[Step] = [
+            Assign(g, table[law.force] - Const(slope) * law.motion)  # type: ignore[arg-type]
+            for g, law, slope in zip(held, self.laws, k, strict=True)
+        ]
+        acting = [x for end in ends for x in (*(end[u] for u in inputs), *held)]
+        trial = tuple(Var(x.name + "@trial") for x in states)
+        products = implicit_products(elastic, h, states, trial, acting, full=True)
+        if products is None:
+            raise SolveError(f"{system.name}: a step of {h:g} s has no solution: its matrix is singular")
+        steps += products
+        Q, corrected = _influence(elastic, h, pull, places)
+        motions: list[Expr] = [trial[i] for i in places]
+        bent: list[Expr] = [Const(0.0) for _ in named]
+        memories = {v: table[v] for v in system.memories}
+        parts = _groups(Q)
+        for sweep in range(sweeps):
+            for part in parts if sweep % 2 == 0 else parts[::-1]:
+                rest = tuple(Var(f"{named[i]}@rest@{sweep}") for i in part)
+                off = Q[part].copy()
+                off[range(len(part)), part] = 0.0
+                steps.append(Product(rest, off, tuple(bent)))
+                for i, others in zip(part, rest, strict=True):
+                    # Its own share is solved by a Newton step, with the others as they are.
+                    asked, force, slope_now = self.laws[i].at(motions[i], memories, f"@{sweep}")
+                    moved, extra = (Var(f"{named[i]}@{word}@{sweep}") for word in ("moved", "bent"))
+                    own, at = Const(float(Q[i, i])), motions[i]
+                    g, dg = force - Const(k[i]) * at - held[i], slope_now - Const(k[i])
+                    more = (trial[places[i]] + others + own * g - at) / (Const(1.0) - own * dg)
+                    steps += [*asked, Assign(moved, at + more), Assign(extra, g + dg * (moved - at))]
+                    motions[i], bent[i] = moved, extra
+        change = tuple(Var(f"{n}@change") for n in named)
+        for i, law in enumerate(self.laws):
+            asked, force, _ = law.at(motions[i], memories, "@end")
+            steps += [*asked, Assign(change[i], force - Const(k[i]) * motions[i] - held[i])]
+        lead, dense, spread = corrected
+        more_of = tuple(Var(f"{states[i].name}@more") for i in lead)
+        targets = tuple(Var(x.name + "@next") for x in states)
+        steps += [Product(more_of, dense, change), Product(targets, spread, (*trial, *more_of))]
+        return [*steps, Update(tuple(zip(states, targets, strict=True)))]
+
+
+def local_laws(system: System) -> LocalLaws | None:
+    """Return a system as a linear one with laws that remember, each of one motion; None where it is not that.
+
+    Parameters
+    ----------
+    system
+        Any.
+    """
+    if not system.memories or system.switching or system.input_rates:
+        return None
+    parameters, memories = system.parameters_by_var, set(system.memories)
+    bent = {
+        v: e
+        for v, e in system.definitions.items()
+        if not is_linear(e, parameters) or memories & set(variables(e))
+    }
+    rest = {v: e for v, e in system.definitions.items() if v not in bent}
+    states = {x: e for x, e in zip(system.state_vars, system.rate_exprs, strict=True) if x not in memories}
+    needed = [v for e in (*rest.values(), *states.values()) for v in variables(e)]
+    if memories & set(needed) or not all(is_linear(e, parameters) for e in states.values()):
+        return None
+    laws = []
+    for force in dict.fromkeys(v for v in needed if v in bent):
+        program = schedule(bent, [force], (), 1)
+        if not all(isinstance(a, Assign) for a in program):
+            return None
+        own = {a.target for a in program if isinstance(a, Assign)}
+        read = {v for a in program for e in a.expressions for v in variables(e)}
+        motions = read - own - memories - set(parameters)
+        if len(motions) != 1 or not motions <= {*states}:
+            return None
+        laws.append(Law(force, motions.pop(), tuple(a for a in program if isinstance(a, Assign))))
+    linear = system.replaced(
+        states=states,
+        inputs=(*system.input_vars, *(law.force for law in laws)),
+        input_defaults={},
+        outputs={f"{law.force.name}@motion": law.motion for law in laws},
+        definitions=rest,
+        memories={},
+        initial={v: x for v, x in system.initial_by_var.items() if v not in memories},
+    )
+    return LocalLaws(linear, tuple(laws)) if laws and linear.is_linear else None
+
+
+def _groups(Q: NDArray[np.float64]) -> list[list[int]]:
+    """Return laws in groups within which none moves another by much: those of a group are asked at once."""
+    own = np.sqrt(np.abs(np.outer(Q.diagonal(), Q.diagonal())))
+    near = np.abs(Q) > NEAR * own
+    groups: list[list[int]] = []
+    for i in range(len(Q)):
+        for group in groups:
+            if not near[i, group].any():
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+def _with_slopes(space: StateSpace, k: NDArray[np.float64], places: list[int]) -> tuple[StateSpace, Any]:
+    """Return a space with k times a state in the place of its last inputs, and what those act on."""
+    from scipy import sparse
+
+    n, count = space.A.shape[0], space.B.shape[1] - len(k)
+    pull = space.B.tocsc()[:, count:]
+    stretch = sparse.csr_array((k, (range(len(k)), places)), shape=(len(k), n))
+    return replace(space, A=sparse.csr_array(space.A + pull @ stretch)), pull
+
+
+def _influence(
+    space: StateSpace, h: float, pull: Any, places: list[int]
+) -> tuple[NDArray[np.float64], tuple[list[int], NDArray[np.float64], Any]]:
+    """Return what changes of the last inputs at the end of a step do to the laws' motions, and to all states.
+
+    The second: states that are not eliminated, by how much each change moves those, and all states as they
+    would be without a change with what moves them.
+    """
+    from scipy import sparse
+    from scipy.sparse.linalg import splu
+
+    left = sparse.csr_array(space.E - h / 2 * space.A)
+    moved = splu(left.tocsc()).solve(h / 2 * pull.toarray())
+    follows = followers(space.E, space.A, stretches=True) & (abs(pull).sum(axis=1) == 0)
+    lead, follow = np.flatnonzero(~follows).tolist(), np.flatnonzero(follows).tolist()
+    n = left.shape[0]
+    along = sparse.lil_array((n, len(lead)))
+    along[lead, range(len(lead))] = 1.0
+    if follow:
+        along[follow] = (sparse.diags_array(1.0 / left.diagonal()[follow]) @ -left[follow][:, lead]).toarray()
+    return moved[places], (lead, moved[lead], sparse.csr_array(sparse.hstack([sparse.eye_array(n), along])))
