@@ -24,6 +24,7 @@ from bondloop.structures import (
     Frame2D,
     Matrices,
     PointMass,
+    Readings,
     Structure,
     craig_bampton,
     field_form,
@@ -220,6 +221,25 @@ def test_readings_of_a_reduced_structure_in_a_hybrid_test():
     few, full = hybrid(names, model=reduced).run(0.5), hybrid(names).run(0.5)
     for name in names:
         assert np.abs(few[name] - full[name]).max() < 0.02 * np.abs(full[name]).max()
+
+
+def test_a_base_that_nothing_holds_has_no_shear(tmp_path):
+    """Its feet stand on a bearing: the error says so, in Python and on the command line."""
+    s = frame()
+    s.supports = {node: ("uy", "rz") for node in s.supports}
+    free = s.assemble(free=True)
+    name = "numerical.frame.base.shear_x"
+    test = hybrid([name], model=field_form(free, "frame", forces={"a1.ux": "wind"}))
+    with pytest.raises(InputError, match=f"cannot record '{name}': no support of the structure holds ux"):
+        test.run(0.1)
+    with pytest.raises(InputError, match="no support"):
+        _ = Readings(free)["base.shear_x"]
+    assert "base.shear_y" in Readings(free)
+    (tmp_path / "isolated.toml").write_text(test.to_toml(), encoding="utf-8")
+    told = CliRunner().invoke(app, ["run", str(tmp_path / "isolated.toml"), "--out", str(tmp_path)])
+    assert told.exit_code == 1
+    assert "holds ux" in " ".join(told.output.split())
+    assert "Traceback" not in told.output
 
 
 def test_the_run_file_knows_the_structure(tmp_path):
