@@ -194,7 +194,7 @@ def test_histories_that_are_none():
 def test_a_picture(tmp_path):
     figure = ALL[1]().plot_loops(path=tmp_path / "loops.png")
     assert (tmp_path / "loops.png").stat().st_size > 1000
-    assert "force (kN)" in figure.axes[0].get_ylabel()
+    assert "force [kN]" in figure.axes[0].get_ylabel()
     with pytest.raises(InputError, match="picture"):
         ALL[1]().plot_loops(path=tmp_path / "nowhere" / "loops.png")
 
