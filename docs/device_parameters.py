@@ -3,6 +3,8 @@
 Run: python docs/device_parameters.py
 """
 
+# ruff: noqa: INP001 - a script, no part of a package
+
 from __future__ import annotations
 
 from dataclasses import fields

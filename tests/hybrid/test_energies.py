@@ -168,27 +168,21 @@ def test_a_force_that_is_held_puts_energy_in():
     np.testing.assert_allclose(error, put_in, atol=0.05 * np.abs(put_in).max())
 
 
-@settings(max_examples=3, deadline=None, derandomize=True)
-@given(st.floats(1e6, 8e6), st.floats(5e3, 2e4))
+@pytest.mark.parametrize(
+    ("stiffness", "damping"), np.random.default_rng(3).uniform((1e6, 5e3), (8e6, 2e4), (2, 2))
+)
 def test_a_late_rig_takes_from_what_the_numerical_half_feels(stiffness, damping):
-    """The specimen's own energy, ½ k x² + c ∫ v² dt, is the force's work on the actual motion.
-
-    On the desired one it is less by k τ ∫ v² dt, with the lag τ between the two motions.
-    """
-    test = hybrid(
-        ["energy.*", "rig.specimen.damper.v.flow"], "sampled", stiffness=stiffness, damping=damping
-    )
+    """The specimen's own energy, ½ k x² + c ∫ v² dt, is the force's work on the actual motion."""
+    names = ["energy.*", "rig.specimen.damper.v.flow"]
+    test = hybrid(names, "sampled", stiffness=float(stiffness), damping=float(damping))
     run = test.run(1.0)
     force, desired, actual = (run[n] for n in ("force", "desired.displacement", "actual.displacement"))
-    square = np.trapezoid(run["rig.specimen.damper.v.flow"] ** 2, dx=test.period)
-    own = 0.5 * stiffness * actual[-1] ** 2 + damping * square
+    lost = damping * np.trapezoid(run["rig.specimen.damper.v.flow"] ** 2, dx=test.period)
+    own = 0.5 * stiffness * actual[-1] ** 2 + lost
     felt = run["energy.specimen"][-1]
-    assert bl.assess.work(force, actual)[-1] == pytest.approx(own, rel=0.05)
-    assert felt == pytest.approx(bl.assess.work(force, desired)[-1], rel=1e-3, abs=1e-3 * own)
-    v = np.gradient(actual, test.period)
-    late = float(v @ (desired - actual)) / float(v @ v)  # least squares of x_d - x_a = τ v
-    assert late > 0
-    assert own - felt == pytest.approx(stiffness * late * square, rel=0.15)
+    assert bl.assess.work(force, actual)[-1] == pytest.approx(own, rel=0.03)
+    assert felt == pytest.approx(bl.assess.work(force, desired)[-1], abs=1e-4 * own)
+    assert felt < 0.9 * own  # the rig, without compensation, is late
 
 
 def test_extrapolated_forces_put_in_less_and_switched_ones_count_as_felt():
@@ -249,7 +243,7 @@ def test_readings_of_a_reduced_structure_in_a_hybrid_test():
 def test_a_base_that_nothing_holds_has_no_shear(tmp_path):
     """Its feet stand on a bearing: the error says so, in Python and on the command line."""
     s = frame()
-    s.supports = {node: ("uy", "rz") for node in s.supports}
+    s.supports = dict.fromkeys(s.supports, ("uy", "rz"))
     free = s.assemble(free=True)
     name = "numerical.frame.base.shear_x"
     test = hybrid([name], model=field_form(free, "frame", forces={"a1.ux": "wind"}))

@@ -188,7 +188,8 @@ def _times(m: Margins, border: Border, how: str, far: str = "three times") -> st
     if not border.found:
         return f"  the specimen may be {far} {how}, at least"
     where = _elsewhere(m, border)
-    return f"  unstable with the specimen {multiple(border.value)} times {how}, at {border.frequency:.3g} Hz{where}"
+    times = multiple(border.value)
+    return f"  unstable with the specimen {times} times {how}, at {border.frequency:.3g} Hz{where}"
 
 
 def check_dict(check: Check) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _label(
     reach: float,
     scale: tuple[float, str],
 ) -> None:
-    """Write the largest ordinate beside its tip, over the diagram: its scale. A moment has a side, no sign."""
+    """Write the largest ordinate beside its tip, as a scale. A moment has a side, no sign."""
     ends = (member.start[force], member.end[force])
     last = abs(ends[1]) > abs(ends[0])
     value, foot = ends[last], line[-1 if last else 0]

@@ -39,4 +39,6 @@ def draw_supports(axes: Any, structure: Structure, plane: bool) -> None:
             places[kind].append(structure.nodes[node][: 2 if plane else 3])
     for kind, look in (("fixed", FIXED), ("pinned", PINNED), ("guided", GUIDED)):
         if places[kind]:
-            axes.plot(*np.array(places[kind]).T, color=INK, linestyle="none", label=f"{kind} supports", **look)
+            axes.plot(
+                *np.array(places[kind]).T, color=INK, linestyle="none", label=f"{kind} supports", **look
+            )

@@ -166,7 +166,9 @@ class _Rows:
             try:
                 self._entry(row, column, evaluate(d, self.values))
             except (ZeroDivisionError, ValueError, OverflowError) as error:
-                raise SolveError(f"the slope of '{shortened(expr)}' cannot be computed here: {error}") from error
+                raise SolveError(
+                    f"the slope of '{shortened(expr)}' cannot be computed here: {error}"
+                ) from error
 
     def matrix(self, rows: int) -> Any:
         from scipy import sparse
