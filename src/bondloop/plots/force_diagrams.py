@@ -37,7 +37,7 @@ the face along x strains the side of positive z, a moment Mz that of negative y.
 
 SIGNS = {
     "N": "tension is positive",
-    "V": "positive along the local y on the face along x",
+    "V": "at end b along local y",
     "M": "on the side in tension",
 }
 """What the sign or the side of an ordinate means, by the first letter."""
@@ -90,7 +90,7 @@ def force_diagram(
     >>> s.support("foot")
     >>> figure = force_diagram(s, {"head.ux": 0.1})
     >>> figure.axes[0].get_title("left")
-    'bending moment M: largest 0.15 N m, in column'
+    'bending moment M: largest 150 mN m, in column'
     """
     values, when = at_instant(motion, time)
     nodal = nodal_motion(structure, values)
