@@ -61,6 +61,7 @@ format: $(DEV)
 
 pages: $(DEV)
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/device_parameters.py
 	$(BIN)/python docs/figures/rooms.py
 
 $(BIN)/python:

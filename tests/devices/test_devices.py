@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import runpy
 import sys
 from pathlib import Path
 
@@ -194,7 +195,7 @@ def test_histories_that_are_none():
 def test_a_picture(tmp_path):
     figure = ALL[1]().plot_loops(path=tmp_path / "loops.png")
     assert (tmp_path / "loops.png").stat().st_size > 1000
-    assert "force (kN)" in figure.axes[0].get_ylabel()
+    assert "force [kN]" in figure.axes[0].get_ylabel()
     with pytest.raises(InputError, match="picture"):
         ALL[1]().plot_loops(path=tmp_path / "nowhere" / "loops.png")
 
@@ -202,3 +203,11 @@ def test_a_picture(tmp_path):
 def test_a_value_does_not_change():
     with pytest.raises(dataclasses.FrozenInstanceError):
         ALL[0]().stiffness = 1.0
+
+
+def test_the_table_of_parameters_is_that_of_the_classes():
+    docs = Path(__file__).parents[2] / "docs"
+    made = runpy.run_path(str(docs / "device_parameters.py"))
+    page = (docs / "laws.md").read_text(encoding="utf-8")
+    assert made["written"](page) == page, "run python docs/device_parameters.py"
+    assert all(f"| `{kind.__name__}` | unit" in page for kind in ALL if made["rows"](kind))

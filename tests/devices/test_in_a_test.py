@@ -6,16 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for braced.py
+sys.path.insert(0, str(Path(__file__).parent))  # for braced.py, drawn_devices.py
 
 from braced import machine, two_storeys
+from drawn_devices import ALL
 
 import bondloop as bl
 from bondloop.bondgraph import C, I, Model, One, R, Se
 from bondloop.compile import compiler
 from bondloop.description import load
-from bondloop.devices import Bilinear
+from bondloop.devices import Bilinear, GiuffreMenegottoPinto, RambergOsgood
 from bondloop.errors import InputError
+from bondloop.hybrid.check import coupled
+from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.math import sqrt, where
 from bondloop.rigs import mounted
 
 
@@ -46,6 +50,50 @@ def test_either_half_may_yield(in_rig):
     runs = [test.with_values({f"{where}.brace.yield_force": force}).run(2) for force in ("8 kN", "4 kN")]
     assert all(run.completed for run in runs)
     assert np.ptp(runs[0]["actual.displacement"]) != np.ptp(runs[1]["actual.displacement"])
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_every_device_can_be_linearised_at_rest(kind):
+    """The loop where it starts; a steel is as stiff there as the spring of its elastic stiffness."""
+    laws = [kind()]
+    if kind in (GiuffreMenegottoPinto, RambergOsgood):
+        laws.append(Bilinear(laws[0].stiffness, 1e6 * laws[0].yield_force))
+    largest = []
+    for law in laws:
+        numerical, physical = machine(law).cut("v >> brace")
+        test = bl.HybridTest(
+            numerical, rig=bl.rigs.Emulated(physical, bl.transfer.ServoHydraulic()),
+            controller=bl.control.LeadCompensation("8 ms"), excitation={"push": bl.signals.Sine(1.0, 2.0)},
+            rate=1000,
+        )  # fmt: skip
+        largest.append(RunningLoop(coupled(test)).at().spectral_radius)
+    assert largest == pytest.approx(largest[:1] * len(largest), rel=1e-9)
+
+
+def test_a_start_without_slopes_asks_for_care_in_few_words():
+    """A square root of the displacement has no slope at rest, and has one everywhere else."""
+
+    class Root(bl.rigs.OdeSpecimen):
+        stiffness: float = 1e4
+
+        def force(self, motion):
+            x = motion.displacement
+            return self.stiffness * (x + 1e-3 * where(x < 0, -1.0, 1.0) * sqrt(abs(x)) * (1 + abs(x) ** 1.5))
+
+    model = Model("machine")
+    model.push, model.v, model.brace = Se("push"), One(), Root().element()
+    model.push >> model.v >> [I(mass=2000), C(stiffness=5e5), R(damping=1200), model.brace]
+    numerical, physical = model.cut("v >> brace")
+    test = bl.HybridTest(
+        numerical, rig=bl.rigs.Emulated(physical, bl.transfer.ServoHydraulic()),
+        controller=bl.control.LeadCompensation("8 ms"), excitation={"push": bl.signals.Sine("12 kN", 2.0)},
+        rate=1000,
+    )  # fmt: skip
+    check = test.check(1)
+    assert check.step is None
+    assert check.level != "run"
+    (note,) = [n for n in check.notes if "linearised where it starts" in n]
+    assert len(note) < 260, note
 
 
 def test_a_test_in_a_file_has_devices(tmp_path):

@@ -24,6 +24,7 @@ from bondloop.structures import (
     Frame2D,
     Matrices,
     PointMass,
+    Readings,
     Structure,
     craig_bampton,
     field_form,
@@ -132,12 +133,12 @@ def test_the_error_falls_with_the_step_as_the_scheme_does():
     assert errors[1] < errors[0] / 6  # of third order at least: the sum begins with trapezia
 
 
-def hybrid(record, coupling="continuous", model=None, **options):
+def hybrid(record, coupling="continuous", model=None, stiffness=4e5, damping=2e4, **options):
     whole = Model("whole")
     whole.frame = model or field_form(frame().assemble(), "frame", forces={"a1.ux": "wind"})
     whole.damper = Model("damper")
     whole.damper.base, whole.damper.v = Port(), One()
-    _ = whole.damper.base >> whole.damper.v >> [C(stiffness=4e5), R(damping=2e4)]
+    _ = whole.damper.base >> whole.damper.v >> [C(stiffness=stiffness), R(damping=damping)]
     bond(whole.frame.b2.ux, whole.damper.base)
     numerical, physical = whole.cut("frame.b2.ux >> damper.base")
     actuator = bl.transfer.MassSpringDamper(m=10, c=4e4, k=4e7, drive="position")
@@ -165,6 +166,23 @@ def test_a_force_that_is_held_puts_energy_in():
     put_in = 0.5 * np.concatenate(([0.0], np.cumsum(np.diff(force) * (v[1:] + v[:-1]) / 2))) * test.period
     error = -run["energy.error"]
     np.testing.assert_allclose(error, put_in, atol=0.05 * np.abs(put_in).max())
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "damping"), np.random.default_rng(3).uniform((1e6, 5e3), (8e6, 2e4), (2, 2))
+)
+def test_a_late_rig_takes_from_what_the_numerical_half_feels(stiffness, damping):
+    """The specimen's own energy, ½ k x² + c ∫ v² dt, is the force's work on the actual motion."""
+    names = ["energy.*", "rig.specimen.damper.v.flow"]
+    test = hybrid(names, "sampled", stiffness=float(stiffness), damping=float(damping))
+    run = test.run(1.0)
+    force, desired, actual = (run[n] for n in ("force", "desired.displacement", "actual.displacement"))
+    lost = damping * np.trapezoid(run["rig.specimen.damper.v.flow"] ** 2, dx=test.period)
+    own = 0.5 * stiffness * actual[-1] ** 2 + lost
+    felt = run["energy.specimen"][-1]
+    assert bl.assess.work(force, actual)[-1] == pytest.approx(own, rel=0.03)
+    assert felt == pytest.approx(bl.assess.work(force, desired)[-1], abs=1e-4 * own)
+    assert felt < 0.9 * own  # the rig, without compensation, is late
 
 
 def test_extrapolated_forces_put_in_less_and_switched_ones_count_as_felt():
@@ -220,6 +238,25 @@ def test_readings_of_a_reduced_structure_in_a_hybrid_test():
     few, full = hybrid(names, model=reduced).run(0.5), hybrid(names).run(0.5)
     for name in names:
         assert np.abs(few[name] - full[name]).max() < 0.02 * np.abs(full[name]).max()
+
+
+def test_a_base_that_nothing_holds_has_no_shear(tmp_path):
+    """Its feet stand on a bearing: the error says so, in Python and on the command line."""
+    s = frame()
+    s.supports = dict.fromkeys(s.supports, ("uy", "rz"))
+    free = s.assemble(free=True)
+    name = "numerical.frame.base.shear_x"
+    test = hybrid([name], model=field_form(free, "frame", forces={"a1.ux": "wind"}))
+    with pytest.raises(InputError, match=f"cannot record '{name}': no support of the structure holds ux"):
+        test.run(0.1)
+    with pytest.raises(InputError, match="no support"):
+        _ = Readings(free)["base.shear_x"]
+    assert "base.shear_y" in Readings(free)
+    (tmp_path / "isolated.toml").write_text(test.to_toml(), encoding="utf-8")
+    told = CliRunner().invoke(app, ["run", str(tmp_path / "isolated.toml"), "--out", str(tmp_path)])
+    assert told.exit_code == 1
+    assert "holds ux" in " ".join(told.output.split())
+    assert "Traceback" not in told.output
 
 
 def test_the_run_file_knows_the_structure(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.plots import (
+    RunPlots,
     animate_motion,
     drift_profile,
     energies,
@@ -12,9 +13,11 @@ from bondloop.plots import (
     force_diagrams,
     hysteresis,
 )
+from bondloop.plots.axis_unit import scaled
 from bondloop.program.quantity import Meaning
 from bondloop.records import Record
 from bondloop.structures import Frame2D, Frame3D, Structure
+from bondloop.structures.section_forces import largest_forces, section_forces
 
 SPACE = {"E": 1.0, "G": 1.0, "A": 1.0, "Iy": 1.0, "Iz": 1.0, "J": 1.0}
 TIME = np.linspace(0.0, 1.0, 201)
@@ -95,3 +98,26 @@ def test_a_film_is_as_long_as_the_motion(tmp_path):
         animate_motion(column(), TIME, motion, tmp_path / "column.avi")
     with pytest.raises(InputError, match="must be positive"):
         animate_motion(column(), TIME, motion, tmp_path / "column.gif", speed=0.0)
+
+
+def test_forces_are_drawn_when_that_force_is_largest():
+    """Not when the nodes have moved farthest; one by one the section forces say when that is."""
+    s = column()
+    time = np.linspace(0.0, 1.0, 41)
+    motion = np.zeros((41, 2, 6))
+    motion[:, 1, 0], motion[:, 1, 5] = np.sin(5 * time), 3 * np.cos(9 * time)
+    plots = RunPlots(Record(time, {"x": time}, {"x": "m"}), {}, nodal=lambda _: (s, motion))
+    for force in "VM":
+        peaks = [
+            max(max(abs(m.start[force]), abs(m.end[force])) for m in section_forces(s, x).values())
+            for x in motion
+        ]
+        np.testing.assert_allclose(largest_forces(s, motion, force), peaks, rtol=1e-12)
+        first = int(np.argmax(peaks))
+        axes = plots.forces(force).axes[0]
+        assert axes.get_title("left").startswith(f"t = {time[first]:.4g} s, its largest in the run\n")
+        size, unit = scaled("N m" if force == "M" else "N", [np.array(peaks)])
+        assert any(f"{peaks[first] * size:.3g} {unit}" in t.get_text() for t in axes.texts)
+    assert "this instant" in plots.forces("M", time=0.5).axes[0].get_title("left")
+    assert "tension is positive" in plots.forces("N").axes[0].get_xlabel()
+    assert "fixed supports" in [line.get_label() for line in plots.forces("M").axes[0].lines]

@@ -35,8 +35,8 @@ def draw_loops(axes: Axes, displacement: NDArray[np.float64], force: NDArray[np.
     axes.axhline(0, color="0.8", linewidth=0.8)
     axes.axvline(0, color="0.8", linewidth=0.8)
     axes.plot(x, f, linewidth=1.2, color="#1f6f8b")
-    axes.set_xlabel(f"displacement ({x_unit})")
-    axes.set_ylabel(f"force ({f_unit})")
+    axes.set_xlabel(f"displacement [{x_unit}]")
+    axes.set_ylabel(f"force [{f_unit}]")
 
 
 def loops_figure(

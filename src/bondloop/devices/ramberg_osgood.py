@@ -83,12 +83,13 @@ class RambergOsgood(Device):
         """Return the force on the branch that is remembered: the root of y + a yⁿ = s, y = F/F_y."""
         a, n = self.offset, self.exponent
         away = (x - self.turn) / self.scale * self.stiffness / self.yield_force
-        s = abs(away)
+        s = where(away == 0, 1.0, abs(away))  # powers of 0 have no slope
         y = minimum(s, (s / a) ** (1 / n))
         for _ in range(ITERATIONS):
             rises = a * y ** (n - 1)
             y = y - (y + rises * y - s) / (1 + n * rises)
-        return self.turn_force + self.scale * self.yield_force * sign(away) * y
+        bent = where(away == 0, away, sign(away) * y)  # elastic where the branch begins
+        return self.turn_force + self.scale * self.yield_force * bent
 
     def force(self, motion: Imposed) -> Value:
         """Return the force on the branch that the displacement is on."""

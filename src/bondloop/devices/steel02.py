@@ -112,14 +112,18 @@ class GiuffreMenegottoPinto(Device):
         }
 
     def _curve(self, x: Value) -> Value:
-        """Return the force on the branch that is remembered."""
+        """Return the force on the branch that is remembered; before the first step on the one from rest."""
         b, first = self.hardening, self.yield_force / self.stiffness
-        apart = self.knee - self.turn
+        rests = self.sense == 0  # the curve from rest is odd: which way it will go does not matter
+        knee = where(rests, first, self.knee)
+        knee_force = where(rests, self.yield_force, self.knee_force)
+        apart = knee - self.turn
         way = (x - self.turn) / where(apart == 0, 1.0, apart)
-        plastic = abs(self.goal - self.knee) / first
+        plastic = abs(where(rests, first, self.goal) - knee) / first
         R = self.curvature * (1 - self.curvature_loss * plastic / (self.curvature_range + plastic))
-        bent = way / (1 + abs(way) ** R) ** (1 / R)
-        return self.turn_force + (self.knee_force - self.turn_force) * (b * way + (1 - b) * bent)
+        far = where(way == 0, 1.0, abs(way))  # 0^R is 0, but has no slope by R
+        bent = way / (1 + where(way == 0, 0.0, far**R)) ** (1 / R)
+        return self.turn_force + (knee_force - self.turn_force) * (b * way + (1 - b) * bent)
 
     def force(self, motion: Imposed) -> Value:
         """Return the force on the branch that the displacement is on."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.hybrid.finding import multiple
 from bondloop.hybrid.margins import FOLLOWED
 from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, heading, legend, page, plain
 from bondloop.program.quantity import Role
@@ -102,7 +103,7 @@ def _open_loop(axes: Axes, check: Check) -> None:
         axes.axvline(m.delay.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
         marks.append(f"breaks at {m.delay.frequency:.3g} Hz with\n{1e3 * m.delay.value:.3g} ms more delay")
     if m is not None and m.gain is not None and m.gain.found:
-        marks.append(f"gain margin {m.gain.value:.3g} ({m.gain.frequency:.3g} Hz)")
+        marks.append(f"gain margin {multiple(m.gain.value)} ({m.gain.frequency:.3g} Hz)")
     if check.step is not None and not check.step.stable:
         axes.axvline(check.step.frequency, color=BAD, linewidth=0.9, linestyle=(0, (3, 2)))
         marks.append(f"grows at {check.step.frequency:.3g} Hz")

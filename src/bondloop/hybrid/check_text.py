@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.hybrid.finding import percent
+from bondloop.hybrid.finding import multiple, percent
 from bondloop.hybrid.lags import away_from_origin
 from bondloop.hybrid.run import shown
 
@@ -178,7 +178,7 @@ def _factor(m: Margins, what: str) -> list[str]:
     if most is None or least is None:
         return []
     both = (least, most)
-    words = [f"{b.value:.3g} times ({b.frequency:.3g} Hz{_elsewhere(m, b)})" for b in both if b.found]
+    words = [f"{multiple(b.value)} times ({b.frequency:.3g} Hz{_elsewhere(m, b)})" for b in both if b.found]
     if not words:
         return [f"  {what} may be at least ten times smaller and ten times larger"]
     return [f"  unstable with {what} {' or '.join(words)} as large"]
@@ -188,7 +188,8 @@ def _times(m: Margins, border: Border, how: str, far: str = "three times") -> st
     if not border.found:
         return f"  the specimen may be {far} {how}, at least"
     where = _elsewhere(m, border)
-    return f"  unstable with the specimen {border.value:.3g} times {how}, at {border.frequency:.3g} Hz{where}"
+    times = multiple(border.value)
+    return f"  unstable with the specimen {times} times {how}, at {border.frequency:.3g} Hz{where}"
 
 
 def check_dict(check: Check) -> dict[str, Any]:

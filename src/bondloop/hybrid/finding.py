@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Level", "percent"]
+__all__ = ["Finding", "Level", "multiple", "percent"]
 
 Level = Literal["run", "care", "stop"]
 """Of a finding, and of a whole check: run it, run it with care, do not run it."""
@@ -19,6 +20,19 @@ def percent(share: float) -> str:
     """
     value = 100 * share
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %" if value >= 0.001 else "under 0.001 %"
+
+
+def multiple(value: float) -> str:
+    """Return a factor with three digits, and near 1 with as many as tell it from 1.
+
+    >>> multiple(2.3456), multiple(1.0015), multiple(0.99996), multiple(1.0)
+    ('2.35', '1.0015', '0.99996', '1')
+    """
+    off = abs(value - 1)
+    if not 1e-12 < off < 0.05:
+        return f"{value:.3g}"
+    text = f"{value:.{1 - math.floor(math.log10(off))}f}"
+    return text.rstrip("0")
 
 
 @dataclass(frozen=True)

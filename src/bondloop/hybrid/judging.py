@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.finding import Finding, percent
+from bondloop.hybrid.finding import Finding, multiple, percent
 from bondloop.safety import cause_words
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _near(check: Check, test: Checkable) -> list[Finding]:
                 f"{factor.frequency:.3g} Hz"
             )
             which = "gain margin" if factor.value > 1 else "least gain"
-            findings.append(Finding("care", text, f"{which} of {factor.value:.3g}"))
+            findings.append(Finding("care", text, f"{which} of {multiple(factor.value)}"))
     if m.model_error is not None and m.model_error.found and m.model_error.value < MODEL:
         text = (
             f"an actuator that answers {100 * m.model_error.value:.2g} % differently at "
@@ -217,7 +217,7 @@ def _specimen(m: Margins) -> list[Finding]:
     for factor, what, how in ((m.stiffer, "stiff", "stiffness"), (m.lighter, "heavy", "mass")):
         if factor is not None and factor.found and 1 / GAIN < factor.value < GAIN:
             text = (
-                f"a specimen {factor.value:.3g} times as {what} would make the loop unstable at "
+                f"a specimen {multiple(factor.value)} times as {what} would make the loop unstable at "
                 f"{factor.frequency:.3g} Hz"
             )
             short = f"{how} of the specimen within {100 * abs(factor.value - 1):.2g} %"

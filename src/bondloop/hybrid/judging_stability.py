@@ -123,6 +123,9 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
     if not check.steps:
         text = "the loop could not be linearised anywhere; the dry run alone speaks for it"
         blind = [Finding("care", text, "it could not be linearised")]
+    elif step is None:
+        text = "the loop could not be linearised where it starts; margins of that state are not known"
+        blind = [Finding("care", text, "it could not be linearised where it starts")]
     return [
         *blind,
         *_not_longer(ran),

@@ -56,6 +56,19 @@ class Run:
     def __init__(self, record: Record) -> None:
         self.record = record
 
+    def __repr__(self) -> str:
+        """Return the test's name, its length and the verdict, in a line.
+
+        >>> from bondloop.records import Record
+        >>> done = {"status": "completed"}
+        >>> Run(Record(np.arange(3.0), {"x": np.zeros(3)}, {"x": "m"}, {"name": "brace"}, done))
+        Run of 'brace', 2 s: The run was completed.
+        """
+        name = self.record.description.get("name")
+        head = f"Run of '{name}'" if name else "Run"
+        length = float(self.time[-1]) if len(self.time) else 0.0
+        return f"{head}, {length:.4g} s: {self.verdict}"
+
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return a channel."""
         return self.record[name]

@@ -171,6 +171,9 @@ def read_off(
     for structure in structures:
         if path.startswith(structure.path) and path[len(structure.path) :] in structure.readings:
             return structure.find(path)
+        if path.startswith(structure.path) and path[len(structure.path) :] in structure.readings.absent:
+            why = structure.readings.absent[path[len(structure.path) :]]
+            raise InputError(f"cannot record '{path}': {why}") from None
     known = [n for s in structures if path.startswith(s.path) for n in s.names(f"{s.path}*")]
     raise UnknownNameError(error.kind, path, (*error.known, *known), error.where) from None
 

@@ -13,8 +13,9 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-u
 from bondloop.errors import InputError, unknown_name
 from bondloop.plots.axis_unit import scaled
 from bondloop.plots.members import POINTS, lines, nodal_motion
-from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page, plain
+from bondloop.plots.page import COLOURS, INK, SMALL, WIDTH, dress, finish, heading, page, plain
 from bondloop.plots.structures import at_instant, axes_of, draw_shape, height_of, scale_of
+from bondloop.plots.supports import draw_supports
 from bondloop.structures.section_forces import section_forces
 
 if TYPE_CHECKING:
@@ -33,6 +34,16 @@ DIAGRAM = 0.14
 SIDES = {"N": 1, "V": 1, "M": -1, "Vy": 1, "Vz": 2, "T": 1, "My": 2, "Mz": -1}
 """Along which local axis an ordinate is drawn (1: y, 2: z); moments on the side in tension. A moment My on
 the face along x strains the side of positive z, a moment Mz that of negative y."""
+
+SIGNS = {
+    "N": "tension is positive",
+    "V": "at end b along local y",
+    "M": "on the side in tension",
+}
+"""What the sign or the side of an ordinate means, by the first letter."""
+
+MANY = 60
+"""Members beyond which signs on each would cover the drawing."""
 
 NAMES = {"N": "axial force", "V": "shear force", "M": "bending moment", "T": "torsional moment"}
 
@@ -79,7 +90,7 @@ def force_diagram(
     >>> s.support("foot")
     >>> figure = force_diagram(s, {"head.ux": 0.1})
     >>> figure.axes[0].get_title("left")
-    'bending moment M: largest 0.15 N m, in column'
+    'bending moment M: largest 150 mN m, in column'
     """
     values, when = at_instant(motion, time)
     nodal = nodal_motion(structure, values)
@@ -101,16 +112,26 @@ def force_diagram(
     reach = DIAGRAM * shape.size / peak if peak else 0.0
     areas = [_area(base[i], carriers[n], force, reach) for i, n in enumerate(members) if n in carriers]
     _fill(axes, areas, plane)
+    draw_supports(axes, structure, plane)
     unit = "N m" if force in ("M", "My", "Mz", "T") else "N"
     size, shown = scaled(unit, [np.array([peak])])
     word = NAMES[force[0]]
     what = f"{word} {force}: largest {peak * size:.3g} {shown}, in {largest}"
-    parts = [title, f"t = {when:.4g} s" if when is not None else "", what]
+    place = members.index(largest)
+    if peak and plane:
+        _label(axes, base[place], carriers[largest], force, reach, (size, shown))
+        if force[0] in "NV" and len(carriers) <= MANY:
+            for i, n in enumerate(members):
+                if n in carriers:
+                    _sign(axes, base[i], carriers[n], force, reach, peak)
+    convention = SIGNS.get(force[0], "")
+    about = "; ".join(p for p in (title, f"t = {when:.4g} s" if when is not None else "") if p)
     if plane:
-        dress(axes, f"x [m]   (displacements enlarged {factor:.3g} times)", "y [m]")
+        below = f"displacements enlarged {factor:.3g} times"
+        dress(axes, f"x [m]   ({below}{f'; {force}: {convention}' if convention else ''})", "y [m]")
     else:
         axes.set_axis_off()
-    heading(axes, plain("; ".join(p for p in parts if p)))
+    heading(axes, plain(f"{about}\n{what}" if about else what))
     return finish(figure, path)
 
 
@@ -124,6 +145,48 @@ def _area(line: NDArray[np.float64], member: MemberForces, force: str, reach: fl
     across = np.sign(side) * member.axes[abs(side)]
     values = np.linspace(member.start[force], member.end[force], POINTS)
     return np.concatenate([line, (line + reach * values[:, None] * across)[::-1]])
+
+
+def _label(
+    axes: Any,
+    line: NDArray[np.float64],
+    member: MemberForces,
+    force: str,
+    reach: float,
+    scale: tuple[float, str],
+) -> None:
+    """Write the largest ordinate beside its tip, as a scale. A moment has a side, no sign."""
+    ends = (member.start[force], member.end[force])
+    last = abs(ends[1]) > abs(ends[0])
+    value, foot = ends[last], line[-1 if last else 0]
+    tip = _area(line, member, force, reach)[POINTS if last else -1]
+    dx, dy = (tip - foot)[:2]
+    upright = abs(dx) > abs(dy)  # the member; its ordinates lie
+    above = last if upright else dy > 0
+    axes.annotate(
+        f"{(abs(value) if force[0] == 'M' else value) * scale[0]:.3g} {scale[1]}",
+        tip[:2],
+        xytext=(0, 3 if above else -3),
+        textcoords="offset points",
+        ha="left" if (dx < 0 if upright else not last) else "right",
+        va="bottom" if above else "top",
+        fontsize=SMALL,
+        color=INK,
+    )
+
+
+def _sign(
+    axes: Any, line: NDArray[np.float64], member: MemberForces, force: str, reach: float, peak: float
+) -> None:
+    """Write + or - into the middle of a member's diagram, or beside it where it is thin."""
+    middle = 0.5 * (member.start[force] + member.end[force])
+    if abs(middle) <= 0.01 * peak:
+        return
+    side = SIDES[force]
+    share = 0.5 * middle if abs(middle) > 0.3 * peak else middle + 0.12 * peak * np.sign(middle)
+    at = line[POINTS // 2] + reach * share * np.sign(side) * member.axes[abs(side)]
+    mark = "+" if middle > 0 else "\u2212"
+    axes.text(at[0], at[1], mark, ha="center", va="center", fontsize=SMALL, color=INK)
 
 
 def _fill(axes: Any, areas: list[NDArray[np.float64]], plane: bool) -> None:

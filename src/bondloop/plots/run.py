@@ -18,6 +18,7 @@ from bondloop.plots.overview import Pairs, checked, overview
 from bondloop.plots.page import finish, heading, page
 from bondloop.plots.spectra import draw_spectrum
 from bondloop.plots.subspace import subspace
+from bondloop.structures.section_forces import largest_forces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,14 +137,14 @@ class RunPlots:
         *,
         path: Path | None = None,
     ) -> Figure:
-        """Draw a section force on the deformed structure, by default when its nodes have moved farthest.
+        """Draw a section force on the deformed structure, by default when that force is largest anywhere.
 
         Parameters
         ----------
         force
             ``"N"``, ``"V"``, ``"M"``; in space ``"N"``, ``"Vy"``, ``"Vz"``, ``"T"``, ``"My"``, ``"Mz"``.
         time
-            When, in s.
+            When, in s; the nearest sample is drawn.
         structure
             Which, by the path of its names, ``"numerical.frame"``; the first by default.
         path
@@ -153,10 +154,11 @@ class RunPlots:
             raise InputError("nothing is known of the structure of this record; draw with force_diagram(...)")
         frame, motion = self.nodal(structure)
         if time is None:
-            k = int(np.argmax(np.linalg.norm(motion[:, :, :3], axis=2).max(axis=1)))
+            k = int(np.argmax(largest_forces(frame, motion, force)))
         else:
             k = int(np.argmin(np.abs(self.record.time - time)))
         when = f"t = {self.record.time[k]:.4g} s"
+        when += ", its largest in the run" if time is None else ", this instant"
         return force_diagram(frame, motion[k], force, title=when, path=path)
 
     def overview(self, *, path: Path | None = None) -> Figure:

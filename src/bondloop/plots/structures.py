@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from bondloop.errors import InputError
 from bondloop.plots.members import Lines, lines
 from bondloop.plots.page import COLOURS, WIDTH, dress, finish, heading, page
+from bondloop.plots.supports import draw_supports
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -114,6 +115,7 @@ def deformed_shape(
     axes = axes_of(figure, (1, 1, 1), plane)
     factor = scale_of(shape, scale)
     draw_shape(axes, shape, factor, plane)
+    draw_supports(axes, structure, plane)
     note = f"displacements enlarged {factor:.3g} times; largest {shape.largest:.3g} m"
     text = "; ".join(part for part in (title, f"t = {when:.4g} s" if when is not None else "") if part)
     if plane:

@@ -39,6 +39,7 @@ __all__ = [
     "evaluate",
     "function",
     "select",
+    "shortened",
     "substitute",
     "variables",
 ]
@@ -436,3 +437,16 @@ def apply(name: str, a: list[Any]) -> Any:  # noqa: PLR0911 - one case per opera
     if name == "not":
         return float(not a[0])
     raise ValueError(f"unknown operation '{name}'")
+
+
+def shortened(expr: Expr, most: int = 80) -> str:
+    """Return an expression as text for a message: its two ends where it is long.
+
+    >>> shortened(Var("x") + 1), len(shortened(sum((Var(f"x{i}") for i in range(99)), Const(0.0))))
+    ('x + 1', 80)
+    """
+    text = str(expr)
+    if len(text) <= most:
+        return text
+    ahead = (most - 5) * 2 // 3
+    return f"{text[:ahead]} ... {text[len(text) - (most - 5 - ahead) :]}"

@@ -17,7 +17,7 @@ from bondloop.errors import SolveError
 from bondloop.program.calculus import partials
 from bondloop.program.descriptor import rate_rows
 from bondloop.program.evaluator import singular_loop
-from bondloop.program.expr import Expr, Op, Var, evaluate
+from bondloop.program.expr import Expr, Op, Var, evaluate, shortened
 from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.schedule import tear
 from bondloop.program.solving import SingularError, factorised
@@ -135,14 +135,14 @@ class _Rows:
             a, b = args
             if type(b) is Var and b not in self.columns:
                 if not self.values[b]:
-                    raise SolveError(f"'{expr}' cannot be computed: {b.name} is zero")
+                    raise SolveError(f"'{shortened(expr)}' cannot be computed: {b.name} is zero")
                 return self._linear(row, a, factor / self.values[b])
         return False
 
     def _constant(self, expr: Expr, term: Expr) -> None:
         if not self.at_point:
             raise NonlinearError(
-                f"the model is not linear: '{expr}' has the constant term '{term}'; "
+                f"the model is not linear: '{shortened(expr)}' has the constant term '{term}'; "
                 "use linearise(states=..., inputs=...) at an operating point"
             )
 
@@ -156,7 +156,7 @@ class _Rows:
 
         if not self.at_point and not is_linear(expr, self.values):
             raise NonlinearError(
-                f"the model is nonlinear: '{expr}'; "
+                f"the model is nonlinear: '{shortened(expr)}'; "
                 "use linearise(states=..., inputs=...) at an operating point"
             )
         for var, d in partials(expr).items():
@@ -166,7 +166,9 @@ class _Rows:
             try:
                 self._entry(row, column, evaluate(d, self.values))
             except (ZeroDivisionError, ValueError, OverflowError) as error:
-                raise SolveError(f"the slope of '{expr}' cannot be computed here: {error}") from error
+                raise SolveError(
+                    f"the slope of '{shortened(expr)}' cannot be computed here: {error}"
+                ) from error
 
     def matrix(self, rows: int) -> Any:
         from scipy import sparse

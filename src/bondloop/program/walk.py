@@ -16,7 +16,7 @@ import numpy as np
 
 from bondloop.errors import SolveError
 from bondloop.program.evaluator import unsolved
-from bondloop.program.expr import Expr, Var, evaluate
+from bondloop.program.expr import Expr, Var, evaluate, shortened
 from bondloop.program.factored import Factored
 from bondloop.program.loop_terms import curves, sizes
 from bondloop.program.newton import LoopFunctions, newton
@@ -207,7 +207,9 @@ class Walk:
         try:
             return self.slopes.of(expr)
         except (ZeroDivisionError, ValueError, OverflowError) as error:
-            raise SolveError(f"the slope of '{expr}' cannot be computed at this point: {error}") from error
+            raise SolveError(
+                f"the slope of '{shortened(expr)}' cannot be computed at this point: {error}"
+            ) from error
 
     def _product(self, step: Product) -> None:
         from scipy import sparse

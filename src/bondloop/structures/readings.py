@@ -92,6 +92,8 @@ class Readings(Mapping[str, Reading]):
 
     def __getitem__(self, name: str) -> Reading:
         if name not in self._known:
+            if name in self.absent:
+                raise InputError(f"there is no '{name}': {self.absent[name]}")
             if name not in self._makers:
                 raise InputError(
                     unknown_name("reading", name, self._makers, where=getattr(self.structure, "name", "it"))
@@ -219,6 +221,20 @@ class Readings(Mapping[str, Reading]):
             held = a.held & (a.codes % 6 == d)
             if held.any():
                 yield f"base.shear_{axis}", partial(self._base, -held.astype(float))
+
+    @cached_property
+    def absent(self) -> dict[str, str]:
+        """Readings that other structures have and this one has not, with why and what to read instead."""
+        if isinstance(self.structure, ShearBuilding):
+            return {}
+        names = {f"base.shear_{axis}": DOFS[d] for d, axis in enumerate(AXES)}
+        return {
+            name: f"no support of the structure holds {dof}, so nothing passes to the ground there; what it "
+            "stands on takes the shear: read the force of that (of a specimen the channel 'force'), or a "
+            "storey's shear"
+            for name, dof in names.items()
+            if name not in self._makers
+        }
 
     def _base(self, row: Array) -> Reading:
         return Reading(Quantity("base shear", "N", "effort"), **self._balance(row))

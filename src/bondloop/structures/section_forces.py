@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from bondloop.structures.structure import Structure
 
-__all__ = ["MemberForces", "section_forces"]
+__all__ = ["MemberForces", "largest_forces", "section_forces"]
+
+CHUNK = 1000
+"""Instants that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,49 @@ def section_forces(structure: Structure, nodal: NDArray[np.float64]) -> dict[str
             start, end = (dict(zip(words, x.tolist(), strict=False)) for x in (-f[:r], f[r:]))
             result[name] = MemberForces((e.nodes[0], e.nodes[1]), turned[:3, :3], start, end)
     return {name: result[name] for name in structure.elements if name in result}
+
+
+def largest_forces(structure: Structure, motion: NDArray[np.float64], force: str) -> NDArray[np.float64]:
+    """Return the size of a section force in the member that carries most, at every instant.
+
+    Parameters
+    ----------
+    structure
+        With the members.
+    motion
+        Motion of every node over time, shape (times, nodes, 6).
+    force
+        ``"N"``, ``"V"``, ``"M"``; in space ``"N"``, ``"Vy"``, ``"Vz"``, ``"T"``, ``"My"``, ``"Mz"``. Zeros
+        where no member knows it.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Bar, Structure
+    >>> s = Structure("tie")
+    >>> s.node("a")
+    >>> s.node("b", x=2.0)
+    >>> s.add(Bar("a", "b", E=200.0, A=1.0), "tie")
+    'tie'
+    >>> largest_forces(s, np.array([[[0.0] * 6, [x, 0, 0, 0, 0, 0]] for x in (0.1, -0.2)]), "N").tolist()
+    [10.0, 20.0]
+    """
+    place = {name: i for i, name in enumerate(structure.nodes)}
+    xyz, moved = structure.coordinates, np.asarray(motion, dtype=float).reshape(len(motion), -1)
+    result = np.zeros(len(moved))
+    for names, codes, blocks in element_blocks(structure):
+        elements = [structure.elements[n] for n in names]
+        if not isinstance(elements[0], Member):
+            continue
+        ends = np.array([[place[n] for n in e.nodes] for e in elements])
+        local = local_stiffness(elements, xyz[ends], blocks)
+        r = local.shape[1] // 2
+        words = ("N",) if isinstance(elements[0], Bar) else SECTION[r]
+        if force not in words:
+            continue
+        k = words.index(force)
+        rows = local[:, [k, r + k], :]
+        for first in range(0, len(moved), CHUNK):
+            part = slice(first, first + CHUNK)
+            sizes = np.abs(np.einsum("nij,tnj->tni", rows, moved[part][:, codes]))
+            result[part] = np.maximum(result[part], sizes.max(axis=(1, 2)))
+    return result
