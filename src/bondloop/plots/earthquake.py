@@ -137,7 +137,7 @@ def hysteresis(
     return finish(figure, path)
 
 
-FELT = "energy of the specimen, as the numerical half feels it"
+FELT = "specimen, as felt"
 """The measured force on the desired motion: where the rig lags, less than the specimen takes."""
 
 
@@ -184,7 +184,7 @@ def energies(record: Record, *, path: Path | None = None) -> Figure:
     every = max(1, len(record) // 2000)
     time = record.time[::every]
     piled = [by_what[w][::every] * factor for w in parts]
-    labels = [FELT if w == "energy of the specimen" else w for w in parts]
+    labels = [FELT if w == "energy of the specimen" else w.removesuffix(" energy") for w in parts]
     axes.stackplot(time, *piled, labels=labels, colors=[STACKED[w] for w in parts], alpha=0.75, linewidth=0)
     if "input energy" in by_what:
         axes.plot(time, by_what["input energy"][::every] * factor, color=INK, linewidth=1.2, label="input")
