@@ -83,6 +83,63 @@ def test_units_are_those_that_are_said(read):
     assert m.M[m.index("n2.ux"), m.index("n2.ux")] == pytest.approx(mass, rel=1e-12)
 
 
+CANTILEVER = """model basic -ndm 2 -ndf 3
+node 1 0 0; node 2 0 3.0 -mass 100 100 10
+fix 1 1 1 1
+geomTransf Linear 1
+"""
+BEAM = "element elasticBeamColumn 1 1 2 0.01 2e11 1e-5 1\n"
+
+
+def test_a_mass_that_is_said_again_replaces_the_one_before(read):
+    model = read(CANTILEVER + BEAM + "mass 2 300 310 20\nmass 2 300 300 10\n")
+    assert model.complete
+    assert model.structure.assemble().M.toarray().diagonal().tolist() == [300.0, 300.0, 10.0]
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_rayleigh_damps_what_there_is_where_it_stands(read, twice):
+    """OpenSeesPy 3.7.1: 50, 50 and 5 where it stands before the beam, and βK with it where after."""
+    before = read(CANTILEVER + "rayleigh 0.5 0.01 0 0\n" + BEAM).structure.assemble()
+    assert before.C.toarray() == pytest.approx(0.5 * before.M.toarray())
+    after = read(
+        CANTILEVER + BEAM + "rayleigh 9 9 9 9\n" * twice + "rayleigh 0.5 0.01 0 0\n"
+    ).structure.assemble()
+    assert after.C.toarray() == pytest.approx(0.5 * after.M.toarray() + 0.01 * after.K.toarray())
+    none = read(CANTILEVER + BEAM + "rayleigh 0.5 0.01 0 0\nrayleigh 0 0 0 0\n").structure.assemble()
+    assert not none.C.toarray().any()
+    late = read(
+        CANTILEVER
+        + "rayleigh 0.5 0 0 0\nnode 3 1 3 -mass 7 7 7\n"
+        + BEAM.replace("1 1 2", "1 1 3")
+        + BEAM.replace("1 1 2", "2 3 2")
+    )
+    assert late.structure.assemble().C.toarray().diagonal() == pytest.approx([50.0, 50.0, 5.0, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("series", "name", "factor"),
+    [
+        ("timeSeries Linear 4 -factor 3.0\n", "4", 3.0),
+        ("timeSeries Constant 4 -factor -2\n", "4", -2.0),
+        ("timeSeries Linear 4\n", "4", 1.0),
+        ("", "{Linear -factor 2.5}", 2.5),
+        ("", "Linear", 1.0),
+    ],
+)
+def test_the_factor_of_a_time_series_scales_the_loads(read, series, name, factor):
+    loads = "{ load 2 1000 0 5; eleLoad -ele 1 -type -beamUniform 100 }"
+    model = read(CANTILEVER + BEAM + series + f"pattern Plain 1 {name} " + loads)
+    plain = read(CANTILEVER + BEAM + f"pattern Plain 1 Linear {loads}")
+    assert model.complete
+    assert model.load("1") == pytest.approx(factor * plain.load("1"))
+
+
+def test_a_time_series_with_more_than_a_factor_is_told(read):
+    model = read(CANTILEVER + BEAM + "timeSeries Linear 1 -factor 2 -tStart 1\n")
+    assert not model.complete
+
+
 def test_what_is_left_out_is_told_line_by_line(read):
     model = read(
         "model basic -ndm 2 -ndf 3\nnode 1 0 0\nnode 2 0 3\nfix 1 1 1 1\ngeomTransf PDelta 1\n"

@@ -9,14 +9,15 @@ from pathlib import Path
 from bondloop.errors import FaultsError, InputError
 from bondloop.structures.constraints import RigidFloor, checked_constraint
 from bondloop.structures.elements.base import DOFS
-from bondloop.structures.elements.point_mass import PointMass
 from bondloop.structures.foreign.opensees_arguments import (
     ArgumentFaultError,
     Arguments,
     UnknownOptionError,
 )
 from bondloop.structures.foreign.opensees_elements import ElementReader
+from bondloop.structures.foreign.opensees_masses import nodal_masses
 from bondloop.structures.foreign.opensees_model import ForeignModel, LeftOut, Pattern
+from bondloop.structures.foreign.opensees_series import SeriesReader
 from bondloop.structures.foreign.tcl import Command, Script, TclFaultError, Word
 from bondloop.structures.foreign.text_file import read_source
 from bondloop.structures.structure import Structure
@@ -109,6 +110,8 @@ class _Reader:
         self.dimensions, self.dofs = 0, 0
         self.lines: dict[str, int] = {}
         self.equal: list[tuple[str, str, str]] = []
+        self.masses: dict[str, list[str]] = {}
+        self.series = SeriesReader()
         self.elements = ElementReader(self)
         self.script = Script(self.command, self.refused)
         self.known: dict[str, Callable[[Arguments], None]] = {
@@ -126,6 +129,8 @@ class _Reader:
         if name in ("fixX", "fixY", "fixZ"):
             return self.fix_plane(Arguments(command), "XYZ".index(name[-1]))
         matters = name not in ASIDE and name not in COURSES
+        if name == "timeSeries":
+            matters = not self.series.read(command)
         why = "this command is not understood" if matters else COURSES.get(name, "it analyses or prints")
         self.left_out.append(LeftOut(command.line, command.text, why, matters))
         return None
@@ -182,26 +187,21 @@ class _Reader:
         self.structure.node(f"n{tag}", *at)
         self.lines[f"n{tag}"] = a.command.line
         if masses:
-            self.add_masses(f"n{tag}", masses, a)
+            self.set_masses(f"n{tag}", masses, a)
 
     def mass(self, a: Arguments) -> None:
         self.need_model(a)
         node = self.place(a.tag("a node"), a)
-        self.add_masses(node, a.numbers(self.dofs, "a mass"), a)
+        self.set_masses(node, a.numbers(self.dofs, "a mass"), a)
 
-    def add_masses(self, node: str, masses: Sequence[float], a: Arguments) -> None:
-        """Add masses and inertias by degree of freedom; equal ones together."""
+    def set_masses(self, node: str, masses: Sequence[float], a: Arguments) -> None:
+        """Give a node its masses, instead of those that it has."""
         if min(masses) < 0:
             raise a.fault(f"a mass of {min(masses):g}; expected none below 0")
-        m, J = self.force / self.length, self.force * self.length
-        moved = {d: x * m for d, x in zip(self.names, masses, strict=True) if d[0] == "u" and x}
-        for value in dict.fromkeys(moved.values()):
-            alike = tuple(d for d, x in moved.items() if x == value)
-            self.structure.add(PointMass(node, m=value, dofs=alike))
-        turned = {d: x * J for d, x in zip(self.names, masses, strict=True) if d[0] == "r" and x}
-        if turned:
-            inertias = {f"J{d[1]}": x for d, x in turned.items()}
-            self.structure.add(PointMass(node, m=0.0, dofs=tuple(turned), **inertias))
+        for name in self.masses.pop(node, []):
+            del self.structure.elements[name]
+        parts = nodal_masses(node, dict(zip(self.names, masses, strict=True)), self.length, self.force)
+        self.masses[node] = [self.structure.add(part) for part in parts]
 
     def fix(self, a: Arguments) -> None:
         self.need_model(a)
@@ -289,6 +289,8 @@ class _Reader:
             raise a.fault(f"pattern {tag} exists already")
         self.pattern = self.patterns[str(tag)] = Pattern()
         self.script.run(body.text, body.line, body.column + 1, 1)
+        if len(a.words) > 1:
+            self.pattern.scale(self.series.of(a.words[0].text))
         self.pattern = None
 
     def load(self, a: Arguments) -> None:

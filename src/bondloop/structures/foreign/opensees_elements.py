@@ -30,7 +30,8 @@ class ElementReader:
         self.members: dict[int, str] = {}
         self.damped: list[str] = []
         self.lumped: set[str] = set()
-        self.rayleigh = (0.0, 0.0)
+        self.rayleigh: dict[str, tuple[float, float]] = {}
+        self.at_nodes: dict[str, tuple[float, float]] = {}
         self.known: dict[str, Callable[[Arguments], None]] = {
             "element": self.element, "rayleigh": self.proportional, "eleLoad": self.member_load,
             **self.parts.known,
@@ -253,17 +254,19 @@ class ElementReader:
         alpha, *betas = a.numbers(4, "a coefficient")
         if min(alpha, sum(betas)) < 0:
             raise a.fault(f"alpha = {alpha:g} and beta = {sum(betas):g}; expected none below 0")
-        self.rayleigh = (alpha, sum(betas))
+        # OpenSees gives the coefficients to the nodes and elements that there are; later ones stay undamped.
+        self.rayleigh |= dict.fromkeys(self.damped, (alpha, sum(betas)))
+        self.at_nodes |= dict.fromkeys(self.model.structure.nodes, (alpha, sum(betas)))
 
     def finish(self) -> None:
         """Damp what OpenSees damps: nodal masses and beams; others if told to (-doRayleigh)."""
-        alpha, beta = self.rayleigh
-        if not (alpha or beta):
-            return
         structure = self.model.structure
-        # Nodal masses are damped always, those of members as their members are.
-        nodal = {n for n, e in structure.elements.items() if isinstance(e, PointMass)} - self.lumped
-        damped = set(self.damped)
-        names = [n for n in structure.elements if n in nodal or n in damped]
-        if names:
+        regions: dict[tuple[float, float], list[str]] = {}
+        for name, element in structure.elements.items():
+            # Nodal masses are damped as their nodes, those of members as their members are.
+            nodal = isinstance(element, PointMass) and name not in self.lumped
+            pair = self.at_nodes.get(element.nodes[0]) if nodal else self.rayleigh.get(name)
+            if pair and any(pair):
+                regions.setdefault(pair, []).append(name)
+        for (alpha, beta), names in regions.items():
             structure.rayleigh_of(*names, alpha=alpha, beta=beta)

@@ -59,6 +59,11 @@ class Pattern:
     nodal: dict[str, float] = field(default_factory=dict)
     members: list[tuple[str, tuple[float, float, float]]] = field(default_factory=list)
 
+    def scale(self, factor: float) -> None:
+        """Multiply all loads, as the factor of a time series does."""
+        self.nodal = {dof: factor * f for dof, f in self.nodal.items()}
+        self.members = [(name, (factor * x, factor * y, factor * z)) for name, (x, y, z) in self.members]
+
 
 @dataclass(frozen=True)
 class ForeignModel:
