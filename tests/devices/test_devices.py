@@ -16,8 +16,16 @@ sys.path.insert(0, str(Path(__file__).parent))  # for drawn_devices.py
 from drawn_devices import ALL, along, drawn, walk
 
 from bondloop.compile import compiler
-from bondloop.devices import Device, GiuffreMenegottoPinto, Imposed, RambergOsgood
-from bondloop.errors import BondloopError, InputError
+from bondloop.devices import (
+    Bilinear,
+    Device,
+    GiuffreMenegottoPinto,
+    Imposed,
+    LeadRubberBearing,
+    Maxwell,
+    RambergOsgood,
+)
+from bondloop.errors import BondloopError, InputError, SolveError
 from bondloop.rigs import mounted
 
 REMEMBER = [c for c in ALL if c.memory is not Device.memory]
@@ -211,3 +219,38 @@ def test_the_table_of_parameters_is_that_of_the_classes():
     page = (docs / "laws.md").read_text(encoding="utf-8")
     assert made["written"](page) == page, "run python docs/device_parameters.py"
     assert all(f"| `{kind.__name__}` | unit" in page for kind in ALL if made["rows"](kind))
+
+
+@pytest.mark.parametrize("substeps", [0, -3, 1.5, True, "4", None])
+def test_substeps_are_a_whole_number_from_one_up(substeps):
+    with pytest.raises(InputError, match=r"substeps\): expected a whole number of at least 1"):
+        Maxwell().respond([0.0, 1e-3, 2e-3], 100, substeps=substeps)
+
+
+@pytest.mark.parametrize(
+    ("history", "said"),
+    [
+        ("abc", "expected numbers"),
+        (None, "expected"),
+        ([0.0, [1.0]], "expected numbers"),
+        ([0.0, 1e308, -1e308], "no finite velocity"),
+    ],
+)
+def test_a_history_that_is_none_is_refused(history, said):
+    with pytest.raises(InputError, match=said):
+        Bilinear().respond(history, 100)
+
+
+def test_other_samples_are_numbers_too():
+    with pytest.raises(InputError, match="velocity"):
+        Bilinear().respond([0.0, 1.0], 100, velocity="ab")
+    with pytest.raises(InputError, match="no finite velocity"):
+        Bilinear().respond([0.0, 1.0], 100, velocity=[0.0, np.inf])
+
+
+def test_a_stop_is_told_in_seconds():
+    x = np.zeros(300)
+    x[150:] = 100.0 * (-1.0) ** np.arange(150) * np.arange(150)
+    with pytest.raises(SolveError, match=r"stopped at t = 0\.\d+ s: ") as told:
+        LeadRubberBearing().respond(x, 200.0)
+    assert 0.74 < float(str(told.value).split("t = ")[1].split(" ")[0]) < 1.5

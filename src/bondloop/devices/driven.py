@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,17 +128,30 @@ def respond(
 ) -> NDArray[np.float64]:
     """Return the force at every sample; see `Device.respond`."""
     kind = type(law).__name__
-    x = np.asarray(displacement, dtype=float)
+    x = _samples(displacement, f"{kind}.respond(displacement)")
     if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
         raise InputError(
             f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
         )
     period = 1 / POSITIVE.check(rate, f"{kind}.respond(rate)", "Hz")
-    v = np.gradient(x, period) if velocity is None else np.asarray(velocity, dtype=float)
+    if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+        raise InputError(
+            f"{kind}.respond(substeps): expected a whole number of at least 1; found {substeps!r:.40}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        moves = np.diff(x) / period
+        v = np.gradient(x, period) if velocity is None else _samples(velocity, f"{kind}.respond(velocity)")
+    if not (np.isfinite(moves).all() and np.isfinite(v).all()):
+        raise InputError(
+            f"{kind}.respond: displacements of up to {np.max(np.abs(x)):.3g} m at {1 / period:g} Hz have no "
+            "finite velocity; expected displacements in m, and finite velocities in m/s"
+        )
     columns = [x, v, np.append(x[1:], x[-1])]
     for name in law.inputs:
-        given = np.asarray(inputs.get(name, 0.0), dtype=float)
-        columns.append(np.full(len(x), given) if given.ndim == 0 else given)
+        signal = _samples(inputs.get(name, 0.0), f"{kind}.respond({name})")
+        if not np.isfinite(signal).all():
+            raise InputError(f"{kind}.respond({name}): expected finite numbers; found {signal!r:.60}")
+        columns.append(np.full(len(x), signal) if signal.ndim == 0 else signal)
     for name, column in zip(("velocity", *law.inputs), (v, *columns[3:]), strict=True):
         if column.shape != x.shape:
             raise InputError(
@@ -149,8 +163,17 @@ def respond(
             raise InputError(
                 f"{kind}.respond: it has no input '{name}'; it has {', '.join(law.inputs) or 'none'}"
             )
-    run = Runner(driven_tick(law, period, substeps), backend=backend)
+    run = Runner(driven_tick(law, period, int(substeps)), backend=backend)
     result = run.run(len(x), np.column_stack(columns))
     if not result.finished:
-        raise SolveError(f"{kind}.respond: {result.message}; give a higher rate or more substeps")
+        # The clock of the tick counts samples.
+        told = replace(result, stopped_at=(result.stopped_at or 0.0) * period)
+        raise SolveError(f"{kind}.respond: {told.message}; give a higher rate or more substeps")
     return result.channels["force"]
+
+
+def _samples(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected numbers, in a row; found {values!r:.60}") from None
