@@ -34,7 +34,7 @@ line lines channels state states parameters inputs record steps first
 period every stopped_at stopped_channel sign uniform normal inf float range abs int len zip enumerate
 reversed undo total dense dots few solve solve1 record_rows place old value bound change matrix residual run
 kept step scale least size good there rounding weight limited refused regular exact converged warm excess
-part shorter law low high middle factor work tears worst newton failed LoopFunctions cells
+part shorter law low high middle factor work tears worst newton failed LoopFunctions cells taken last
 lane given result one
 block begin width column known below count whole solution double_numbers int_numbers
 """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.program.calculus import partials
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function, variables
+from bondloop.program.matrix_rows import MatrixRow
 
 if TYPE_CHECKING:
     from bondloop.program.schedule import Assign, Loop
@@ -151,6 +152,9 @@ def _size(expr: Expr, size_of: Mapping[Var, Expr]) -> Expr:
     if isinstance(expr, Var):
         known = size_of.get(expr)
         return abs(expr) if known is None else known
+    if isinstance(expr, MatrixRow):  # the forces of a stiff field are small differences of large terms
+        terms = tuple(Const(abs(x)) * _size(a, size_of) for a, x in expr.entries())
+        return Op("add", terms) if len(terms) > 1 else [*terms, Const(0.0)][0]
     if isinstance(expr, Op):
         args: Sequence[Expr] = expr.args
         if expr.name in ("add", "neg"):

@@ -12,8 +12,8 @@ A step leads from a point, where the equations are replaced by their tangents, t
 - Where the slope is infinite or the matrix singular (a root at zero), the step is the residual, or as much of
   it as the laws allow: the two have different units.
 
-The last step is one that is small, or one that begins where all residuals are rounding and does not help. The
-work is bounded by the number of evaluations.
+The last step is one that is small, or one that begins where all residuals are rounding and does not help, or
+after which there is no other. The work is bounded by the number of evaluations.
 """
 
 from __future__ import annotations
@@ -109,21 +109,22 @@ def newton(loop: LoopFunctions, start: Sequence[float], iterations: int) -> Solu
         if not any(residual):
             return Solution(tears, True, False)
         excess = _excess(residual, rounding, weight)
-        if excess < least:
+        taken, last = excess < least, i + 1 == iterations or (warm and i + 1 == iterations // 2)
+        if taken:
             kept, there, limited, refused, exact = tears, residual, False, 0, False
             rounding = [0.0] * n
             step, weight, singular = _step(loop, tears, residual)
             least = math.inf if singular else _excess(residual, rounding, weight)
             if singular:
                 step = [d * p for d, p in zip(step, _parts(loop, kept, step), strict=True)]
-        else:
+        if last or not taken:
             if not (limited or exact):
                 exact, rounding = True, _rounding(loop, kept)
                 if not singular and all(abs(r) <= e for r, e in zip(there, rounding, strict=True)):
                     return Solution([t + d for t, d in zip(kept, step, strict=True)], True, False)
                 excess = _excess(residual, rounding, weight)
                 least = math.inf if singular else _excess(there, rounding, weight)
-            if not excess < least:  # else it was only rounding, and the next evaluation takes it
+            if not (taken or excess < least):  # else it was only rounding, and the next evaluation takes it
                 if excess == 0.0:  # nothing is left, here or before, that is more than the smallest numbers
                     return Solution(tears, True, False)
                 part = [1.0] * n if limited else _parts(loop, kept, step)

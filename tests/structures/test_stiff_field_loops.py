@@ -1,0 +1,49 @@
+"""Loops through the forces of a stiff field: small differences of large terms, whose rounding is no fault."""
+
+import numpy as np
+import pytest
+
+import bondloop as bl
+from bondloop.bondgraph import Model
+from bondloop.compile import compiler
+from bondloop.devices import Bilinear
+from bondloop.integrate import NewmarkAverage
+from bondloop.structures import Beam, Structure, attach, field_form
+
+
+def swing(n, rate, integrator, backend, duration=0.1):
+    """A cantilever of n beams with a brace that yields, from rest, on ground that begins to move."""
+    s = Structure("m")
+    s.node("foot")
+    s.node("top", x=40.0)
+    beam = Beam("foot", "top", E=210e9, A=1e-2, I=1e-4, rho=7850.0)
+    s.line("foot", "top", n=n, element=beam)
+    s.support("foot")
+    s.rayleigh_from(0.02, 0.2, 0.02, 5.0)
+    field = field_form(s.assemble(), "f")
+    attach(field, "brace", Bilinear("100 kN/m", "1 kN", 0.02), {"top.uy": 1.0})
+    world = Model("w")
+    world.f = field
+    name = "o.f.top.uy.displacement"
+    ground = {"uy": bl.signals.Sine(1.0, 0.4)}
+    simulation = bl.Simulation({"o": world}, rate=rate, integrator=integrator, record=[name], ground=ground)
+    run = simulation.run(duration, backend=backend)
+    assert run.completed, run.record.attributes["message"]
+    return np.asarray(run[name])
+
+
+@pytest.mark.parametrize(("n", "rate"), [(16, 200), (20, 2000)])
+def test_a_start_at_rest_is_no_stop_on_rounding(n, rate):
+    """Rotations near the foot begin at 1e-17 rad/s: there is less of them than of the rounding of forces."""
+    duration = 20 / rate
+    moved = swing(n, rate, NewmarkAverage(), "numpy", duration)
+    # So many more iterations change nothing but rounding.
+    longer = swing(n, rate, NewmarkAverage(iterations=30), "numpy", duration)
+    assert np.abs(moved).max() > 1e-9
+    assert moved == pytest.approx(longer, rel=1e-9, abs=1e-9 * np.abs(moved).max())
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_c_equals_python_there():
+    c = swing(16, 200, NewmarkAverage(), "c")
+    assert c.tolist() == swing(16, 200, NewmarkAverage(), "numpy").tolist()
