@@ -27,7 +27,12 @@ def swing(n, rate, integrator, backend, duration=0.1):
     name = "o.f.top.uy.displacement"
     ground = {"uy": bl.signals.Sine(1.0, 0.4)}
     simulation = bl.Simulation({"o": world}, rate=rate, integrator=integrator, record=[name], ground=ground)
-    run = simulation.run(duration, backend=backend)
+    return simulation.run(duration, backend=backend), name
+
+
+def moves(*setting):
+    """The displacement of its top."""
+    run, name = swing(*setting)
     assert run.completed, run.record.attributes["message"]
     return np.asarray(run[name])
 
@@ -36,14 +41,21 @@ def swing(n, rate, integrator, backend, duration=0.1):
 def test_a_start_at_rest_is_no_stop_on_rounding(n, rate):
     """Rotations near the foot begin at 1e-17 rad/s: there is less of them than of the rounding of forces."""
     duration = 20 / rate
-    moved = swing(n, rate, NewmarkAverage(), "numpy", duration)
+    moved = moves(n, rate, NewmarkAverage(), "numpy", duration)
     # So many more iterations change nothing but rounding.
-    longer = swing(n, rate, NewmarkAverage(iterations=30), "numpy", duration)
+    longer = moves(n, rate, NewmarkAverage(iterations=30), "numpy", duration)
     assert np.abs(moved).max() > 1e-9
     assert moved == pytest.approx(longer, rel=1e-9, abs=1e-9 * np.abs(moved).max())
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C compiler")
 def test_c_equals_python_there():
-    c = swing(16, 200, NewmarkAverage(), "c")
-    assert c.tolist() == swing(16, 200, NewmarkAverage(), "numpy").tolist()
+    c = moves(16, 200, NewmarkAverage(), "c")
+    assert c.tolist() == moves(16, 200, NewmarkAverage(), "numpy").tolist()
+
+
+def test_a_loop_that_does_not_converge_is_told_with_a_remedy():
+    run, _ = swing(4, 200, NewmarkAverage(iterations=1), "numpy", 0.5)
+    assert not run.completed
+    assert run.record.attributes["message"].startswith("the run stopped at t = ")
+    assert "did not converge; give a higher rate, or more iterations" in run.record.attributes["message"]

@@ -138,8 +138,8 @@ def newton_lines(loop: Loop, plan: Plan, text: CText, declared: Callable[..., st
         "        break;",
         "    }",
         f"    double excess = {prefix}_excess({n}, residual, rounding, weight);",
-        f"    const int taken = excess < least, last = {i} + 1 == {loop.iterations}"
-        f" || (warm && {i} + 1 == {loop.iterations // 2});",
+        "    const int taken = excess < least;",
+        f"    const int last = {i} + 1 == {loop.iterations} || (warm && {i} + 1 == {loop.iterations // 2});",
         "    if (taken) {",
         f"        for (int m = 0; m < {n}; ++m) {{",
         "            there[m] = residual[m];",

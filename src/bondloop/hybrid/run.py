@@ -381,6 +381,11 @@ def _first_cause(result: Result) -> dict[str, Any]:
 def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
     """Say when and why a run stopped: what was found, what was allowed, what to do."""
     channel = result.stopped_channel
+    if result.status == "loop not converged":
+        return (
+            f"the run {result.message}; give a higher rate, or more iterations (of the integrator, such as "
+            "NewmarkAverage(iterations=30)), and check the laws around the loop for jumps"
+        )
     if result.finished or channel is None or result.status != "beyond bounds":
         return result.message
     bound = tick.bounds.get(channel, float("inf"))
