@@ -310,3 +310,30 @@ def test_dry_friction_in_series_with_a_spring_is_refused():
     m.drive >> m.joint >> [m.spring, m.friction]
     with pytest.raises(ModelError, match="dry friction gives a force where it is given a velocity"):
         m.compile()
+
+
+@pytest.mark.parametrize(
+    ("ratios", "same"),
+    [
+        ("2 %", 0.02),
+        ("0.02", 0.02),
+        (["2 %", 0.03], [0.02, 0.03]),
+        (np.float32(0.5), 0.5),
+        (np.array(0.02), 0.02),
+    ],
+)
+def test_ratios_of_modes_may_be_text(ratios, same):
+    s, plain = portal(), portal()
+    s.modal_damping(ratios)
+    plain.modal_damping(same)
+    assert np.array_equal(s.assemble().C.toarray(), plain.assemble().C.toarray())
+
+
+@pytest.mark.parametrize(
+    ("ratios", "count"),
+    [(None, None), ([[0.1]], None), ([0.1, [0.2]], None), ("two", None), ("2 mm", None), (float("nan"), None),
+     (-0.1, None), ([0.1, -0.1], None), ({}, None), (0.02, 0), (0.02, 1.5), (0.02, "3"), ([0.02], 1)],
+)  # fmt: skip
+def test_what_is_no_ratio_of_modes_is_refused(ratios, count):
+    with pytest.raises(InputError, match=r"structure 'portal': modal_damping"):
+        portal().modal_damping(ratios, count)

@@ -13,13 +13,47 @@ from bondloop.program.ranges import number
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modes import modes
 
-__all__ = ["checked_rayleigh", "modal_part", "rayleigh_coefficients", "slim"]
+__all__ = ["checked_ratios", "checked_rayleigh", "modal_part", "rayleigh_coefficients", "slim"]
 
 DENSE = 5000
 """Most degrees of freedom of which all modes are damped."""
 
 SMALL = 150
 """Most degrees of freedom whose modal damping is a full matrix, however few modes it damps."""
+
+
+def checked_ratios(ratios: Any, count: int | None, what: str) -> float | tuple[float, ...]:
+    """Return damping ratios of modes, each given as a number or a text: ``0.02`` or ``"2 %"``.
+
+    Parameters
+    ----------
+    ratios
+        One for all modes, or those of the lowest ones.
+    count
+        With one ratio: of how many modes.
+    what
+        What has them, for the message.
+
+    >>> checked_ratios("2 %", None, "modal_damping"), checked_ratios([0.02, "3 %"], None, "modal_damping")
+    (0.02, (0.02, 0.03))
+    """
+    if isinstance(ratios, str) or not isinstance(ratios, (Sequence, np.ndarray)) or not np.iterable(ratios):
+        one = _ratio(ratios, what)
+        if count is None:
+            return one
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InputError(f"{what}(count) must be a whole number of at least 1; found {count!r:.40}")
+        return (one,) * int(count)
+    if count is not None:
+        raise InputError(f"{what}: count goes with one ratio; there are {len(ratios)}")
+    return tuple(_ratio(ratio, what) for ratio in ratios)
+
+
+def _ratio(value: Any, what: str) -> float:
+    ratio = number(value, what, "1")
+    if ratio < 0:
+        raise InputError(f"{what}: damping ratios must not be negative; found {value!r:.40}")
+    return ratio
 
 
 def checked_rayleigh(values: Any, what: str) -> tuple[float, float]:

@@ -11,7 +11,13 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.structures.assembly import Assembly, assemble_all
 from bondloop.structures.checks import lonely_masses, raise_faults, refuse_mechanism, structure_faults
 from bondloop.structures.constraints import Constraint, RigidFloor, checked_constraint, checked_floor
-from bondloop.structures.damping import checked_rayleigh, modal_part, rayleigh_coefficients, slim
+from bondloop.structures.damping import (
+    checked_ratios,
+    checked_rayleigh,
+    modal_part,
+    rayleigh_coefficients,
+    slim,
+)
 from bondloop.structures.damping_regions import RayleighRegion, region_sum, with_regions
 from bondloop.structures.dofs import dof_domain
 from bondloop.structures.element_loads import chosen, distributed_load
@@ -217,7 +223,7 @@ class Structure:
         self._cache.clear()
         self._regions.append(region)
 
-    def modal_damping(self, ratios: float | Sequence[float], count: int | None = None) -> None:
+    def modal_damping(self, ratios: Number | Sequence[Number], count: int | None = None) -> None:
         """Damp modes, with supports held, with the given ratios.
 
         Parameters
@@ -227,19 +233,7 @@ class Structure:
         count
             With one ratio: of how many of the lowest modes. Large structures need it.
         """
-        if isinstance(ratios, (int, float)):
-            one = float(ratios)
-            if count is not None and count < 1:
-                raise InputError(
-                    f"structure '{self.name}': modal_damping(count) must be at least 1; found {count}"
-                )
-            self._ratios = one if count is None else (one,) * int(count)
-        elif count is not None:
-            raise InputError(f"structure '{self.name}': count goes with one ratio; there are {len(ratios)}")
-        else:
-            self._ratios = tuple(float(z) for z in ratios)
-        if np.min(self._ratios, initial=0.0) < 0:
-            raise InputError(f"structure '{self.name}': damping ratios must not be negative; found {ratios}")
+        self._ratios = checked_ratios(ratios, count, f"structure '{self.name}': modal_damping")
 
     def faults(self) -> list[str]:
         """Everything that is wrong with nodes, elements, supports and constraints."""
