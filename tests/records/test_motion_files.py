@@ -90,6 +90,12 @@ def test_esm(file):
     assert (motion.sample_period, motion.title) == (0.005, "NORCIA, AMT, HGE")
 
 
+@pytest.mark.parametrize("kind", ["ACCELERATION RESPONSE SPECTRUM", "Acceleration Response Spectra"])
+def test_a_spectrum_of_esm_is_no_ground_motion(file, kind):
+    with pytest.raises(InputError, match=f"DATA_TYPE is '{kind}'; expected ACCELERATION, the history"):
+        read_esm(file(ESM.replace(": ACCELERATION", f": {kind}") + "0\n-850.8\n12.5\n1e-2\n"))
+
+
 def test_all_faults_of_an_esm_file_at_once(file):
     text = ESM.replace("cm/s^2", "furlong").replace("0.005000", "-1").replace(": ACC", ": VELOCITY of ACC")
     with pytest.raises(InputError) as caught:

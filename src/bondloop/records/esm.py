@@ -71,8 +71,11 @@ def read_esm(path: str | os.PathLike[str]) -> GroundMotion:
     except InputError as error:
         faults.append(f"line {row}, column 1: UNITS: {error}" if row else "the header has no 'UNITS: ...'")
     row, kind = entries.get("DATA_TYPE", (0, ""))
-    if kind and "ACCELERATION" not in kind.upper():
-        faults.append(f"line {row}, column 1: DATA_TYPE is {kind[:40]!r}; expected an acceleration")
+    word = kind.upper()
+    if kind and ("ACCELERATION" not in word or "SPECTR" in word):
+        faults.append(
+            f"line {row}, column 1: DATA_TYPE is {kind[:40]!r}; expected ACCELERATION, the history of one"
+        )
     values = free_numbers(lines[end:], end + 1, faults)
     if "NDATA" in number and values.size != number["NDATA"]:
         faults.append(f"{values.size} values; the header says NDATA = {number['NDATA']:.0f}")
