@@ -285,3 +285,18 @@ def test_bad_wishes_are_refused():
         fit_specimen(MRDamper(), data.with_channel("current", 1, "A"), ["current"])
     with pytest.raises(InputError, match="several by name"):
         leave_out(Spring(), data)
+
+
+@pytest.mark.parametrize(("off", "push", "word"), [(0.3, 0.0, "displacement"), (0.0, 2000.0, "force")])
+def test_sensors_off_zero_are_told(off, push, word):
+    t = np.arange(0, 4, 0.005)
+    x, v = 0.02 * np.sin(2 * np.pi * t), 0.04 * np.pi * np.cos(2 * np.pi * t)
+    units = {"displacement": "m", "force": "N"}
+
+    def fit(off, push):
+        channels = {"displacement": x + off, "force": 3e5 * x + 4e3 * v + push}
+        return fit_specimen(KelvinVoigt(), {"a": Data(channels, 0.005, units)}, scouts=0)
+
+    (said,) = [note for note in fit(off, push).notes if "mean of the" in note]
+    assert f"the mean of the {word} is " in said
+    assert not any("mean of the" in note for note in fit(0.0, 0.0).notes)

@@ -37,6 +37,10 @@ SCOUTS = 24
 """Starts that are looked at besides the law's own values."""
 ENOUGH = 50
 """Samples of a record from which on it is asked whether its residuals are white."""
+POOR = 0.1
+"""Error of a record from which on it is asked whether its sensors were off zero."""
+OFFSET = 0.2
+"""Mean of a channel, as a part of its amplitude, that may well be an offset."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +223,8 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     }
     kept = np.flatnonzero(~still)
     notes = [note for record in known.records for note in record.notes]
+    errors = {r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)}
+    notes += [note for r in known.records if errors[r.name] > POOR for note in _offsets(r)]
     notes += _doubts(parameters, best, [n for n in problem.names if n not in moving])
     return SpecimenFit(
         specimen=law,
@@ -226,7 +232,7 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
         covariance=spread[np.ix_(kept, kept)],
         records=tuple(known.records),
         predicted=dict(zip(known.names, forces, strict=True)),
-        errors={r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)},
+        errors=errors,
         cost=best.cost,
         samples=best.residual.size,
         effective=effective_samples(best.residual),
@@ -257,4 +263,18 @@ def _doubts(parameters: Mapping[str, Estimate], best: Minimum, still: Sequence[s
         notes.append(f"{', '.join(vague)}: hardly determined by these measurements")
     if not best.converged:
         notes.append("the fit did not settle; its parameters are uncertain")
+    return notes
+
+
+def _offsets(record: SpecimenRecord) -> list[str]:
+    """Return a sentence for each channel whose mean is far from zero beside its amplitude."""
+    notes = []
+    for word, channel, unit in (("displacement", record.displacement, "m"), ("force", record.force, "N")):
+        values = channel[record.judged]
+        mean, amplitude = float(np.mean(values)), float(np.ptp(values)) / 2
+        if abs(mean) > OFFSET * amplitude:
+            notes.append(
+                f"{record.name}: the mean of the {word} is {mean:.3g} {unit} beside an amplitude of "
+                f"{amplitude:.3g} {unit}; take it off if it is the sensor's, else fit a law that has it"
+            )
     return notes
