@@ -37,7 +37,7 @@ ASIDE = frozenset(
 COURSES = {
     "timeSeries": "the course of a load in time is not read; a record comes in by read_ground_motion",
 }
-"""Commands that say how loads change in time: without them structure and patterns are the same."""
+"""Commands that say how loads change in time: but for a factor, patterns are the same without them."""
 PLACES = {
     (1, 1): ("ux",),
     (2, 2): ("ux", "uy"),
@@ -128,9 +128,7 @@ class _Reader:
             return self.known[name](Arguments(command))
         if name in ("fixX", "fixY", "fixZ"):
             return self.fix_plane(Arguments(command), "XYZ".index(name[-1]))
-        matters = name not in ASIDE and name not in COURSES
-        if name == "timeSeries":
-            matters = not self.series.read(command)
+        matters = name not in ASIDE and (name not in COURSES or not self.series.read(command))
         why = "this command is not understood" if matters else COURSES.get(name, "it analyses or prints")
         self.left_out.append(LeftOut(command.line, command.text, why, matters))
         return None
