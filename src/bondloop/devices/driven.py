@@ -134,7 +134,8 @@ def respond(
             f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
         )
     period = 1 / POSITIVE.check(rate, f"{kind}.respond(rate)", "Hz")
-    if isinstance(substeps, bool) or not isinstance(substeps, (int, np.integer)) or substeps < 1:
+    asked: object = substeps
+    if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 1:
         raise InputError(
             f"{kind}.respond(substeps): expected a whole number of at least 1; found {substeps!r:.40}"
         )

@@ -22,7 +22,7 @@ SMALL = 150
 """Most degrees of freedom whose modal damping is a full matrix, however few modes it damps."""
 
 
-def checked_ratios(ratios: Any, count: int | None, what: str) -> float | tuple[float, ...]:
+def checked_ratios(ratios: Any, count: object, what: str) -> float | tuple[float, ...]:
     """Return damping ratios of modes, each given as a number or a text: ``0.02`` or ``"2 %"``.
 
     Parameters
