@@ -1,13 +1,20 @@
 """Loops through the forces of a stiff field: small differences of large terms, whose rounding is no fault."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import bondloop as bl
 from bondloop.bondgraph import Model
-from bondloop.compile import compiler
+from bondloop.compile import Result, compiler
 from bondloop.devices import Bilinear
+from bondloop.hybrid.run import why_stopped
 from bondloop.integrate import NewmarkAverage
+from bondloop.program.expr import Const, Var
+from bondloop.program.loop_terms import sizes
+from bondloop.program.matrix_rows import ConstantMatrix, MatrixRow
+from bondloop.program.newton import LoopFunctions, newton
 from bondloop.structures import Beam, Structure, attach, field_form
 
 
@@ -54,8 +61,25 @@ def test_c_equals_python_there():
     assert c.tolist() == moves(16, 200, NewmarkAverage(), "numpy").tolist()
 
 
+def test_a_row_of_a_field_is_as_large_as_its_terms():
+    x, y = Var("x"), Var("y")
+    row = MatrixRow(ConstantMatrix(np.array([[3.0, -3.0]]), "field"), 0, (x, y))
+    _, (total,) = sizes(SimpleNamespace(body=[], tears=[x], definitions=[row], linear=False))
+    assert str(total) == str(Const(3.0) * abs(x) + Const(3.0) * abs(y) + abs(x))
+
+
+@pytest.mark.parametrize(("size", "converged"), [(1.0, True), (1e-4, False)])
+def test_rounding_that_grows_less_by_chance_is_rounding_when_the_steps_are_used_up(size, converged):
+    """Each step seems to help, and none is small beside a tear of 1e-16: only the terms' size, 1, tells."""
+    left = iter([1e-10, -0.9e-10, 1e-16, 0.5e-16])
+    loop = LoopFunctions(lambda _: [next(left)], lambda _: [[1.0]], lambda _: [size], [])
+    assert newton(loop, [0.0], 4).converged == converged
+
+
 def test_a_loop_that_does_not_converge_is_told_with_a_remedy():
-    run, _ = swing(4, 200, NewmarkAverage(iterations=1), "numpy", 0.5)
-    assert not run.completed
-    assert run.record.attributes["message"].startswith("the run stopped at t = ")
-    assert "did not converge; give a higher rate, or more iterations" in run.record.attributes["message"]
+    result = Result(np.arange(3.0), {}, "loop not converged", 3, 2.0, None, 0.01, loop="a, b")
+    said = why_stopped(None, result, {})
+    assert said.startswith(
+        "the run stopped at t = 2 s: the algebraic loop through a, b did not converge; give"
+    )
+    assert "iterations" in said
