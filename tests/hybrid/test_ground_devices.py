@@ -80,7 +80,7 @@ def brace(_far, _fast, x, v, _states):
     return 5e3 * x + 50.0 * v, []
 
 
-def flywheel(_far, _fast, x, v, states):
+def flywheel(_far, _fast, _near, v, states):
     u, w = states[:2]
     force = 1e5 * u + 500.0 * (v - w)
     return force, [v - w, force / 200.0]

@@ -1,6 +1,7 @@
 """A model on moving ground: what its structures are loaded with, and in which coordinates the rest moves.
 
-Structures are computed in coordinates that move with the ground, and loaded by -(M ι + M_a e) ẍ.
+Structures are computed in coordinates that move with the ground, and loaded by -(M ι + M_a e) ẍ; dashpots to
+a support that moves by itself load them with -(C ι + C_a e) ẋ.
 What is bonded to them (a tuned mass, a brace, an interface) may be in either coordinates. Where it has masses
 of its own it has to move as it does in space: its flows there are the structure's and the ground's together,
 and no one needs to know how its masses lie. Where it stands on the ground itself it has to move as its
@@ -282,8 +283,9 @@ class GroundFrame:
                 totals.append((opened(copy, bonds[b], len(totals)), shift))
         for where in self.wheres:
             loads = [(twins[one], x) for s in self.structures for one, x in s.ground_load(where)]
+            drags = [(twins[one], x) for s in self.structures for one, x in s.ground_drag(where)]
             flows = [(total, x.into_head * x.gains[where]) for total, x in totals]
-            drive(copy, where, loads, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
+            drive(copy, where, loads, drags, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
         return copy
 
 

@@ -103,7 +103,7 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
 
 
 def _follows(part: Part) -> bool:
-    """Return whether an element of another kind lets itself be moved; so does one of which that is unknown."""
+    """Return whether an element of another kind lets itself be moved, or does not say so."""
     return isinstance(part, Multiport) and part.mass_is in ("carried", None)
 
 
