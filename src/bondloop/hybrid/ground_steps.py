@@ -76,8 +76,8 @@ class SteppedGround:
             if np.any(footing.drag(w)):
                 raise InputError(
                     f"ground['{w}']: dashpots, or members with damping of their own, pull at the structure "
-                    "with the velocity of this support, which a pseudo-dynamic test does not compute; damp the "
-                    "structure as a whole (rayleigh, modal_damping), or take a HybridTest"
+                    "with the velocity of this support, which a pseudo-dynamic test does not compute; damp "
+                    "the structure as a whole (rayleigh, modal_damping), or take a HybridTest"
                 )
         loads = {w: footing.load(w) for w in signals}
         motions = {w: [footing.motion(w)[d] for d in interface] for w in signals}

@@ -74,8 +74,8 @@ class Footing:
 
     The motion is split, u = ι x + z: what follows the ground without inertia, and the rest. With K ι = -K_a e
     the rest obeys M z̈ + C ż + K z = -(M ι + M_a e) ẍ - (C_e ι + C_a e) ẋ (Chopra 2012, section 9.7), with
-    C_e the damping of elements, which lies between their ends. Damping of the whole structure (Rayleigh's, modal)
-    acts on ż alone. Where all supports move alike, ι is the rigid motion r, which stretches no element.
+    C_e the damping of elements, which lies between their ends. Damping of the whole structure (Rayleigh's,
+    modal) acts on ż alone. Where all supports move alike, ι is the rigid motion r, and stretches no element.
 
     Attributes
     ----------
