@@ -146,6 +146,9 @@ def test_what_a_rehearsal_has_and_a_laboratory_has_not_asks_for_care():
         ({"ground": {"ux": QUAKE, "foot.ux": QUAKE}}, "either all supports move alike"),
         ({"ground": {}}, "ground: expected ground="),
         ({"ground": 3.0}, "ground: expected ground="),
+        ({"ground": {1: QUAKE}}, "a direction or support is a text, as 'ux'; found 1"),
+        ({"excitation": {"ground_ux": Sine(50.0, 1.0)}}, "that is the ground's own input, which ground"),
+        ({"ground": {"a[1].ux": QUAKE, "a_1.ux": QUAKE}}, "would both be the input 'ground_a_1_ux'"),
         ({"ground": {"ux": 3.0}}, r"ground\['ux'\]: expected ground="),
         ({"ground": {"ux": Sine("1 mm/s", 2.0)}}, r"ground\['ux'\] is in mm/s; expected an acceleration"),
         ({"coordinates": "inertial"}, "coordinates must be 'relative' or 'absolute'; found 'inertial'"),
@@ -450,3 +453,38 @@ def test_a_specimen_that_is_a_structure(stands, coordinates):
     assert largest(ours, exact) < 1e-9
     # What a laboratory has: the hung storey on a table needs nothing but its commands.
     assert bool(test.ground_cares) == (stands or coordinates == "relative")
+
+
+def test_other_tests_keep_the_grounds_input_to_themselves():
+    double = {"ground_ux": (Sine(50.0, 1.0), {"floor[1].ux": 1.0})}
+    with pytest.raises(InputError, match="that is the ground's own input, which ground"):
+        stepped(RampHold(Specimen.from_matrices(DAMPER, "base")), excitation=double)
+    with pytest.raises(InputError, match="that is the ground's own input, which ground"):
+        bl.Simulation({"own": building()}, ground=QUAKE, excitation={"ground_ux": Sine(50.0, 1.0)}, rate=100)
+
+
+def test_a_floor_that_is_still_being_swung_up_does_not_move_ever_farther():
+    """Near resonance every quarter of six seconds adds less; the motion is bounded (SciPy: 0.31 m)."""
+    from scipy.integrate import solve_ivp
+
+    floors = ShearBuilding(masses=[400, 300], stiffnesses=[8e4, 5e4], rayleigh=(0.3, 2e-4)).assemble()
+    brace = Matrices([[0.0]], [[30.0]], [[2400.0]], ("top",))
+    test = PseudoDynamicTest(
+        floors,
+        scheme=SubStep(8, control="displacement"),
+        rig=RampHold(Specimen.from_matrices(brace, "top")),
+        interface="floor[2].ux",
+        ground={"ux": Sine(1.0, 1.5)},
+        time_step=2e-3,
+    )
+    K, D = floors.K.toarray() + np.diag([0, 2400.0]), floors.C.toarray() + np.diag([0, 30.0])
+    M = np.array([400.0, 300.0])
+
+    def slope(t, y):
+        return [*y[2:], *(-(K @ y[:2] + D @ y[2:]) / M - np.sin(3 * np.pi * t))]
+
+    y = solve_ivp(slope, (0, 60), np.zeros(4), rtol=1e-7, atol=1e-9, max_step=0.02)
+    assert np.abs(y.y[1]).max() < 0.32
+    assert "its motion still grows" in (verdict := test.check(6.0).verdict)
+    assert "ever farther" not in verdict
+    assert "grows" not in test.check(24.0).verdict

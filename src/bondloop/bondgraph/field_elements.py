@@ -22,6 +22,7 @@ __all__ = ["CField", "Field", "IField", "RField"]
 class Field(Multiport):
     """An N-port element with a matrix, or from a potential; its ports are ``field[0]``, ``field[1]``, ..."""
 
+    mass_is = "none"
     word: ClassVar[str] = ""
     symmetric: ClassVar[bool] = True
     state_word: ClassVar[str] = ""

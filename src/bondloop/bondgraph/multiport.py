@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from bondloop.bondgraph.domain import Domain, domain_from
 from bondloop.bondgraph.laws import check_number, check_plain, checked_ranges
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from bondloop.program.expr import Expr, Var
     from bondloop.program.ranges import Range
 
-__all__ = ["Multiport", "formula_of"]
+__all__ = ["MassIs", "Multiport", "formula_of"]
+
+
+MassIs = Literal["none", "carried", "standing"]
+"""How an element's mass goes with moving ground: it has none, hangs on its ports, or stands there too."""
 
 
 class Multiport(Element):
@@ -70,6 +74,9 @@ class Multiport(Element):
     """Names of signals that are bonded to it, in that order."""
     fixed: ClassVar[Sequence[str]] = ()
     """Ports whose causality must be as the equations are written."""
+
+    mass_is: MassIs | None = None
+    """How its mass goes with moving ground, for tests with ``ground=``; None: not said."""
 
     domains: ClassVar[Mapping[str, Domain | str]] = {}
     """Domains of the ports by name, ``{"coil": "electric"}``; of others their neighbours tell it."""

@@ -54,6 +54,7 @@ class BaberNoori(BoucWen):
     """
 
     source = "Baber and Noori (1985), J. Eng. Mech. 111; Foliente (1995), J. Struct. Eng. 121"
+    mass_is = "none"
 
     strength_loss: Parameter = Parameter(2e-4, least=0)
     stiffness_loss: Parameter = Parameter(5e-4, least=0)

@@ -46,6 +46,7 @@ class Bilinear(Device):
     """
 
     source = "Simo and Hughes (1998), Computational Inelasticity, section 1.4"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(2e6, above=0, unit=STIFFNESS)
     yield_force: Parameter = Parameter(1e4, above=0, unit=FORCE)

@@ -53,6 +53,7 @@ class BoucWen(Device):
     """
 
     source = "Wen (1976), J. Eng. Mech. 102; Baber and Wen (1981), J. Eng. Mech. 107"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(2e5, above=0, unit=STIFFNESS)
     yield_displacement: Parameter = Parameter(5e-3, above=0, unit=LENGTH)

@@ -51,6 +51,7 @@ class BucklingRestrainedBrace(Device):
     """
 
     source = "Black, Makris and Aiken (2004), J. Struct. Eng. 130; Simo and Hughes (1998), section 1.4"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(2e8, above=0, unit="N/m")
     yield_force: Parameter = Parameter(5e5, above=0, unit="N")

@@ -47,6 +47,7 @@ class ElastomericBearing(Device):
     """
 
     source = "Schellenberg, elastomericBearingBoucWen of OpenSees; Park, Wen and Ang (1986)"
+    mass_is = "none"
 
     initial_stiffness: Parameter = Parameter(8e6, above=0, unit="N/m")
     strength: Parameter = Parameter(20e3, above=0, unit="N")

@@ -41,6 +41,7 @@ class FluidViscousDamper(Device):
     """
 
     source = "Constantinou and Symans (1993), Struct. Design Tall Build. 2; Akcelyan et al. (2018)"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(1e7, above=0, unit=STIFFNESS)
     coefficient: Parameter = Parameter(2e4, above=0)

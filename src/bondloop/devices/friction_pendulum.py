@@ -46,6 +46,7 @@ class FrictionPendulum(Device):
     """
 
     source = "Constantinou, Mokha and Reinhorn (1990), J. Struct. Eng. 116; Zayas et al. (1990)"
+    mass_is = "none"
 
     weight: Parameter = Parameter(1e6, above=0, unit="N")
     radius: Parameter = Parameter(2.0, above=0, unit="m")

@@ -47,6 +47,7 @@ class Hook(Device):
     """
 
     source = "OpenSees, ElasticPPGap"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(1e6, above=0, unit=STIFFNESS)
     gap: Parameter = Parameter(2e-3, unit=LENGTH)

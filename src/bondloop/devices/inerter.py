@@ -41,6 +41,7 @@ class Inerter(Device):
     """
 
     source = "Smith (2002), IEEE Trans. Autom. Control 47; Papageorgiou, Houghton and Smith (2009)"
+    mass_is = "none"
 
     inertance: Parameter = Parameter(500.0, above=0, unit=("kg", "kg m^2"))
     stiffness: Parameter = Parameter(1e6, above=0, unit=STIFFNESS)

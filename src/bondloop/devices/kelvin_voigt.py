@@ -32,6 +32,7 @@ class KelvinVoigt(Device):
     """
 
     source = "Voigt (1892), Ann. Phys. 283"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(1e5, least=0, unit=STIFFNESS)
     damping: Parameter = Parameter(2e4, least=0, unit=DAMPING)

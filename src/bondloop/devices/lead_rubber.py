@@ -54,6 +54,7 @@ class LeadRubberBearing(Device):
     """
 
     source = "Kalpakidis, Constantinou and Whittaker (2010), Earthq. Eng. Struct. Dyn. 39"
+    mass_is = "none"
 
     rubber_stiffness: Parameter = Parameter(1e6, above=0, unit="N/m")
     rubber_damping: Parameter = Parameter(5e3, least=0, unit="N s/m")

@@ -50,6 +50,7 @@ class TunedLiquidColumn(Device):
     """
 
     source = "Sakai, Takaeda and Tamaki (1989); Gao, Kwok and Samali (1997), Eng. Struct. 19"
+    mass_is = "carried"
 
     area: Parameter = Parameter(0.2, above=0, unit="m^2")
     length: Parameter = Parameter(4.0, above=0, unit="m")

@@ -34,6 +34,7 @@ class Maxwell(Device):
     """
 
     source = "Maxwell (1867), Phil. Trans. 157"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(1e6, above=0, unit=STIFFNESS)
     damping: Parameter = Parameter(2e5, above=0, unit=DAMPING)

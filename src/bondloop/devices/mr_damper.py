@@ -12,6 +12,7 @@ from bondloop.program.described import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from bondloop.bondgraph.multiport import MassIs
     from bondloop.devices.ode_specimen import Imposed
     from bondloop.program.traced import Value
 
@@ -104,6 +105,11 @@ class MRDamper(Device):
 
     not_fitted: ClassVar[tuple[str, ...]] = ("mass_lag",)
     units: ClassVar[Mapping[str, str]] = {"between": "m", "dragged": "m/s", "coil_current": "A"}
+
+    @property
+    def mass_is(self) -> MassIs:  # type: ignore[override]
+        """How its mass goes with moving ground: the rod's is moved, and the cylinder stands."""
+        return "standing" if self.moving_mass else "none"
 
     @property
     def states(self) -> Mapping[str, float]:  # type: ignore[override]

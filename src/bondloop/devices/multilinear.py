@@ -49,6 +49,7 @@ class Multilinear(Device):
     """
 
     source = "Iwan (1967), J. Appl. Mech. 34; Masing (1926)"
+    mass_is = "none"
 
     displacements: tuple[float | str, ...] = (0.005, 0.01, 0.03)
     forces: tuple[float | str, ...] = (10e3, 14e3, 16e3)

@@ -54,6 +54,7 @@ class OdeElement(Multiport):
         Element.__init__(self)
         kind = type(law).__name__
         self.law = law
+        self.mass_is = law.mass_is or (None if law.initial_states() else "none")
         if type(law.interfaces) is not int or law.interfaces < 1:
             raise ModelError(
                 f"{kind}.interfaces: expected a whole number from 1 on; found {law.interfaces!r}"

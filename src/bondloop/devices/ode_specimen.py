@@ -14,6 +14,7 @@ from bondloop.program.law import Law
 from bondloop.program.written import Readings
 
 if TYPE_CHECKING:
+    from bondloop.bondgraph.multiport import MassIs
     from bondloop.devices.ode_element import OdeElement
     from bondloop.program.traced import Value
 
@@ -54,6 +55,11 @@ class OdeSpecimen(Law, Described, family="ode"):
         At how many places it is moved.
     inputs
         Signals that it reads as attributes, by name with their units: ``{"current": "A"}``.
+    mass_is
+        How its mass goes with moving ground: ``"none"``, it has none, and stands on the ground with its other
+        end; ``"carried"``, all of it hangs on its interface, as a tuned mass; ``"standing"``, it has mass and
+        stands on the ground. None: not said, so that a test with ``ground=`` asks for it; a law without
+        states has none.
 
     Examples
     --------
@@ -82,6 +88,7 @@ class OdeSpecimen(Law, Described, family="ode"):
     units: ClassVar[Mapping[str, str]] = {}
     interfaces: ClassVar[int] = 1
     inputs: ClassVar[Mapping[str, str]] = {}
+    mass_is: ClassVar[MassIs | None] = None
     _assigns: ClassVar[bool] = False
 
     def force(self, motion: Imposed) -> Value:  # noqa: ARG002 - what every specimen has to say

@@ -37,6 +37,7 @@ class PowerDamper(Device):
     """
 
     source = "Constantinou and Symans (1993), Struct. Design Tall Build. 2"
+    mass_is = "none"
 
     coefficient: Parameter = Parameter(2e4, above=0)
     exponent: Parameter = Parameter(0.5, above=0, most=3, unit="1")

@@ -51,6 +51,7 @@ class RambergOsgood(Device):
     """
 
     source = "Ramberg and Osgood (1943), NACA TN 902; Masing (1926)"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(2e6, above=0, unit=STIFFNESS)
     yield_force: Parameter = Parameter(1e4, above=0, unit=FORCE)

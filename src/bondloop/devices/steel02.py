@@ -51,6 +51,7 @@ class GiuffreMenegottoPinto(Device):
     """
 
     source = "Menegotto and Pinto (1973), IABSE; Filippou, Popov and Bertero (1983), report UCB/EERC-83/19"
+    mass_is = "none"
 
     stiffness: Parameter = Parameter(2e6, above=0, unit=STIFFNESS)
     yield_force: Parameter = Parameter(1e4, above=0, unit=FORCE)

@@ -55,6 +55,7 @@ class TripleFrictionPendulum(Device):
     """
 
     source = "Fenz and Constantinou (2008), Earthq. Eng. Struct. Dyn. 37, two papers"
+    mass_is = "none"
 
     weight: Parameter = Parameter(1e6, above=0, unit="N")
     inner_radius: Parameter = Parameter(0.4, above=0, unit="m")

@@ -41,6 +41,7 @@ class TunedMass(Device):
     """
 
     source = "Den Hartog (1956), Mechanical Vibrations, section 3.3"
+    mass_is = "carried"
 
     mass: Parameter = Parameter(100.0, above=0, unit="kg")
     stiffness: Parameter = Parameter(4e3, least=0, unit=STIFFNESS)

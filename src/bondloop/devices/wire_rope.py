@@ -47,6 +47,7 @@ class WireRope(Device):
     """
 
     source = "Ni, Ko, Wong and Zhan (1999), J. Eng. Mech. 125; Demetriades et al. (1993)"
+    mass_is = "none"
 
     linear: Parameter = Parameter(2e4, least=0, unit="N/m")
     quadratic: Parameter = Parameter(0.0, unit="N/m^2")

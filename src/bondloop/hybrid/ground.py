@@ -13,6 +13,7 @@ from bondloop.program.signals import Signal, Table
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms import StructureModel
+from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.units import is_of_kind
 
@@ -57,6 +58,16 @@ def ground_signals(ground: Any) -> dict[str, Signal]:
         ground = {"ux": ground}
     if not isinstance(ground, Mapping) or not ground:
         raise InputError(f"ground: expected {EXAMPLE}; found {ground!r:.60}").at("ground")
+    names: dict[str, str] = {}
+    for where in ground:
+        if not isinstance(where, str):
+            raise InputError(f"ground: a direction or support is a text, as 'ux'; found {where!r:.40}").at(
+                "ground"
+            )
+        if (other := names.setdefault(ground_input(where), where)) != where:
+            raise InputError(
+                f"ground: '{other}' and '{where}' would both be the input '{ground_input(where)}'; rename one"
+            ).at("ground")
     alike = [where in DOFS for where in ground]
     if any(alike) and not all(alike):
         raise InputError(
@@ -74,7 +85,15 @@ def needed_excitation(excitation: Any, ground: Ground) -> Any:
     excitation, ground
         As the test takes them.
     """
-    return {} if excitation is None and ground is not None else excitation
+    if ground is None:
+        return excitation
+    for where in ground_signals(ground):
+        if isinstance(excitation, Mapping) and ground_input(where) in excitation:
+            raise InputError(
+                f"excitation['{ground_input(where)}']: that is the ground's own input, which "
+                f"ground['{where}'] drives; leave it out, or rename it"
+            ).at("excitation", ground_input(where))
+    return {} if excitation is None else excitation
 
 
 def _signal(where: str, motion: Any) -> Signal:

@@ -72,6 +72,13 @@ class SteppedGround:
     ) -> SteppedGround:
         """Return what follows from the matrices of the numerical half and from the specimen."""
         footing = footing_of(numerical)
+        for w in signals:
+            if np.any(footing.drag(w)):
+                raise InputError(
+                    f"ground['{w}']: dashpots, or members with damping of their own, pull at the structure "
+                    "with the velocity of this support, which a pseudo-dynamic test does not compute; damp "
+                    "the structure as a whole (rayleigh, modal_damping), or take a HybridTest"
+                )
         loads = {w: footing.load(w) for w in signals}
         motions = {w: [footing.motion(w)[d] for d in interface] for w in signals}
         alike = all(w in DOFS for w in signals)

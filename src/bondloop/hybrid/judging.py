@@ -33,6 +33,9 @@ it is worth nothing; those of a run's verdict (`assess.judgement`)."""
 RISING = 1.1
 """Growth of the largest displacement from one quarter of the dry run to the next that is a trend."""
 
+SETTLING = 0.8
+"""Share of a quarter's growth below which the next one's tells that the motion settles."""
+
 GAIN, MODEL = 1.25, 0.1
 """Margins of gain and of the actuator's model below which care is needed: load cells are calibrated to some
 per cent, actuators are identified to some more."""
@@ -98,7 +101,7 @@ def _length(test: Checkable, seconds: float) -> list[Finding]:
 
 
 def _rising(check: Check, test: Checkable) -> list[Finding]:
-    """Say so where an excitation without an end moves the rig ever farther."""
+    """Say so where an excitation without an end moves the rig ever farther, or has not swung it up yet."""
     ran = check.dry_run
     if ran is None or not ran.completed or all(math.isfinite(s.duration) for s in test.signals):
         return []
@@ -106,11 +109,14 @@ def _rising(check: Check, test: Checkable) -> list[Finding]:
     rises = (quarters[3] > RISING * quarters[2]) & (quarters[2] > RISING * quarters[1])
     if not rises.any():
         return []
+    first, second, third = np.diff(quarters, axis=0)
+    settles = np.all((third < SETTLING * second)[rises] & (second < SETTLING * first)[rises])
+    words = "motion still grows, less and less" if settles else "rig moves ever farther"
     text = (
-        f"the rig moves ever farther: {1e3 * quarters[3][rises].max():.3g} mm at the end of the "
+        f"the {words}: {1e3 * quarters[3][rises].max():.3g} mm at the end of the "
         f"{ran.seconds:g} s that were checked; in a longer run it may come to its limits: check it for longer"
     )
-    return [Finding("care", text, "it moves ever farther")]
+    return [Finding("care", text, "its motion still grows" if settles else "it moves ever farther")]
 
 
 def _dry(check: Check, test: Checkable) -> list[Finding]:

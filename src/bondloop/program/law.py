@@ -35,6 +35,7 @@ CLASS_WIDE = (
     "record",
     "coupled",
     "interfaces",
+    "mass_is",
     "sensors",
     "transfer",
 )

@@ -35,13 +35,19 @@ class Known:
     supports
         Names of the k held degrees of freedom.
     columns
-        M_a and K_a of these, sparse, shape (n, k).
+        M_a, C_a and K_a of these, sparse, shape (n, k); C_a is the elements'.
+    damping
+        C of the elements (dashpots, βK of their own), sparse, shape (n, n).
+    told
+        By support ι, M ι + M_a e and C ι + C_a e, where these are known without the matrices.
     """
 
     rigid: Mapping[str, tuple[Array, Array]]
     refused: Mapping[str, str] = field(default_factory=dict)
     supports: tuple[str, ...] = ()
-    columns: tuple[Any, Any] | None = None
+    columns: tuple[Any, Any, Any] | None = None
+    damping: Any = None
+    told: Mapping[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
 
 def _assembled(assembly: Assembly, xyz: Array) -> Known:
@@ -57,8 +63,9 @@ def _assembled(assembly: Assembly, xyz: Array) -> Known:
     # A support that constraints name as well moves what they lead; its columns would not say so.
     tied = {i for row in assembly.rows for i, _ in row}
     held = [int(i) for i in np.flatnonzero(assembly.held) if i not in tied]
-    M_a, K_a = (assembly.T.T @ part[:, held] for part in (assembly.M, assembly.K))
-    return Known(rigid, refused, tuple(assembly.names[i] for i in held), (M_a, K_a))
+    M_a, C_a, K_a = (assembly.T.T @ part[:, held] for part in (assembly.M, assembly.C, assembly.K))
+    supports = tuple(assembly.names[i] for i in held)
+    return Known(rigid, refused, supports, (M_a, C_a, K_a), assembly.reduced(assembly.C))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +73,9 @@ class Footing:
     """What a motion of the ground, or of one support, does to the free degrees of freedom.
 
     The motion is split, u = ι x + z: what follows the ground without inertia, and the rest. With K ι = -K_a e
-    the rest obeys M z̈ + C ż + K z = -(M ι + M_a e) ẍ (Chopra 2012, section 9.7); where all supports move
-    alike, ι is the rigid motion r. Damping of the whole structure (Rayleigh's, modal) acts on ż alone.
+    the rest obeys M z̈ + C ż + K z = -(M ι + M_a e) ẍ - (C_e ι + C_a e) ẋ (Chopra 2012, section 9.7), with
+    C_e the damping of elements, which lies between their ends. Damping of the whole structure (Rayleigh's,
+    modal) acts on ż alone. Where all supports move alike, ι is the rigid motion r, and stretches no element.
 
     Attributes
     ----------
@@ -123,21 +131,27 @@ class Footing:
         """Names of what the motion is known of."""
         return {*self.dofs, *self.coordinates}
 
-    def _split(self, where: str) -> tuple[Array, Array]:
-        """Return ι, and M ι + M_a e, of the free degrees of freedom."""
+    @cached_property
+    def _solve(self) -> Callable[[Array], Array]:
+        return factor(self.matrices[1])
+
+    def _split(self, where: str) -> tuple[Array, Array, Array]:
+        """Return ι, M ι + M_a e, and C_e ι + C_a e, of the free degrees of freedom."""
         known = self.known
         if where in known.rigid:
-            return known.rigid[where]
+            r, inertia = known.rigid[where]
+            return r, inertia, np.zeros(len(inertia))
+        if where in known.told:
+            return known.told[where]
         if where in known.refused:
             raise InputError(f"ground['{where}']: {known.refused[where]}")
         if where not in known.supports or known.columns is None:
-            names = [*known.rigid, *known.supports]
+            names = [*known.rigid, *known.supports, *known.told]
             raise InputError(f"ground: {unknown_name('direction or support', where, names)}")
         j = known.supports.index(where)
-        M, K = self.matrices
-        M_a, K_a = (part[:, [j]].toarray().ravel() for part in known.columns)
+        M_a, C_a, K_a = (part[:, [j]].toarray().ravel() for part in known.columns)
         try:
-            iota = -np.asarray(factor(K)(K_a))
+            iota = -np.asarray(self._solve(K_a))
         except RuntimeError:
             iota = np.full(len(self.dofs), np.nan)
         if not np.all(np.isfinite(iota)):
@@ -145,7 +159,14 @@ class Footing:
                 f"ground['{where}']: without its specimen the structure is a mechanism, so that it does not "
                 "follow one support; move all supports alike ('ux'), or leave a stiffness in it"
             )
-        return iota, np.asarray(M @ iota + M_a)
+        drag = np.asarray(known.damping @ iota + C_a)
+        # Where every element is damped by the same βK nothing is left but rounding.
+        size = abs(known.damping) @ np.abs(iota) + np.abs(C_a)
+        return (
+            iota,
+            np.asarray(self.matrices[0] @ iota + M_a),
+            np.where(np.abs(drag) > 1e-11 * size, drag, 0.0),
+        )
 
     def motion(self, where: str) -> dict[str, float]:
         """Return by degree of freedom how far it goes with the ground, per unit of its motion."""
@@ -156,8 +177,14 @@ class Footing:
 
     def load(self, where: str) -> Array:
         """Return -(M ι + M_a e), the force on each coordinate per unit of the ground's acceleration."""
-        inertia = self._split(where)[1]
-        return -np.asarray(inertia if self.basis is None else self.basis.T @ inertia)
+        return self._projected(self._split(where)[1])
+
+    def drag(self, where: str) -> Array:
+        """Return -(C_e ι + C_a e), the force on each coordinate per unit of the ground's velocity."""
+        return self._projected(self._split(where)[2])
+
+    def _projected(self, force: Array) -> Array:
+        return -np.asarray(force if self.basis is None else self.basis.T @ force)
 
     def held(self, places: list[int], rest: Matrices) -> Footing | None:
         """Return the footing of what is left when all other degrees of freedom are held, to move with it."""

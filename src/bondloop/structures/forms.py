@@ -23,6 +23,8 @@ from bondloop.structures.footing import Footing, footing_of
 from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.structures.matrices import Matrices
 
 __all__ = ["StructureModel", "field_form", "network_form"]
@@ -118,8 +120,21 @@ class StructureModel(Model):
         where
             As of `ground_motion`.
         """
-        loads = self._known_footing().load(where).tolist()
-        return [(one, load) for one, load in zip(self._carriers.values(), loads, strict=True) if load]
+        return self._on_carriers(self._known_footing().load(where))
+
+    def ground_drag(self, where: str) -> list[tuple[One, float]]:
+        """Return the forces per unit of the ground's velocity, and the 1-junctions they act on.
+
+        Parameters
+        ----------
+        where
+            As of `ground_motion`.
+        """
+        return self._on_carriers(self._known_footing().drag(where))
+
+    def _on_carriers(self, forces: NDArray[np.float64]) -> list[tuple[One, float]]:
+        pairs = zip(self._carriers.values(), forces.tolist(), strict=True)
+        return [(one, force) for one, force in pairs if force]
 
     def _known_footing(self) -> Footing:
         if self._footing is None:

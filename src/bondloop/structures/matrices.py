@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,17 @@ class Matrices(Described, member_of="matrices"):
         Sparse symmetric matrices (CSR), shape (n, n), in SI units.
     dofs
         Names of the degrees of freedom, such as ``"tip.uy"``, in the order of the matrices.
+    ground
+        How they go with the ground, where neither a structure nor their names tell it: ``dofs``, and by
+        direction or support ``motions`` of these, ``loads`` -(M ι + M_a e) on every coordinate, and ``drags``
+        -(C ι + C_a e); ``reduced`` where coordinates are left out. Reduced matrices are described with it.
     """
 
     M: Any
     C: Any
     K: Any
     dofs: tuple[str, ...]
+    ground: Any = None
 
     def __post_init__(self) -> None:
         from scipy import sparse
@@ -64,17 +70,39 @@ class Matrices(Described, member_of="matrices"):
                 )
             # One order of entries: matrices that are equal give the same equations to the last digit.
             object.__setattr__(self, name, matrix if matrix.has_sorted_indices else matrix.sorted_indices())
+        if self.ground is not None:
+            from bondloop.structures.footing_data import footing_from
+
+            object.__setattr__(self, "_footing", footing_from(self.ground, n))
 
     def describe(self) -> dict[str, Any]:
         """Describe them by what they were assembled from, or entry by entry."""
         origin = origin_of(self)
         if origin is not None:
             return origin.describe()
+        ground = self._ground_data
         return {
             **self._kind.head(),
             **{name: _described(getattr(self, name)) for name in ("M", "C", "K")},
             "dofs": list(self.dofs),
+            **({} if ground is None else {"ground": ground}),
         }
+
+    @cached_property
+    def _ground_data(self) -> dict[str, Any] | None:
+        """How they go with the ground, as data; None where their names say all of it."""
+        from bondloop.structures.footing import footing_of
+        from bondloop.structures.footing_data import footing_data
+
+        footing = getattr(self, "_footing", None)
+        if footing is None:
+            return None
+        data = footing_data(footing, self.dofs)
+        try:
+            plain = footing_of(Matrices(self.M, None, self.K, self.dofs))
+        except InputError:
+            return data
+        return None if data == footing_data(plain, self.dofs) else data
 
     def __len__(self) -> int:
         return len(self.dofs)

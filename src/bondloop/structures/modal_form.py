@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph import TF, C, I, Model, One, R, Zero, bond
 from bondloop.errors import InputError
 from bondloop.program.kinds import Kind, register, stamp
+from bondloop.structures.footing_data import footing_data, footing_from
 from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
@@ -79,15 +80,22 @@ def modal_form(
     for dof, total in zip(wanted, sums, strict=True):
         bond(total, model.junction(dof))
     footing: Footing | None = getattr(modes, "_footing", None)
-    if footing is not None:
+    if modes.ground is not None:
+        model._footing = footing_from(modes.ground, len(modes))
+    elif footing is not None:
         model._footing = footing.projected(modes.shapes)
+    if model._footing is not None:
         model._carriers = {i: one.v for i, one in enumerate(oscillators)}
     named = dict(forces) if isinstance(forces, Mapping) else list(forces)
     model.apply_forces(named)
     # Described by the rows that it takes: those of all other motions would fill a file for nothing.
     rows_taken = [modes.dofs.index(d) for d in wanted]
     few = replace(
-        modes, shapes=modes.shapes[rows_taken], dofs=tuple(wanted), weighted=modes.weighted[rows_taken]
+        modes,
+        shapes=modes.shapes[rows_taken],
+        dofs=tuple(wanted),
+        weighted=modes.weighted[rows_taken],
+        ground=None if model._footing is None else footing_data(model._footing, wanted),
     )
     stamp(model, _KIND, {"modes": few, "dofs": wanted, "name": name, "forces": named})
     return model

@@ -46,6 +46,8 @@ class Modes(Described, family="modes", alone=True):
         Largest φᵢᵀ C φⱼ between two modes, relative to the larger of their own; 0 for Rayleigh damping.
     weighted
         M Φ, shape (n, count).
+    ground
+        How the modes go with the ground, where a description says it: as of `Matrices`, with loads on modes.
     """
 
     omega: NDArray[np.float64]
@@ -54,6 +56,7 @@ class Modes(Described, family="modes", alone=True):
     damping: NDArray[np.float64]
     coupling: float
     weighted: NDArray[np.float64]
+    ground: Any = None
 
     def __post_init__(self) -> None:
         for name in ("omega", "shapes", "damping", "weighted"):  # a description has lists

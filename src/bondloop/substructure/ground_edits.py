@@ -59,10 +59,26 @@ def opened(model: Model, b: Bond, number: int) -> Zero:
     return total
 
 
-def drive(model: Model, where: str, loads: list[tuple[Part, float]], flows: list[tuple[Zero, float]]) -> None:
-    """Put the ground's acceleration on a model: forces on 1-junctions, velocities into 0-junctions."""
+def drive(
+    model: Model,
+    where: str,
+    loads: list[tuple[Part, float]],
+    drags: list[tuple[Part, float]],
+    flows: list[tuple[Zero, float]],
+) -> None:
+    """Put the ground's acceleration on a model.
+
+    Parameters
+    ----------
+    model, where
+        The model, and the direction or support.
+    loads, drags
+        1-junctions, and the forces on them per unit of the ground's acceleration and of its velocity.
+    flows
+        0-junctions, and the shares of the ground's velocity that they gain.
+    """
     name = ground_input(where)
-    if not loads and not flows:
+    if not loads and not drags and not flows:
         return
     source = Input(name, unit="m/s^2")
     setattr(model, name, source)
@@ -71,7 +87,7 @@ def drive(model: Model, where: str, loads: list[tuple[Part, float]], flows: list
         setattr(model, f"{name}_force_{i}", force)
         bond(source, force)
         bond(force, one)
-    if not flows:
+    if not drags and not flows:
         return
     # A mass of 1 kg that is pushed by as many newtons has the ground's velocity.
     push, velocity, mass = MSe(_times(1.0)), One(), I(mass=1.0)
@@ -80,6 +96,11 @@ def drive(model: Model, where: str, loads: list[tuple[Part, float]], flows: list
     bond(source, push)
     bond(push, velocity)
     bond(velocity, mass)
+    for i, (one, load) in enumerate(drags):
+        force = MSe(_times(load))
+        setattr(model, f"{name}_drag_{i}", force)
+        bond(reading(mass, "momentum"), force)
+        bond(force, one)
     for i, (total, gain) in enumerate(flows):
         flow = MSf(_times(gain))
         setattr(model, f"{name}_flow_{i}", flow)

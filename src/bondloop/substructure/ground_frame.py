@@ -1,6 +1,7 @@
 """A model on moving ground: what its structures are loaded with, and in which coordinates the rest moves.
 
-Structures are computed in coordinates that move with the ground, and loaded by -(M ι + M_a e) ẍ.
+Structures are computed in coordinates that move with the ground, and loaded by -(M ι + M_a e) ẍ; dashpots to
+a support that moves by itself load them with -(C ι + C_a e) ẋ.
 What is bonded to them (a tuned mass, a brace, an interface) may be in either coordinates. Where it has masses
 of its own it has to move as it does in space: its flows there are the structure's and the ground's together,
 and no one needs to know how its masses lie. Where it stands on the ground itself it has to move as its
@@ -14,15 +15,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from bondloop.bondgraph import I
+from bondloop.bondgraph import C, R, Sf
 from bondloop.bondgraph.cut import INTERFACE, interfaces
-from bondloop.bondgraph.field_elements import IField
+from bondloop.bondgraph.field_elements import CField, RField
 from bondloop.bondgraph.parts import Port
 from bondloop.errors import InputError
 from bondloop.structures.elements.base import DOFS
 from bondloop.structures.forms import StructureModel
 from bondloop.substructure.ground_edits import NOTHING, Shift, add_shift, drive, ground_input, opened
-from bondloop.substructure.rigid_flows import is_power, rigid_flows
+from bondloop.substructure.rigid_flows import has_mass, is_power, is_untold, rigid_flows
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model, Zero
@@ -158,11 +159,14 @@ class GroundFrame:
         if not bound:
             return None
         along = [self._along(group, w) for w in self._tests(group)]
-        inertias = [p for p in group.parts if isinstance(p, (I, IField))]
+        self._refuse_untold(group, along)
+        inertias = [p for p in group.parts if has_mass(p)]
         if any(stretched for _, stretched in along):
             if inertias:
                 springs = [
-                    p.path for p in group.parts if type(p).__name__ in ("C", "R", "CField", "RField", "Sf")
+                    p.path
+                    for p in group.parts
+                    if isinstance(p, (C, R, CField, RField, Sf)) or getattr(p, "mass_is", None) == "standing"
                 ]
                 raise InputError(
                     f"ground: {_names(inertias)} stands on the ground by {', '.join(springs[:3])} and has "
@@ -180,6 +184,19 @@ class GroundFrame:
         moved = [b for flows, _ in along for b, f in flows.items() if abs(f) > 1e-12]
         return "absolute" if any(b in p._bonds for p in inertias for b in moved) else None
 
+    def _refuse_untold(self, group: _Group, along: list[tuple[dict[Bond, float], bool]]) -> None:
+        """Refuse laws that the ground moves and that do not say whether they have mass."""
+        moved = {b for flows, _ in along for b, f in flows.items() if abs(f) > NOTHING}
+        for part in group.parts:
+            if is_untold(part) and moved.intersection(part._bonds):
+                kind = type(getattr(part, "law", part)).__name__
+                raise InputError(
+                    f"ground: {part.path} is a {kind}, which does not say whether it has mass; write in its "
+                    "class mass_is = 'none' (a brace, a damper that stands on the ground), 'carried' (all of "
+                    "it hangs on its end, as a tuned mass) or 'standing' (it has mass, and stands on the "
+                    "ground)"
+                )
+
     @property
     def inputs(self) -> list[str]:
         """Names of the inputs that are the ground's accelerations."""
@@ -190,11 +207,7 @@ class GroundFrame:
         """Paths of what has mass and goes with the ground; of a half, its structures too."""
         structures = [s.path for s in self.structures] if self.carried is not None else []
         return structures + [
-            p.path
-            for g in self.groups
-            if self.natural(g) == "absolute"
-            for p in g.parts
-            if isinstance(p, (I, IField))
+            p.path for g in self.groups if self.natural(g) == "absolute" for p in g.parts if has_mass(p)
         ]
 
     @property
@@ -270,8 +283,9 @@ class GroundFrame:
                 totals.append((opened(copy, bonds[b], len(totals)), shift))
         for where in self.wheres:
             loads = [(twins[one], x) for s in self.structures for one, x in s.ground_load(where)]
+            drags = [(twins[one], x) for s in self.structures for one, x in s.ground_drag(where)]
             flows = [(total, x.into_head * x.gains[where]) for total, x in totals]
-            drive(copy, where, loads, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
+            drive(copy, where, loads, drags, [(total, gain) for total, gain in flows if abs(gain) > NOTHING])
         return copy
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.bondgraph.elements import SS, I, Se
 from bondloop.bondgraph.field_elements import IField
 from bondloop.bondgraph.modulated import MSe
+from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import One, Port, Zero
 from bondloop.bondgraph.two_ports import TF
 from bondloop.errors import InputError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from bondloop.bondgraph.parts import Bond, Part
 
-__all__ = ["Rigid", "is_power", "rigid_flows"]
+__all__ = ["Rigid", "has_mass", "is_power", "is_untold", "rigid_flows"]
 
 EXACT = 1e-9
 """Residual, relative to the imposed flows, below which parts move without being stretched."""
@@ -43,6 +44,18 @@ class Rigid:
     stretched: bool
 
 
+def is_untold(part: Part) -> bool:
+    """Return whether nobody has said how the mass of a part, if any, goes with the ground."""
+    return isinstance(part, Multiport) and not isinstance(part, IField) and part.mass_is is None
+
+
+def has_mass(part: Part) -> bool:
+    """Return whether a part has mass of its own."""
+    if isinstance(part, (I, IField)):
+        return True
+    return isinstance(part, Multiport) and part.mass_is in ("carried", "standing")
+
+
 def is_power(b: Bond) -> bool:
     """Return whether a bond carries power, not a signal."""
     return b.word is None and not b.tail.is_signal and not b.head.is_signal
@@ -52,7 +65,8 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
     """Return the flows among parts, of which some are imposed, with nothing stretched if that can be.
 
     Junctions, ports and transformers are equations of flows. A compliance, a resistor, a gyrator or a source
-    of flow asks for no flow; an inertia, a source of effort or an interface for nothing.
+    of flow asks for no flow; an inertia, a mass that is carried, a source of effort or an interface for
+    nothing.
 
     Parameters
     ----------
@@ -76,7 +90,7 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
             hard.append({place[b]: 1.0 if b.head is part else -1.0 for b in own})
         elif isinstance(part, TF):
             hard += _transformer(part, own, place)
-        elif not isinstance(part, (I, IField, Se, MSe, SS)):
+        elif not (isinstance(part, (I, IField, Se, MSe, SS)) or _follows(part)):
             soft += [{place[b]: 1.0} for b in own]
     values = np.array([imposed.get(b, np.nan) for b in bonds])
     known = ~np.isnan(values)
@@ -86,6 +100,11 @@ def rigid_flows(parts: Iterable[Part], imposed: Mapping[Bond, float]) -> Rigid:
     if stretched:  # what moves it, without asking what that stretches
         flows, residual = _solved(_rows(hard, len(bonds)), values, known)
     return Rigid(dict(zip(bonds, flows.tolist(), strict=True)), stretched)
+
+
+def _follows(part: Part) -> bool:
+    """Return whether an element of another kind lets itself be moved, or does not say so."""
+    return isinstance(part, Multiport) and part.mass_is in ("carried", None)
 
 
 def _transformer(part: TF, own: list[Bond], place: Mapping[Bond, int]) -> list[dict[int, float]]:

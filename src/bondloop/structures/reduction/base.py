@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.kinds import FAMILIES, origin_of, stamp
 from bondloop.structures.excitation import Place, pattern
 from bondloop.structures.footing import footing_of, keep_footing
 from bondloop.structures.matrices import Matrices
@@ -201,6 +202,23 @@ def project(
         keep_footing(matrices, footing_of(full).projected(T))
     reduced = Reduced(matrices, T, tuple(kept), full, method)
     object.__setattr__(matrices, "_reduced", reduced)  # so that members can still be read
+    return reduced
+
+
+def remember_reduction(reduced: Reduced, kind: str, **arguments: Any) -> Reduced:
+    """Let reduced matrices be described by what they were reduced from, where a structure describes that.
+
+    Parameters
+    ----------
+    reduced
+        What a reduction gives.
+    kind
+        The reduction.
+    **arguments
+        What it took beside the matrices.
+    """
+    if origin_of(reduced.full) is not None:
+        stamp(reduced.matrices, FAMILIES["matrices"][kind], {"of": reduced.full, **arguments})
     return reduced
 
 

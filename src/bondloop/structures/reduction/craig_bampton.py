@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.program.kinds import Kind, register
 from bondloop.structures.modes import modes
-from bondloop.structures.reduction.base import Reduced, project
+from bondloop.structures.reduction.base import Reduced, project, remember_reduction
 from bondloop.structures.reduction.guyan import constraint_modes, split
 
 if TYPE_CHECKING:
@@ -55,10 +56,25 @@ def craig_bampton(matrices: Matrices, interface: Sequence[str], count: int = 20)
     if count:
         T[inner, b:] = modes(matrices.sub([matrices.dofs[i] for i in inner]), count).shapes
     names = [matrices.dofs[k] for k in kept]
-    return project(
+    reduced = project(
         matrices,
         T,
         [*names, *(f"mode[{i}]" for i in range(count))],
         names,
         f"Craig-Bampton with {b} interface degrees of freedom and {count} modes",
     )
+    return remember_reduction(reduced, "craig_bampton", interface=names, count=count)
+
+
+def matrices_by_craig_bampton(of: Matrices, interface: Sequence[str], count: int) -> Matrices:
+    """Return the matrices of `craig_bampton`, as a description calls them.
+
+    Parameters
+    ----------
+    of, interface, count
+        As of `craig_bampton`.
+    """
+    return craig_bampton(of, interface, count).matrices
+
+
+register(Kind("matrices", "craig_bampton", matrices_by_craig_bampton))

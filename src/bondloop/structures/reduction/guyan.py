@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, SolveError
+from bondloop.program.kinds import Kind, register
 from bondloop.structures.factor import factor
-from bondloop.structures.reduction.base import Reduced, project
+from bondloop.structures.reduction.base import Reduced, project, remember_reduction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,4 +73,19 @@ def guyan(matrices: Matrices, keep: Sequence[str]) -> Reduced:
     if len(inner):
         T[inner] = constraint_modes(matrices, kept, inner)
     names = [matrices.dofs[k] for k in kept]
-    return project(matrices, T, names, names, f"Guyan reduction to {len(kept)} of {len(matrices)}")
+    reduced = project(matrices, T, names, names, f"Guyan reduction to {len(kept)} of {len(matrices)}")
+    return remember_reduction(reduced, "guyan", keep=names)
+
+
+def matrices_by_guyan(of: Matrices, keep: Sequence[str]) -> Matrices:
+    """Return the matrices of `guyan`, as a description calls them.
+
+    Parameters
+    ----------
+    of, keep
+        As of `guyan`.
+    """
+    return guyan(of, keep).matrices
+
+
+register(Kind("matrices", "guyan", matrices_by_guyan))
