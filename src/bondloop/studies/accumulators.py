@@ -52,7 +52,7 @@ class Accumulator:
 
 
 def accumulator(
-    kind: str, word: str, of: Expr, along: Expr | None, tick: Tick, steps: int | None
+    kind: str, word: str, of: Expr, along: Expr | None, tick: Tick, steps: int | None, before: Expr
 ) -> Accumulator:
     """Return what accumulates a measure.
 
@@ -68,13 +68,15 @@ def accumulator(
         Of the test.
     steps
         Ticks of the test, which growth needs.
+    before
+        Samples that were measured before this one.
     """
     state = Var(f"measure.{word}")
     if kind == "growth":
         return _growth(state.name, of, tick, steps)
     if kind in OF_TWO:
         assert along is not None
-        return (_delay if kind == "delay" else _work)(kind, state.name, of, along, tick)
+        return (_delay if kind == "delay" else _work)(kind, state.name, of, along, tick, before)
     initial, update = _simple(kind, state, of, tick)
     return Accumulator({state: initial}, ((state, update),), lambda x, n: _simple_end(kind, x[0], n))
 
@@ -112,22 +114,22 @@ def _sums(word: str, inside: Expr, terms: Mapping[str, Expr]) -> dict[Var, Expr]
     return {state: select(inside, state + term, state) for state, term in states.items()}
 
 
-def _work(kind: str, word: str, of: Expr, along: Expr, tick: Tick) -> Accumulator:
+def _work(kind: str, word: str, of: Expr, along: Expr, _: Tick, before: Expr) -> Accumulator:
     """Return the sum of ∫of d(along) by the trapezoidal rule, as `bondloop.assess.work`; or of magnitudes."""
-    before, place = Var(f"{word}.of"), Var(f"{word}.along")
-    part = (of + before) * 0.5 * (along - place)
-    total = _sums(word, tick.count > 0, {"sum": part if kind == "work" else function("fabs", part)})
-    updates = {**total, before: of, place: along}
+    last, place = Var(f"{word}.of"), Var(f"{word}.along")
+    part = (of + last) * 0.5 * (along - place)
+    total = _sums(word, before > 0, {"sum": part if kind == "work" else function("fabs", part)})
+    updates = {**total, last: of, place: along}
     return Accumulator(dict.fromkeys(updates, 0.0), tuple(updates.items()), lambda x, _: x[0])
 
 
-def _delay(_: str, word: str, of: Expr, along: Expr, tick: Tick) -> Accumulator:
+def _delay(_: str, word: str, of: Expr, along: Expr, tick: Tick, before: Expr) -> Accumulator:
     """Return sums of a regression of one signal on another and its rate, in the middle between samples."""
     y_0, x_0 = Var(f"{word}.of"), Var(f"{word}.along")
     h = tick.period
     x, y, v = (along + x_0) * 0.5, (of + y_0) * 0.5, (along - x_0) / h
     terms = {"x": x, "v": v, "y": y, "xx": x * x, "xv": x * v, "vv": v * v, "xy": x * y, "vy": v * y}
-    updates = {**_sums(word, tick.count > 0, terms), y_0: of, x_0: along}
+    updates = {**_sums(word, before > 0, terms), y_0: of, x_0: along}
 
     def end(sums: list[NDArray[np.float64]], samples: NDArray[np.float64]) -> NDArray[np.float64]:
         return delay_of_sums(sums[:8], samples - 1, h)

@@ -23,6 +23,9 @@ TRIP = ("trip", "trip_time")
 
 OWN = ("error", "reference_error", "delay", "energy", "growth", "limit", *TRIP)
 
+SWITCH = "switch.displacement"
+"""Channel of a test with switches: 1 when the rig is to follow."""
+
 SHORT = {"abs": "fabs", "min": "fmin", "max": "fmax"}
 """Python's names of functions."""
 
@@ -68,22 +71,24 @@ def named_measure(name: str, tick: Tick, limits: Limits | None = None) -> Measur
 
 
 def _at_the_interface(name: str, tick: Tick) -> Measure:
+    # As `Run.coupled`: there is nothing to follow before the rig is to.
+    during = Var(SWITCH) >= 1 if any(c.name == SWITCH for c in tick.channels) else None
     if name == "reference_error":
         for c in tick.channels:
             if c.meaning.role == Role.REFERENCE and c.meaning.counterpart:
                 known = Var(c.name)
-                return Measure("rms", Var(c.meaning.counterpart) - known, over=known)
+                return Measure("rms", Var(c.meaning.counterpart) - known, over=known, during=during)
         raise InputError(f"{tick.name} has no reference to measure an error against")
     desired, actual = (_channel(tick, role, "displacement") for role in (Role.DESIRED, Role.ACTUAL))
     if name == "error":
-        return Measure("rms", actual - desired, over=desired)
+        return Measure("rms", actual - desired, over=desired, during=during)
     if name == "delay":
-        return Measure("delay", actual, along=desired)
+        return Measure("delay", actual, along=desired, during=during)
     if name == "growth":
         return Measure("growth", actual)
     force = _channel(tick, Role.ACTUAL, "force")
-    through = Measure("exchange", force, along=desired)
-    return Measure("work", force, along=actual - desired, over=through)
+    through = Measure("exchange", force, along=desired, during=during)
+    return Measure("work", force, along=actual - desired, over=through, during=during)
 
 
 def _channel(tick: Tick, role: Role, quantity: str) -> Var:

@@ -17,6 +17,7 @@ from bondloop.program.expr import Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Tick, Update
 from bondloop.studies.accumulators import KINDS, OF_TWO, accumulator
+from bondloop.studies.stretches import Stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
     Reader = Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["Measure", "Measuring", "measuring"]
+__all__ = ["CAUSE", "Measure", "Measuring", "measuring"]
+
+CAUSE = "interlock.cause"
+"""Channel of a test with an interlock: not zero from the tick on in which it trips."""
 
 Kind = Literal[
     "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange"
@@ -52,6 +56,8 @@ class Measure:
         What is measured is divided by the same measure of this, or by this measure.
     along
         The other signal of a measure of two.
+    during
+        Only the first stretch of samples at which this is not zero is measured; all of the test unless given.
 
     Examples
     --------
@@ -66,11 +72,12 @@ class Measure:
     of: Expr
     over: Expr | Measure | None = None
     along: Expr | None = None
+    during: Expr | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError(unknown_name("kind of measure", str(self.kind), KINDS))
-        exprs = (self.of, self.along, None if isinstance(self.over, Measure) else self.over)
+        exprs = (self.of, self.along, self.during, None if isinstance(self.over, Measure) else self.over)
         for expr in exprs:
             if expr is not None and not isinstance(expr, Expr):
                 raise InputError(
@@ -79,13 +86,15 @@ class Measure:
         if (self.kind in OF_TWO) != (self.along is not None):
             wanted = "two signals, of and along" if self.kind in OF_TWO else "one signal, without along"
             raise InputError(f"Measure: {self.kind} is a measure of {wanted}")
+        if self.kind == "growth" and self.during is not None:
+            raise InputError("Measure: growth is of a whole test, without during")
 
     @property
     def below(self) -> Measure | None:
         """The measure by which it is divided; None where it is not."""
         if self.over is None or isinstance(self.over, Measure):
             return self.over
-        return Measure(self.kind, self.over, along=self.along)
+        return Measure(self.kind, self.over, along=self.along, during=self.during)
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Measuring:
     readers: Mapping[str, Reader]
 
     def read(self, result: BatchResult, steps: int) -> dict[str, NDArray[np.float64]]:
-        """Return the measures of all tests, each up to where it stopped."""
+        """Return the measures of all tests, each up to and including the sample at which it stopped."""
         samples = np.where(result.ends.code != 0, result.ends.tick + 1, steps).astype(float)
         return {name: reader(result, samples) for name, reader in self.readers.items()}
 
@@ -131,15 +140,19 @@ def measuring(tick: Tick, measures: Mapping[str, Measure], steps: int | None = N
                 first.setdefault(v, Var(f"{v.name}.first"))
         return substitute(value, first)
 
+    stretches = Stretches(tick.count, of_channels(Var(CAUSE), CAUSE) if CAUSE in channels else None)
+
     def accumulate(measure: Measure, name: str, word: str) -> Reader:
         along = None if measure.along is None else of_channels(measure.along, name)
-        one = accumulator(measure.kind, word, of_channels(measure.of, name), along, tick, steps)
+        stretch = stretches.of(None if measure.during is None else of_channels(measure.during, name))
+        of = of_channels(measure.of, name)
+        one = accumulator(measure.kind, word, of, along, tick, steps, stretch.before)
         states.update(one.initial)
-        pairs.extend(one.updates)
+        pairs.extend((state, stretch.only(state, update)) for state, update in one.updates)
         names = [v.name for v in one.initial]
 
         def top(result: BatchResult, samples: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.asarray(one.end([result[n] for n in names], samples))
+            return np.asarray(one.end([result[n] for n in names], stretch.samples(result, samples)))
 
         if (under := measure.below) is None:
             return top
@@ -148,6 +161,8 @@ def measuring(tick: Tick, measures: Mapping[str, Measure], steps: int | None = N
 
     for name, measure in measures.items():
         readers[name] = accumulate(measure, name, name)
+    states.update(dict.fromkeys((v for v, _ in stretches.updates), 0.0))
+    pairs.extend(stretches.updates)
     before = [Assign(copy, v) for v, copy in first.items() if isinstance(copy, Var)]
     whole = replace(
         tick, states={**tick.states, **states}, steps=(*before, *tick.steps, Update(tuple(pairs)))

@@ -13,7 +13,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.program.expr import Var
 from bondloop.studies.named_measures import TRIP, named_measure
-from bondloop.studies.on_the_way import Measure, Measuring, measuring
+from bondloop.studies.on_the_way import CAUSE, Measure, Measuring, measuring
 from bondloop.studies.work import Job
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Rehearsals"]
 
-CAUSE, WHEN = "interlock.cause", "interlock.when"
+WHEN = "interlock.when"
 
 
 @dataclass(frozen=True)
