@@ -12,7 +12,8 @@ from bondloop.compile import batch as batches
 from bondloop.compile.batch import Batch
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import Interrupted, sample
+from bondloop.program.expr import Var
+from bondloop.studies import Interrupted, Measure, sample
 from bondloop.studies.streamed import Rows, Stream
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -153,6 +154,7 @@ def test_another_study_is_not_gone_on_with(tmp_path):
         ({"samples": 32}, "samples: 16; now 32"), ({"seed": 4}, "seed: 0; now 4"),
         ({"seconds": 0.2}, "steps: 101; now 201"), ({"measures": ("trip",)}, "measures: "),
         ({"distributions": {MASS: "normal(1, 6%)"}}, "varied: "),
+        ({"distributions": {MASS: "normal(1.0000001, 5%)"}}, "drawn: "),
         ({"test": test.with_values({MASS: 1.5})}, "test: "),
     ]  # fmt: skip
     for change, words in cases:
@@ -176,6 +178,16 @@ def test_another_study_is_not_gone_on_with(tmp_path):
         sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, resume=True)
     Path(path).unlink()
     assert len(sample(test, {MASS: "normal(1, 5%)"}, 16, seconds=0.1, keep=path, resume=True)) == 16
+
+
+def test_another_measure_of_the_same_name_is_another_study(tmp_path):
+    path, test, force = tmp_path / "samples.parquet", wagg_three_mass.test(), Var("force")
+    kept = {"m": Measure("rms", force)}
+    sample(test, {MASS: "normal(1, 5%)"}, 8, kept, seconds=0.1, keep=path)
+    for other in (Measure("mean", force * force), Measure("peak", force), Measure("rms", force, over=force)):
+        with pytest.raises(InputError, match="is of another study"):
+            sample(test, {MASS: "normal(1, 5%)"}, 8, {"m": other}, seconds=0.1, keep=path, resume=True)
+    assert len(sample(test, {MASS: "normal(1, 5%)"}, 8, kept, seconds=0.1, keep=path, resume=True)) == 8
 
 
 @settings(max_examples=30, deadline=None)

@@ -83,8 +83,10 @@ class Campaign:
         whole = hashlib.sha256(json.dumps(dump_tick(job.tick), sort_keys=True).encode())
         if job.inputs is not None:
             whole.update(job.inputs.tobytes())
-        own = {"measures": self.rehearsals.measures, "steps": job.steps, "test": whole.hexdigest()[:16]}
-        return {**given, **own}
+        # The words of distributions are for people, and rounded; the values are what was drawn.
+        drawn = hashlib.sha256(np.ascontiguousarray(self.values).tobytes()).hexdigest()[:16]
+        own = {"measures": self.rehearsals.words, "steps": job.steps, "test": whole.hexdigest()[:16]}
+        return {**given, **own, "drawn": drawn}
 
     def _parts(self) -> tuple[list[Part], list[str]]:
         """Return all tests, by what they have in common, and what a reader should know of them."""

@@ -90,6 +90,14 @@ class Measure:
             raise InputError("Measure: growth is of a whole test, without during")
 
     @property
+    def words(self) -> str:
+        """What it is, as ``rms of x over rms of y``."""
+        plain = f"{self.kind} of {self.of}"
+        plain += f" along {self.along}" if self.along is not None else ""
+        plain += f" during {self.during}" if self.during is not None else ""
+        return plain if (below := self.below) is None else f"{plain}, over {below.words}"
+
+    @property
     def below(self) -> Measure | None:
         """The measure by which it is divided; None where it is not."""
         if self.over is None or isinstance(self.over, Measure):

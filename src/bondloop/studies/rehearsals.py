@@ -107,6 +107,11 @@ class Rehearsals:
         """Return a tick with the test's channels, with its measures on the way."""
         return measuring(tick, self._wanted, self.steps)
 
+    @property
+    def words(self) -> dict[str, str]:
+        """What each measure is, by its name."""
+        return {name: self._wanted[name].words if name in self._wanted else name for name in self.measures}
+
     @cached_property
     def batch(self) -> Batch:
         """The tick with its measures, compiled."""
