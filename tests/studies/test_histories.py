@@ -1,6 +1,7 @@
 """Chosen tests: which they are, their histories by a second pass, and all of them as tables."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -39,6 +40,48 @@ def test_the_chosen_are_those_of_the_ranking(error, share, seed):
     assert ("worst 2" in chosen) == (len(error) > 1)
     assert of_test[chosen[f"{share} %"]] == found.quantile("error", share / 100)
     assert [chosen[n] for n in chosen if n.startswith("test ")] == list(range(0, len(error), 7))
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(
+    times=st.lists(st.floats(0, 1, width=16) | st.just(math.nan), min_size=1, max_size=30),
+    share=st.integers(0, 100),
+)
+def test_the_chosen_by_a_time_are_those_of_its_quantiles(times, share):
+    when = np.array(times)
+    found = replace(
+        of(times, ~np.isnan(when)), measured={"trip_time": when, "f": when}, times=("trip_time", "f")
+    )
+    for name in ("trip_time", "f"):
+        chosen = found.choose(name, f"worst, best, {share}%")
+        if np.isnan(when).all():
+            assert f"{share} %" not in chosen
+            assert math.isnan(found.quantile(name, share / 100))
+            continue
+        assert when[chosen[f"{share} %"]] == found.quantile(name, share / 100)
+        assert when[chosen["worst 1"]] == np.nanmin(when)
+        assert np.isnan(when[chosen["best 1"]]) == np.isnan(when).any()
+
+
+def test_the_worst_of_those_that_stopped_is_the_worst_by_its_measure():
+    stopped = [True, True, True, False, True, False]
+    found = of([0.3, 0.9, 0.9, 5.0, math.nan, 0.1], stopped)
+    assert found.worst_first("error").tolist() == [1, 2, 0, 4, 3, 5]
+    earlier = replace(
+        found, measured={**found.measured, "trip_time": np.array([1, 3, 2, math.nan, 1, math.nan])}
+    )
+    assert earlier.worst_first("error").tolist() == [2, 1, 0, 4, 3, 5]
+    assert earlier.choose("error", "best 2") == {"best 1": 5, "best 2": 3}
+
+
+def test_the_worst_of_a_first_time_is_the_earliest():
+    test = gawthrop_two_actuators.test()
+    name = "first:abs(actual.displacement[0]) > 0.01"
+    found = sample(test, {"excitation.scale": "uniform(0.5, 20)"}, 32, (name,), seconds=2)
+    when = found[name]
+    assert np.isnan(when).any()
+    assert when[found.worst_first(name)[0]] == np.nanmin(when)
+    assert found.quantile(name, 1) == np.nanmax(when)
 
 
 @pytest.mark.parametrize("which", ["worse", "worst 0", "every", "every 0", "120 %", "", "worst 3 best", 3])

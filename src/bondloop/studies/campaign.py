@@ -163,7 +163,7 @@ class Campaign:
         return Sampled(
             self.drawn.owners, self.values[rows.numbers], columns, stopped, dict(by.most_common()),
             place.backend or "kept", seconds, self.rehearsals.length, (*where, *place.notes),
-            tuple(self.drawn.rebuilt),
+            tuple(self.drawn.rebuilt), self.rehearsals.times,
         )  # fmt: skip
 
 

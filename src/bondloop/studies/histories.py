@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bondloop.errors import InputError
 from bondloop.studies.uncertainty import built
 
@@ -31,14 +33,22 @@ def choose(found: Sampled, measure: str, which: str) -> dict[str, int]:
         By which they are ranked.
     which
         Any of ``worst``, ``worst 3``, ``best 2``, quantiles such as ``95 %``, and ``every 1000``, with commas
-        between them.
+        between them. A quantile of a time is of the tests in which it happened, as `Sampled.quantile`.
     """
     ranked, n = found.worst_first(measure).tolist(), len(found)
+    # Smaller values first: of a time those in which it happened, the earliest being the worst.
+    happened = (~np.isnan(found[measure]))[ranked].tolist()
+    among = (
+        [i for i, good in zip(ranked, happened, strict=True) if good]
+        if measure in found.times
+        else ranked[::-1]
+    )
     names: dict[str, int] = {}
     for word, count in choices(which):
         if word == "%":
             # As `Sampled.quantile`: the first that no smaller share lies below.
-            names[f"{count:g} %"] = ranked[n - 1 - math.ceil(count / 100 * (n - 1) - 1e-9)]
+            if among:
+                names[f"{count:g} %"] = among[math.ceil(count / 100 * (len(among) - 1) - 1e-9)]
             continue
         numbers = range(0, n, int(count)) if word == "every" else range(min(int(count), n))
         if len(numbers) > MOST:

@@ -108,6 +108,12 @@ class Rehearsals:
         return measuring(tick, self._wanted, self.steps)
 
     @property
+    def times(self) -> tuple[str, ...]:
+        """Measures that are times of something that may not happen."""
+        firsts = {name for name, measure in self._wanted.items() if measure.kind == "first"}
+        return tuple(name for name in self.measures if name == "trip_time" or name in firsts)
+
+    @property
     def words(self) -> dict[str, str]:
         """What each measure is, by its name."""
         return {name: self._wanted[name].words if name in self._wanted else name for name in self.measures}

@@ -84,6 +84,8 @@ class Sampled:
         What was picked, and why not otherwise; what a reader should know.
     rebuilt
         Names of what is varied and is not data of the tick.
+    times
+        Measures that are times of something bad, NaN where it did not happen: the earlier the worse.
     """
 
     distributions: Mapping[str, Distribution | Correlated]
@@ -96,6 +98,7 @@ class Sampled:
     length: float = math.nan
     notes: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
+    times: tuple[str, ...] = ("trip_time",)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -110,18 +113,18 @@ class Sampled:
         return self.measured[name]
 
     def quantile(self, measure: str, share: float) -> float:
-        """Return the value below which a share of the tests lies; a test that stopped counts as the worst."""
+        """Return the value below which a share of the tests lies; a test that stopped counts as the worst.
+
+        Of a time (`times`) it is a share of the tests in which it happened.
+        """
         if not 0 <= share <= 1:
             raise InputError(f"expected a share from 0 to 1; found {share}")
-        values = self._ranked(measure)
-        return float(np.quantile(values, share, method="higher")) if len(values) else math.nan
-
-    def _ranked(self, measure: str) -> NDArray[np.float64]:
-        """Return a measure in which a test that stopped is the worst; of when it did, those that did."""
         values = self[measure]
-        if measure in TRIP:
-            return values[~np.isnan(values)]
-        return np.where(self.stopped | np.isnan(values), np.inf, values)
+        if measure in self.times or measure in TRIP:
+            values = values[~np.isnan(values)]
+        else:
+            values = np.where(self.stopped | np.isnan(values), np.inf, values)
+        return float(np.quantile(values, share, method="higher")) if len(values) else math.nan
 
     def probability(self, event: NDArray[np.bool_] | None = None) -> Probability:
         """Return how probable an event is.
@@ -152,11 +155,17 @@ class Sampled:
         return dict(zip(self.distributions, self.values[number].tolist(), strict=True))
 
     def worst_first(self, measure: str) -> NDArray[np.intp]:
-        """Return the numbers of the tests, the worst first: those that stopped, then by the measure."""
+        """Return the numbers of the tests, the worst first.
+
+        Those that stopped are the worst, among each other by the measure, then by when they tripped, if that
+        was measured. Of a time (`times`) the earliest is, and last come those in which it did not happen.
+        """
         values = self[measure]
-        if measure == "trip_time":  # the earlier the worse
-            return np.argsort(np.where(np.isnan(values), np.inf, values), kind="stable")
-        return np.argsort(-np.where(self.stopped | np.isnan(values), np.inf, values), kind="stable")
+        nowhere = np.isnan(values)
+        if measure in self.times:
+            return np.lexsort((~self.stopped, np.where(nowhere, np.inf, values)))
+        when = self.measured.get("trip_time", np.zeros(len(self)))
+        return np.lexsort((when, np.where(nowhere, np.inf, -values), ~(self.stopped | nowhere)))
 
     def choose(self, measure: str, which: str = "worst 3, best, 50 %, 95 %") -> dict[str, int]:
         """Return the numbers of chosen tests, by name.
