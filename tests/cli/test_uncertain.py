@@ -39,6 +39,31 @@ def test_worst_cases_are_ready_to_run(bondloop, tmp_path):
     )
 
 
+def test_a_csv_of_another_study_does_not_stay(bondloop, tmp_path, monkeypatch):
+    monkeypatch.setattr("bondloop.cli.study.MOST_ROWS", 8)
+    ask = ("study", TEST, "--vary", SCALE, "--seconds", 0.1, "-o", tmp_path, "--no-figures", "--samples")
+    assert bondloop(*ask, 8).exit_code == 0
+    assert len((tmp_path / "samples.csv").read_text().splitlines()) == 9
+    more = bondloop(*ask, 9)
+    assert "more than 8 tests are not written as CSV" in more.stdout
+    assert not (tmp_path / "samples.csv").exists()
+
+
+def test_a_csv_that_cannot_be_written_is_told(bondloop, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bondloop.studies.sampled.write_csv", full)
+    (tmp_path / "samples.csv").write_text("old")
+    result = bondloop(
+        "study", TEST, "--vary", SCALE, "--seconds", 0.1, "-o", tmp_path, "--no-figures", "--samples", 8
+    )
+    assert result.exit_code == 1
+    assert "samples.csv cannot be written: No space left on device" in result.output
+    assert "is that of an earlier study" in result.output
+    assert (tmp_path / "samples.csv").read_text() == "old"
+
+
 def test_from_an_identified_actuator(bondloop, tmp_path):
     random = np.random.default_rng(3)
     u = np.cumsum(random.normal(size=1500)) * 1e-4

@@ -136,9 +136,8 @@ def test_tables_of_other_packages():
             found.to_pandas()
     else:
         table = found.to_pandas()
-        assert list(table.columns) == ["a", "error", "stopped"]
+        assert list(table.columns) == ["test", "a", "error", "stopped", "stopped_by"]
         assert table["stopped"].tolist() == [False, True, False]
-        assert table.index.name == "test"
     try:
         import xarray  # noqa: F401
     except ImportError:

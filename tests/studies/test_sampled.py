@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.errors import InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.program.expr import Var
 from bondloop.studies.distributions import Distribution, distribution
@@ -16,6 +16,7 @@ from bondloop.studies.named_measures import named_measure
 from bondloop.studies.on_the_way import Measure, measuring
 from bondloop.studies.sampled import Sampled, sample
 from bondloop.studies.sampled_figure import differs
+from bondloop.studies.streamed import has_parquet
 
 MASS, SPRING = "rig.transfer.mass.mass", "rig.transfer.spring.stiffness"
 
@@ -168,8 +169,42 @@ def test_a_test_that_stopped_is_the_worst():
 
 
 def test_it_is_saved(tmp_path):
-    lines = of_shares(1, 3).save(tmp_path / "tests.csv").read_text().splitlines()
-    assert lines == ["a,error,stopped", "0.0,0.0,True", "0.5,0.5,False", "1.0,1.0,False"]
+    found = replace(of_shares(1, 3), stopped_by=np.array(["force", "", ""], dtype=object))
+    lines = found.save(tmp_path / "tests.csv").read_text().splitlines()
+    assert lines == [
+        "test,a,error,stopped,stopped_by", "0,0.0,0.0,True,force", "1,0.5,0.5,False,", "2,1.0,1.0,False,",
+    ]  # fmt: skip
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, monkeypatch):
+    path = of_shares(1, 3).save(tmp_path / "tests.csv")
+    before = path.read_text()
+
+    def full(scratch, _):
+        scratch.write_text("test,a")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bondloop.studies.sampled.write_csv", full)
+    with pytest.raises(BondloopError, match=r"tests\.csv cannot be written: No space left on device"):
+        of_shares(2, 4).save(path)
+    assert path.read_text() == before
+    assert [f.name for f in tmp_path.iterdir()] == ["tests.csv"]
+
+
+def test_every_table_has_the_same_columns(tmp_path):
+    test = gawthrop_two_actuators.test()
+    found = sample(test, {"excitation.scale": "uniform(5, 60)"}, 8, ("limit",), seconds=0.5)
+    names = ["test", "excitation.scale", "limit", "stopped", "stopped_by"]
+    assert found.save(tmp_path / "t.csv").read_text().splitlines()[0] == ",".join(names)
+    by = found.columns()["stopped_by"]
+    assert {cause: by.tolist().count(cause) for cause in found.causes} == found.causes
+    if has_parquet():
+        from pyarrow import parquet
+
+        kept = tmp_path / "k.parquet"
+        sample(test, {"excitation.scale": "uniform(5, 60)"}, 8, ("limit",), seconds=0.5, keep=kept)
+        for path in (kept, found.save(tmp_path / "t.parquet")):
+            assert parquet.read_table(path).column_names == names
 
 
 @pytest.mark.parametrize(

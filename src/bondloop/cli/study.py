@@ -16,7 +16,7 @@ from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
 from bondloop.cli.where import cluster_of, tell_interrupted
-from bondloop.errors import InputError
+from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
     from bondloop.studies import Case, Sampled
@@ -216,7 +216,8 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         raise typer.Exit(130) from None
     folder.mkdir(parents=True, exist_ok=True)
     files = [] if table is None else [table]
-    files += [found.save(folder / "samples.csv")] if len(found) <= MOST_ROWS else []
+    more, note = _as_csv(found, folder, table)
+    files += more
     if figures and differs(found):
         exceedance(found, path=folder / "samples.png")
         files.append(folder / "samples.png")
@@ -231,7 +232,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
             {
                 "test": short_name(source), "samples": len(found), "seconds": found.seconds,
                 "backend": found.backend, "stopped": stopped._asdict(),
-                "causes": dict(found.causes), "notes": list(found.notes),
+                "causes": dict(found.causes), "notes": [*found.notes, *note],
                 "quantiles": {
                     m: {q: found.quantile(m, q / 100) for q in (5, 50, 95, 99)} for m in found.measured
                 },
@@ -245,8 +246,26 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
         print(f"worst {', '.join(m for m, c in worst.items() if c == command)}: {command}")
     for f in files:
         print(f"wrote {f}")
-    if len(found) > MOST_ROWS and table is None:
-        print(f"more than {MOST_ROWS:,} tests are not written as CSV; {NO_PYARROW}")
+    for word in note:
+        print(f"note: {word}")
+
+
+def _as_csv(found: Sampled, folder: Path, table: Path | None) -> tuple[list[Path], list[str]]:
+    """Write the tests as CSV, if they are not too many; return the file, and what to say instead."""
+    from bondloop.studies.streamed import NO_PYARROW
+
+    path = folder / "samples.csv"
+    if len(found) > MOST_ROWS:
+        path.unlink(missing_ok=True)  # of another study
+        return [], [
+            f"more than {MOST_ROWS:,} tests are not written as CSV" + ("" if table else f"; {NO_PYARROW}")
+        ]
+    try:
+        return [found.save(path)], []
+    except BondloopError as error:
+        was = f"; {path} is that of an earlier study" if path.exists() else ""
+        whole = f"; {table} is complete" if table else ""
+        raise BondloopError(f"{error}{whole}{was}") from error
 
 
 def indices(  # noqa: PLR0913, PLR0917 - as the verb

@@ -158,12 +158,13 @@ class Campaign:
 
         columns = rows.there
         stopped = columns.pop(STOPPED, np.zeros(0, dtype=bool))
-        by = Counter(columns.pop(STOPPED_BY, np.zeros(0, dtype=object))[stopped].tolist())
+        words = columns.pop(STOPPED_BY, np.zeros(0, dtype=object))
+        by = Counter(words[stopped].tolist())
         where = [f"ran on {place.words}"] if place.words else []
         return Sampled(
             self.drawn.owners, self.values[rows.numbers], columns, stopped, dict(by.most_common()),
             place.backend or "kept", seconds, self.rehearsals.length, (*where, *place.notes),
-            tuple(self.drawn.rebuilt), self.rehearsals.times,
+            tuple(self.drawn.rebuilt), self.rehearsals.times, rows.numbers, words,
         )  # fmt: skip
 
 

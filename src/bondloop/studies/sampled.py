@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from bondloop.studies.campaign import Campaign
 from bondloop.studies.histories import choose, histories
 from bondloop.studies.named_measures import TRIP
 from bondloop.studies.rehearsals import Rehearsals
-from bondloop.studies.streamed import NO_PYARROW, RESERVED, has_parquet
-from bondloop.studies.tables import data_frame, data_set
+from bondloop.studies.streamed import NO_PYARROW, NUMBER, RESERVED, STOPPED, STOPPED_BY, has_parquet
+from bondloop.studies.tables import data_frame, data_set, replacing, write_csv, write_parquet
 from bondloop.studies.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -86,6 +85,10 @@ class Sampled:
         Names of what is varied and is not data of the tick.
     times
         Measures that are times of something bad, NaN where it did not happen: the earlier the worse.
+    numbers
+        Of the tests, where some are not there; all in their order, if None.
+    stopped_by
+        What stopped each test, in words, empty where nothing did; not known, if None.
     """
 
     distributions: Mapping[str, Distribution | Correlated]
@@ -99,6 +102,8 @@ class Sampled:
     notes: tuple[str, ...] = ()
     rebuilt: tuple[str, ...] = ()
     times: tuple[str, ...] = ("trip_time",)
+    numbers: NDArray[np.int64] | None = None
+    stopped_by: NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -208,26 +213,23 @@ class Sampled:
         return data_set(self.columns(), {name: str(d) for name, d in self.distributions.items()})
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return drawn values, measures and whether a test stopped, by name."""
+        """Return number, drawn values, measures and whether and by what a test stopped, by name."""
+        n = len(self)
         drawn: dict[str, NDArray[Any]] = {n: self.values[:, i] for i, n in enumerate(self.distributions)}
-        return {**drawn, **self.measured, "stopped": self.stopped}
+        by = np.full(n, "", dtype=object) if self.stopped_by is None else self.stopped_by
+        numbers = np.arange(n) if self.numbers is None else self.numbers
+        return {NUMBER: numbers, **drawn, **self.measured, STOPPED: self.stopped, STOPPED_BY: by}
 
     def save(self, path: str | Path) -> Path:
-        """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed."""
-        target = Path(path)
-        columns = self.columns()
-        if target.suffix == ".parquet":
-            if not has_parquet():
-                raise InputError(f"{target.name}: {NO_PYARROW}; a CSV file needs nothing")
-            import pyarrow as pa
-            from pyarrow import parquet
+        """Save every test as a row of a CSV file, or of a Parquet file where pyarrow is installed.
 
-            parquet.write_table(pa.table(columns), target)
-            return target
-        with target.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(c.tolist() for c in columns.values()), strict=True))
+        What is there is replaced when all is written.
+        """
+        target = Path(path)
+        if target.suffix == ".parquet" and not has_parquet():
+            raise InputError(f"{target.name}: {NO_PYARROW}; a CSV file needs nothing")
+        with replacing(target) as scratch:
+            (write_parquet if target.suffix == ".parquet" else write_csv)(scratch, self.columns())
         return target
 
     def __str__(self) -> str:
