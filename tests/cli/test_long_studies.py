@@ -58,6 +58,16 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(bondloop, tmp_path):
     assert "1,500 of the tests were there already" in again.stdout
 
 
+def test_ctrl_c_before_the_first_test_is_one_sentence(bondloop, tmp_path, monkeypatch):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bondloop.studies.sampled.unit_points", press)
+    result = bondloop(*WORDS, "--samples", 16, "-o", tmp_path)
+    assert result.exit_code == 130
+    assert result.stderr.strip() == "bondloop: interrupted; no test had been run"
+
+
 def test_without_pyarrow_it_says_what_to_install(bondloop, tmp_path, monkeypatch):
     monkeypatch.setattr("bondloop.studies.streamed.has_parquet", lambda: False)
     result = bondloop(*WORDS, "--samples", 16, "--resume", "-o", tmp_path)

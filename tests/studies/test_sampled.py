@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, silva_benchmark, wagg_three_mass
 from bondloop.program.expr import Var
+from bondloop.studies.campaign import Interrupted
 from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.named_measures import named_measure
 from bondloop.studies.on_the_way import Measure, measuring
@@ -232,6 +233,46 @@ def test_what_is_wrong_is_told(distributions, options, words):
     given = {"samples": 8, "seconds": 0.1} | options
     with pytest.raises(InputError, match=words):
         sample(wagg_three_mass.test(), distributions, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"jobs": -3}, "jobs: expected a whole number from 1"),
+        ({"backend": None}, "unknown backend 'None'"),
+        ({"keep": "x.csv"}, "kept in a Parquet file, samples.parquet; found 'x.csv'"),
+        ({"measures": {"trip": Measure("peak", Var("force"))}}, "a measure is called 'trip'"),
+        ({"measures": {"trip_time": Measure("peak", Var("force"))}}, "a measure is called 'trip_time'"),
+        ({"samples": 2**30}, "tests need about .* GB of memory"),
+        ({"distributions": {"rig.seed": "whole(1, 9)"}}, "rig.seed: the rig of .* has no noise"),
+    ],
+)
+def test_what_cannot_be_is_told_beforehand(options, words, monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 2**12 if name == "SC_PAGE_SIZE" else 2**22)  # 17 GB
+    whole = {"distributions": {MASS: "normal(1, 5%)"}, "samples": 4, "seconds": 0.1, **options}
+    with pytest.raises(InputError, match=words):
+        sample(wagg_three_mass.test(), **whole)
+
+
+def test_no_tests_are_told():
+    def press(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stop:
+        sample(wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 8, ("error",), seconds=0.1, progress=press)
+    found = stop.value.sampled
+    if not len(found):
+        assert str(found) == "no test was done"
+        assert found.worst("error") == []
+        for ask in (found.probability, lambda: found.quantile("error", 0.5)):
+            with pytest.raises(InputError, match="no test was done"):
+                ask()
+    none = replace(
+        of_shares(0, 1), values=np.zeros((0, 1)), measured={"error": np.zeros(0)}, stopped=np.zeros(0, bool)
+    )
+    assert str(none) == "no test was done"
+    with pytest.raises(InputError, match="no test was done"):
+        none.probability()
 
 
 def test_a_measuring_tick_moves_as_before():

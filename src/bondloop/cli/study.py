@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -122,20 +123,24 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         )
         return
     if samples is not None:
-        drawn(
-            source,
-            vary,
-            wanted or ["error"],
-            settings,
-            samples,
-            seconds,
-            (method, seed, backend),
-            (cluster_of(workers, dask), resume),
-            folder,
-            figures,
-            as_json,
-            keep,
-        )
+        try:
+            drawn(
+                source,
+                vary,
+                wanted or ["error"],
+                settings,
+                samples,
+                seconds,
+                (method, seed, backend),
+                (cluster_of(workers, dask), resume),
+                folder,
+                figures,
+                as_json,
+                keep,
+            )
+        except KeyboardInterrupt:  # before the first test: what comes later says what is kept
+            print("\nbondloop: interrupted; no test had been run", file=sys.stderr)
+            raise typer.Exit(130) from None
         return
     if workers is not None or dask is not None or resume:
         raise InputError(

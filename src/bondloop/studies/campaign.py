@@ -156,7 +156,7 @@ class Campaign:
     def _sampled(self, rows: Rows, place: Place, seconds: float) -> Sampled:
         from bondloop.studies.sampled import Sampled
 
-        columns = rows.there
+        columns = rows.there or {name: np.zeros(0) for name in self.rehearsals.measures}
         stopped = columns.pop(STOPPED, np.zeros(0, dtype=bool))
         words = columns.pop(STOPPED_BY, np.zeros(0, dtype=object))
         by = Counter(words[stopped].tolist())

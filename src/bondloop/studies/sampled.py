@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from bondloop.compile.batch import BATCHES
 from bondloop.errors import InputError, unknown_name
 from bondloop.studies.campaign import Campaign
 from bondloop.studies.histories import choose, histories
@@ -124,12 +126,17 @@ class Sampled:
         """
         if not 0 <= share <= 1:
             raise InputError(f"expected a share from 0 to 1; found {share}")
-        values = self[measure]
+        values = self._some(self[measure])
         if measure in self.times or measure in TRIP:
             values = values[~np.isnan(values)]
         else:
             values = np.where(self.stopped | np.isnan(values), np.inf, values)
         return float(np.quantile(values, share, method="higher")) if len(values) else math.nan
+
+    def _some(self, values: NDArray[Any]) -> NDArray[Any]:
+        if not len(self):
+            raise InputError("no test was done: there is nothing to say of them")
+        return values
 
     def probability(self, event: NDArray[np.bool_] | None = None) -> Probability:
         """Return how probable an event is.
@@ -141,10 +148,10 @@ class Sampled:
         """
         from scipy.special import betaincinv
 
-        happened = self.stopped if event is None else np.asarray(event)
+        happened = self._some(self.stopped) if event is None else np.asarray(event)
         if happened.shape != (len(self),) or happened.dtype != bool:
             raise InputError(f"expected yes or no for each of {len(self)} tests; found {happened.shape}")
-        k, n = int(happened.sum()), len(self)
+        k, n = int(self._some(happened).sum()), len(self)
         low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
         high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
         return Probability(k / n, low, high)
@@ -234,6 +241,8 @@ class Sampled:
 
     def __str__(self) -> str:
         n = len(self)
+        if not n:
+            return "no test was done"
         lines = [f"{n:,} tests in {self.seconds:.3g} s ({self.backend})"]
         for name, values in self.measured.items():
             if name == "trip":
@@ -317,8 +326,16 @@ def sample(  # noqa: PLR0913 - each is one choice of the user's
     whole_number(seed, "seed", 0)
     if isinstance(measures, str):
         raise InputError(f"measures: expected several names, such as ['error']; found the text {measures!r}")
+    if jobs is not None:
+        whole_number(jobs, "jobs", 1)
+    if backend not in BATCHES:
+        raise InputError(unknown_name("backend", str(backend), BATCHES))
+    if keep is not None and Path(keep).suffix != ".parquet":
+        raise InputError(f"keep: results are kept in a Parquet file, samples.parquet; found {str(keep)!r}")
     drawn = Uncertainty(distributions, test, rebuild=True, make=make)
-    taken = [n for n in measures if n in drawn.owners or n in RESERVED]
+    expect_memory(count, drawn.size, len(measures))
+    own = (*RESERVED, *TRIP) if isinstance(measures, Mapping) else RESERVED
+    taken = [n for n in measures if n in drawn.owners or n in own]
     if taken:
         raise InputError(f"a measure is called '{taken[0]}', which is the name of something else; rename it")
     data = [name for name in drawn.owners if name not in drawn.rebuilt]
@@ -335,6 +352,21 @@ def whole_number(value: Any, what: str, least: int) -> int:
     if not good or not least <= value <= MOST or value % 1:
         raise InputError(f"{what}: expected a whole number from {least} to {MOST:,}; found {value!r}")
     return int(value)
+
+
+def expect_memory(count: int, drawn: int, measures: int) -> None:
+    """Refuse tests whose values and measures would not fit into this machine's memory."""
+    try:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not say
+        return
+    # The points, of the next power of two, the same in order, what they stand for; measures, number, cause.
+    need = 8 * count * (4 * drawn + measures + 3)
+    if need > there:
+        raise InputError(
+            f"{count:,} tests need about {need / 1e9:,.0f} GB of memory for what is drawn and measured, and "
+            f"this machine has {there / 1e9:,.0f} GB: draw fewer, or several studies with other seeds"
+        )
 
 
 def unit_points(dimensions: int, count: int, method: str, seed: int) -> NDArray[np.float64]:

@@ -23,6 +23,9 @@ BINS = 60
 DOTS = 4000
 """Most tests that are drawn as dots."""
 
+HEAD = 32
+"""Most characters of a heading: a column has room for them."""
+
 RANKED = 50_000
 """Most tests whose ranks are compared: a correlation is then known to half a per cent."""
 
@@ -44,7 +47,10 @@ def exceedance(found: Sampled, *, path: str | os.PathLike[str] | None = None) ->
     grid = figure.subplots(len(shown), 3, squeeze=False)
     for row, (name, values) in zip(grid, shown.items(), strict=True):
         _histogram(row[0], name, values[np.isfinite(values)])
-        _exceeded(row[1], name, values, found.stopped)
+        if name in found.times:
+            _happened(row[1], name, values)
+        else:
+            _exceeded(row[1], name, values, found.stopped)
         _tornado(row[2], found, values)
     return finish(figure, path)
 
@@ -59,8 +65,9 @@ def _histogram(axes: Axes, name: str, values: NDArray[np.float64]) -> None:
     low, high = np.quantile(values, [0.0005, 0.9995])
     inside = values[(values >= low) & (values <= high)] if high > low else values
     axes.hist(inside, bins=BINS, color=COLOURS[0], density=False)
-    dress(axes, plain(name), "tests")
-    heading(axes, plain(name))
+    dress(axes, plain(_short(name)), "tests")
+    heading(axes, plain(_short(name, HEAD)))
+    _few_ticks(axes)
 
 
 def _exceeded(axes: Axes, name: str, values: NDArray[np.float64], stopped: NDArray[np.bool_]) -> None:
@@ -70,10 +77,27 @@ def _exceeded(axes: Axes, name: str, values: NDArray[np.float64], stopped: NDArr
     pick = np.unique(np.linspace(0, good.sum() - 1, DOTS).astype(int)) if good.any() else np.arange(0)
     axes.set_yscale("log")
     axes.plot(ranked[pick], share[pick], color=COLOURS[0], linewidth=1.2)
-    dress(axes, plain(name), "share above it")
+    dress(axes, plain(_short(name)), "share above it")
+    _few_ticks(axes)
     if stopped.any():
         axes.axhline(stopped.mean(), **ACTUAL)
         note(axes, f"dashed: {stopped.mean():.2%} stopped")
+
+
+def _happened(axes: Axes, name: str, values: NDArray[np.float64]) -> None:
+    """Draw in which share of all tests it had happened by then: above a time lies no share of its own."""
+    when = np.sort(values[np.isfinite(values)])
+    share = np.arange(1, len(when) + 1) / len(values)
+    pick = np.unique(np.linspace(0, len(when) - 1, DOTS).astype(int))
+    axes.plot(when[pick], share[pick], color=COLOURS[0], linewidth=1.2, drawstyle="steps-post")
+    axes.set_ylim(bottom=0)
+    dress(axes, plain(_short(name)), "share by then")
+    _few_ticks(axes)
+
+
+def _few_ticks(axes: Axes) -> None:
+    """Leave few enough values on the axis that long ones do not meet."""
+    axes.locator_params(axis="x", nbins=4)
 
 
 def _tornado(axes: Axes, found: Sampled, values: NDArray[np.float64]) -> None:
@@ -91,8 +115,8 @@ def _tornado(axes: Axes, found: Sampled, values: NDArray[np.float64]) -> None:
     axes.tick_params(axis="x", labelsize=SMALL - 1)
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 26 else "…" + name[-25:]
+def _short(name: str, most: int = 26) -> str:
+    return name if len(name) <= most else "…" + name[1 - most :]
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

@@ -102,6 +102,8 @@ class Uncertainty:
     def _expect(self, name: str) -> None:
         if name not in self._by_name and name not in self._states and self._make is None:
             known = [*self._by_name, *self._states]
+            if name == SEED:
+                raise InputError(f"{SEED}: the rig of {self.tick.name} has no noise of which to draw a seed")
             raise InputError(
                 f"{unknown_name('parameter', name, known, self.tick.name)}; what decides how a test "
                 "is built, such as a latency, is drawn by `bondloop study`, and where sample() is told how "
