@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from bondloop.studies.distributions import Distribution, distribution
 from bondloop.studies.named_measures import named_measure
 from bondloop.studies.on_the_way import Measure, measuring
 from bondloop.studies.sampled import Sampled, sample
-from bondloop.studies.sampled_figure import differs
+from bondloop.studies.sampled_figure import differs, exceedance
 from bondloop.studies.streamed import has_parquet
 
 MASS, SPRING = "rig.transfer.mass.mass", "rig.transfer.spring.stiffness"
@@ -273,6 +274,22 @@ def test_no_tests_are_told():
     assert str(none) == "no test was done"
     with pytest.raises(InputError, match="no test was done"):
         none.probability()
+
+
+def test_the_figure_of_a_time_has_a_curve_and_names_stay_in_their_columns():
+    found = of_shares(3, 6)
+    when = np.where(found.stopped, [0.3, 0.1, 0.2, 0, 0, 0], np.nan)
+    long = "peak:max(abs(force[0] - force[1]), abs(force[1] + 2*force[0]))"
+    figure = exceedance(replace(found, measured={"trip_time": when, long: found["error"]}))
+    time, peak = figure.axes[1], figure.axes[4]
+    np.testing.assert_allclose(time.lines[0].get_xydata(), [[0.1, 1 / 6], [0.2, 2 / 6], [0.3, 3 / 6]])
+    assert len(peak.get_xlabel()) <= 26
+    figure.canvas.draw()
+    for axes in figure.axes:
+        if axes.get_xlabel() == "rank correlation":
+            continue
+        boxes = [t.get_window_extent() for t in axes.get_xticklabels() if t.get_text()]
+        assert all(a.x1 < b.x0 for a, b in pairwise(sorted(boxes, key=lambda box: box.x0)))
 
 
 def test_a_measuring_tick_moves_as_before():

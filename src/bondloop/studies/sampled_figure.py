@@ -23,8 +23,8 @@ BINS = 60
 DOTS = 4000
 """Most tests that are drawn as dots."""
 
-HEAD = 32
-"""Most characters of a heading: a column has room for them."""
+WIDEST = 26
+"""Most characters of a measure's name: a column has room for them."""
 
 RANKED = 50_000
 """Most tests whose ranks are compared: a correlation is then known to half a per cent."""
@@ -65,8 +65,8 @@ def _histogram(axes: Axes, name: str, values: NDArray[np.float64]) -> None:
     low, high = np.quantile(values, [0.0005, 0.9995])
     inside = values[(values >= low) & (values <= high)] if high > low else values
     axes.hist(inside, bins=BINS, color=COLOURS[0], density=False)
-    dress(axes, plain(_short(name)), "tests")
-    heading(axes, plain(_short(name, HEAD)))
+    dress(axes, plain(_squeezed(name)), "tests")
+    heading(axes, plain(_squeezed(name)))
     _few_ticks(axes)
 
 
@@ -77,7 +77,7 @@ def _exceeded(axes: Axes, name: str, values: NDArray[np.float64], stopped: NDArr
     pick = np.unique(np.linspace(0, good.sum() - 1, DOTS).astype(int)) if good.any() else np.arange(0)
     axes.set_yscale("log")
     axes.plot(ranked[pick], share[pick], color=COLOURS[0], linewidth=1.2)
-    dress(axes, plain(_short(name)), "share above it")
+    dress(axes, plain(_squeezed(name)), "share above it")
     _few_ticks(axes)
     if stopped.any():
         axes.axhline(stopped.mean(), **ACTUAL)
@@ -91,7 +91,7 @@ def _happened(axes: Axes, name: str, values: NDArray[np.float64]) -> None:
     pick = np.unique(np.linspace(0, len(when) - 1, DOTS).astype(int))
     axes.plot(when[pick], share[pick], color=COLOURS[0], linewidth=1.2, drawstyle="steps-post")
     axes.set_ylim(bottom=0)
-    dress(axes, plain(_short(name)), "share by then")
+    dress(axes, plain(_squeezed(name)), "share by then")
     _few_ticks(axes)
 
 
@@ -115,8 +115,13 @@ def _tornado(axes: Axes, found: Sampled, values: NDArray[np.float64]) -> None:
     axes.tick_params(axis="x", labelsize=SMALL - 1)
 
 
-def _short(name: str, most: int = 26) -> str:
-    return name if len(name) <= most else "…" + name[1 - most :]
+def _short(name: str) -> str:
+    return name if len(name) <= 26 else "…" + name[-25:]
+
+
+def _squeezed(name: str) -> str:
+    """Return a measure's name without its middle, so that it stays over its own column."""
+    return name if len(name) <= WIDEST else f"{name[: WIDEST // 2]}…{name[-(WIDEST // 2 - 1) :]}"
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
