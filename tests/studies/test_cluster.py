@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from bondloop.compile.cuda_driver import gpu_obstacle
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
-from bondloop.studies import sample
+from bondloop.studies import Interrupted, sample
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -130,3 +131,34 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'bondloop\[cluster\]'"):
         sample(wagg_three_mass.test(), {MASS: "normal(1, 5%)"}, 16, seconds=0.1, cluster=2)
+
+
+def _blocked(pid):
+    """Return whether Ctrl-C is blocked in a process, from its start on; where the system does not say, yes."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return True
+    line = next(text for text in status.read_text().splitlines() if text.startswith("SigBlk"))
+    return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
+def test_ctrl_c_while_a_cluster_starts_ends_it_when_it_is_up(monkeypatch, capfd):
+    started, blocked = [], []
+
+    class Pressed(distributed.LocalCluster):
+        def __init__(self, **options):
+            os.kill(os.getpid(), signal.SIGINT)
+            super().__init__(**options)
+            started.append(self)
+            blocked.extend(_blocked(nanny.process.pid) for nanny in self.workers.values())
+
+    monkeypatch.setattr(distributed, "LocalCluster", Pressed)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted) as stop:
+        sample(wagg_three_mass.test(), {"excitation.scale": "uniform(1, 2)"}, 64, seconds=0.1, cluster=1)
+    assert len(stop.value.sampled) == 0
+    assert started[0].status.name == "closed"
+    assert blocked == [True]
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert "Traceback" not in capfd.readouterr().err

@@ -9,7 +9,8 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -107,7 +108,8 @@ def on_cluster(
     except ImportError:
         raise InputError(INSTALL) from None
     with ExitStack() as stack:
-        client = _client(cluster, stack)
+        with _ctrl_c_waits():
+            client = _client(cluster, stack)
         dispatch = _Dispatch(client, parts)
         stack.callback(dispatch.cancel)
         whole, done, backends = sum(len(part.numbers) for part in parts), 0, set()
@@ -131,6 +133,29 @@ def on_cluster(
             raise BondloopError("the scheduler of the cluster is gone") from error
         except ModuleNotFoundError as error:
             raise BondloopError(f"a worker cannot import {error.name}: install it there, too") from error
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Let Ctrl-C wait until a cluster is up, so that it can be ended: half of one cannot.
+
+    Threads and processes that are started meanwhile inherit that it is blocked, and leave it to the study.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # It unblocks Ctrl-C in the thread that starts it: the one that starts workers, were it not there by then.
+    resource_tracker.ensure_running()
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _client(cluster: Any, stack: ExitStack) -> Any:
