@@ -134,7 +134,7 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
 
 
 def _blocked(pid):
-    """Return whether Ctrl-C is blocked in a process, from its start on; where the system does not say, yes."""
+    """Return whether Ctrl-C is blocked in a process from its start on; yes, where nothing says so."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return True
