@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bondloop.program.tick import Tick
 
-__all__ = ["Batch", "BatchResult", "next_size", "processor_lanes"]
+__all__ = ["BATCHES", "Batch", "BatchResult", "next_size", "processor_lanes"]
 
 BATCHES = ("auto", "cuda", "lanes", "one by one")
 """Where tests can run."""
