@@ -132,7 +132,8 @@ def rest_and_quake(tmp_path_factory):
     path = tmp_path_factory.mktemp("record") / "late.csv"
     values = np.concatenate([np.zeros(3000), quake[:, 1]])  # every 0.02 s
     path.write_text(
-        "time,acceleration\n" + "".join(f"{0.02 * i:.6f},{a!r}\n" for i, a in enumerate(values.tolist()))
+        "time [s],acceleration [m/s2]\n"
+        + "".join(f"{0.02 * i:.6f},{a!r}\n" for i, a in enumerate(values.tolist()))
     )
     return str(path)
 

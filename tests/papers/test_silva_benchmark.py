@@ -149,7 +149,9 @@ def test_lags_are_found_to_the_sample():
 
 def test_options_from_the_command_line(tmp_path):
     record = tmp_path / "mine.csv"
-    record.write_text("time,acceleration\n" + "".join(f"{0.01 * i},{np.sin(i / 7)}\n" for i in range(300)))
+    record.write_text(
+        "time [s],acceleration [m/s2]\n" + "".join(f"{0.01 * i},{np.sin(i / 7)}\n" for i in range(300))
+    )
     test, module = find_test(
         "silva-benchmark",
         ["case=3", "controller=ats", f"record={record}", "scale=0.2", "plant=7", "noise=false"],
@@ -182,7 +184,7 @@ def test_no_plant_leaks_upwards():
 def test_a_longer_record_is_run_to_its_end(tmp_path):
     record = tmp_path / "late.txt"
     t = np.arange(0, 90, 0.01)
-    np.savetxt(record, np.c_[t, np.where(t > 60, np.sin(6 * t), 0)])
+    np.savetxt(record, np.c_[t, np.where(t > 60, np.sin(6 * t), 0)], header="time [s] acceleration [m/s2]")
     test, module = find_test("silva-benchmark", [f"record={record}"])
     assert length_of(test, module, None) == pytest.approx(89.99)
     assert length_of(test, module, 5.0) == 5.0

@@ -169,7 +169,7 @@ def shaken(seed, path, *, peak, ground, seconds=20.0):
     x = np.fft.rfftfreq(t.size, step) / ground
     wave = np.fft.irfft(np.fft.rfft(rng.normal(size=t.size)) * (x > 0.05) / (1 - x**2 + 1j * x), t.size)
     wave *= np.clip(t / 3, 0, 1) ** 2 * np.exp(-0.3 * np.clip(t - 8, 0, None))
-    np.savetxt(path, np.c_[t, peak * wave / np.abs(wave).max()])
+    np.savetxt(path, np.c_[t, peak * wave / np.abs(wave).max()], header="time [s] acceleration [m/s2]")
     return str(path)
 
 
