@@ -35,6 +35,9 @@ demo: $(RUNTIME)
 	@echo
 	@echo 'The drawing is out/three_mass.svg; the figures and the run file are in out/gawthrop-three-mass/'
 
+# Two workers, each with as many threads of linear algebra as there are cores, wait for each other.
+test test-quick test-hostile: export OPENBLAS_NUM_THREADS = 1
+
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
