@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from bondloop.compile.cuda_driver import gpu_obstacle
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.studies import Interrupted, sample
+from bondloop.studies.cluster import _client
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
@@ -24,7 +26,11 @@ MEASURES = ("error", "trip_time", "peak:force[0]")
 def client():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -162,3 +168,21 @@ def test_ctrl_c_while_a_cluster_starts_ends_it_when_it_is_up(monkeypatch, capfd)
     assert signal.getsignal(signal.SIGINT) is before
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="sockets are listed by Linux")
+def test_workers_of_ones_own_listen_on_this_machine_alone():
+    with ExitStack() as stack:
+        before = listening()
+        client = _client(1, stack)
+        assert client.scheduler_info()["address"].startswith("tcp://127.0.0.1:")
+        opened = listening() - before
+    assert len(opened) >= 2
+    assert {address for address, _ in opened} == {"0100007F"}  # 127.0.0.1 as Linux writes it
+
+
+def listening():
+    """Address and port of every socket that listens, of all processes, in hexadecimal digits."""
+    texts = [Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    lines = [line.split() for text in texts for line in text.splitlines()[1:]]
+    return {tuple(words[1].split(":")) for words in lines if words[3] == "0A"}

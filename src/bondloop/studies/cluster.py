@@ -173,7 +173,7 @@ def _client(cluster: Any, stack: ExitStack) -> Any:
                 threads_per_worker=1,
                 processes=True,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
                 preload=[__name__],
                 silence_logs=logging.ERROR,
             )
