@@ -104,7 +104,7 @@ def test_a_tick_on_a_worker_with_several_threads(monkeypatch):
     test = gawthrop_two_actuators.test()
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0"
+            n_workers=1, threads_per_worker=3, processes=False, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
