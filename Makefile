@@ -2,11 +2,17 @@
 #   make demo    install what bondloop needs, derive a model's equations, rehearse a hybrid test; figures in out/
 #   make test    install the development tools too, run every test and doctest; make test-quick leaves out the long ones
 #   make test-hostile  races, packets, files changed at random, processes killed and frozen: some five minutes
-#   make lint    formatting, lint, types, the import rules between rooms
+#   make opensees  OpenSeesPy, for the tests that couple to it, in .opensees
+#   make lint    formatting, lint, types, the import rules between rooms, spelling
+#   make docs    the site, in build/site; every warning is an error
+#   make release-check  build wheel and sdist, look at them, try the wheel in a bare environment (PYTHONS='python3.11 ...')
 #   make pages   the page of all public names and the picture of the rooms, after a change of either
+#   make browser  Debian's Chromium and a compiler for WebAssembly, for the tests of pages, where they are missing and we are root
+#   make page    fetch what the operator's page takes from npm: uPlot, as pinned by its lock file
 
 PYTHON ?= python3
-WORKERS ?= 2
+# One more than the cores of a small machine: tests of the loop on its clock wait most of the time.
+WORKERS ?= 3
 # Seconds for each of the hunts of test-hostile that have no end of their own.
 HUNT ?= 75
 
@@ -14,16 +20,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
+OPENSEES_VENV := .opensees
+OPENSEES := $(OPENSEES_VENV)/.installed
 
 # What the caller's shell has set for other Pythons must not leak into this one.
 unexport PYTHONPATH
 unexport PYTHONHOME
 unexport VIRTUAL_ENV
+unexport PYTHONDONTWRITEBYTECODE
 export PYTHONNOUSERSITE := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export MPLBACKEND := Agg
 
-.PHONY: demo test test-quick test-hostile lint format pages clean distclean
+.PHONY: demo page browser opensees test test-quick test-hostile lint format pages docs release-check clean distclean
 .DELETE_ON_ERROR:
 
 demo: $(RUNTIME)
@@ -37,14 +46,30 @@ demo: $(RUNTIME)
 
 # Two workers, each with as many threads of linear algebra as there are cores, wait for each other.
 test test-quick test-hostile: export OPENBLAS_NUM_THREADS = 1
+# Half the time in the C compiler; tests of the compiler itself, and what is measured, build as users do.
+test test-quick test-hostile: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+# Two workers: each must first find all the tests, which is half of the work.
+test-quick: WORKERS = 2
 test-quick: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile quick \
-	  -m 'not slow and not realtime and not long' tests $(ARGS)
+	  -m 'not slow and not realtime and not long' --ignore=tests/hostile tests $(ARGS)
+
+# OpenSeesPy in an environment of its own, for the tests that couple to it; they say so where there is none. It is
+# linked with Debian's libblas3, liblapack3 and libgfortran5, which are installed where that is allowed.
+opensees: $(OPENSEES)
+
+$(OPENSEES): | $(BIN)/python
+	@[ -x $(OPENSEES_VENV)/bin/python ] || $(BIN)/python -m venv $(OPENSEES_VENV)
+	@$(OPENSEES_VENV)/bin/python -m pip install --quiet openseespy || true
+	@$(OPENSEES_VENV)/bin/python -c 'import openseespy.opensees' >/dev/null 2>&1 || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq libblas3 liblapack3 libgfortran5 >/dev/null 2>&1; } || true
+	@if $(OPENSEES_VENV)/bin/python -c 'import openseespy.opensees' >/dev/null 2>&1; then touch $@; else \
+	  echo 'OpenSeesPy cannot be imported here (it needs libblas3, liblapack3, libgfortran5); its tests are skipped'; fi
 
 test-hostile: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
@@ -52,11 +77,19 @@ test-hostile: $(DEV)
 	$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT)
 	$(BIN)/python tests/hostile/kills.py --runs 15 --seconds $(HUNT)
 
+# Interpreters on which a release is tried; --oldest is with the oldest versions of what it needs.
+PYTHONS ?= $(PYTHON)
+
+release-check: $(DEV)
+	rm -rf dist
+	$(BIN)/python tests/release/check.py --keep dist --oldest $(PYTHONS)
+
 lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 
 format: $(DEV)
 	$(BIN)/ruff format .
@@ -65,7 +98,21 @@ format: $(DEV)
 pages: $(DEV)
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/device_parameters.py
+	$(BIN)/python paper/bibliography.py
 	$(BIN)/python docs/figures/rooms.py
+
+page: | $(BIN)/python
+	$(BIN)/python hatch_build.py
+
+FOR_BROWSERS := chromium clang lld wasi-libc libclang-rt-14-dev-wasm32
+browser:
+	@{ command -v chromium && command -v wasm-ld; } >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	  apt-get install -y -qq --no-install-recommends $(FOR_BROWSERS) >/dev/null; } || \
+	  echo 'no chromium or no compiler for it, and they cannot be installed: the tests in a browser are skipped'
+
+docs: $(DEV)
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet -d build/site-cache docs build/site
+	@echo 'The site is build/site/index.html'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -81,8 +128,8 @@ $(DEV): pyproject.toml | $(BIN)/python
 	touch $(RUNTIME) $@
 
 clean:
-	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf out build dist docs/generated .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(OPENSEES_VENV)

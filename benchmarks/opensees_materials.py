@@ -20,7 +20,8 @@ def along(material: str, arguments: list, strains: list, pieces: int) -> list:
     stresses, last = [], 0.0
     for strain in strains:
         for i in range(1, pieces + 1):
-            ops.setStrain(last + (strain - last) * i / pieces)
+            # The last piece ends at the strain itself: rounding would be a turn where a strain is repeated.
+            ops.setStrain(strain if i == pieces else last + (strain - last) * i / pieces)
         last = strain
         stresses.append(ops.getStress())
     return stresses

@@ -1,4 +1,4 @@
-"""Every public name, room by room, with the first line of its docstring: writes docs/reference.md.
+"""Every public name, room by room: writes docs/reference.md, and the site's pages with all docstrings.
 
 Run: python docs/reference.py
 """
@@ -6,10 +6,14 @@ Run: python docs/reference.py
 # ruff: noqa: INP001 - a script, no part of a package
 
 import ast
+import enum
 import importlib
 import inspect
 import itertools
 import pkgutil
+import re
+import textwrap
+from functools import cache
 from pathlib import Path
 
 import bondloop
@@ -22,6 +26,24 @@ ROOMS = sorted(
 )
 """The rooms, and folders within them: ``control``, ``integrate.structural``."""
 
+ROOM = """{title}
+{rule}
+
+.. py:module:: {title}
+
+{about}
+
+"""
+
+CONTENTS = """
+```{toctree}
+:hidden:
+:glob:
+
+generated/reference/*
+```
+"""
+
 HEAD = """# Reference
 
 Every public name, room by room, with the first line of its description; `help(bl.control.MCS)` shows all.
@@ -29,6 +51,7 @@ Names that are not listed here are private and may change. This page is written 
 """
 
 
+@cache
 def public() -> dict[str, dict[str, object]]:
     """Return what each room offers, by room and name; modules in it are left out."""
     rooms = {}
@@ -39,10 +62,10 @@ def public() -> dict[str, dict[str, object]]:
     return rooms
 
 
-def summary(room: str, name: str, thing: object) -> str:
-    """Return the first line of a docstring; that of a constant stands after it in its file."""
+def description(room: str, name: str, thing: object) -> str:
+    """Return a docstring; that of a constant stands after it in its file."""
     if inspect.isclass(thing) or inspect.isroutine(thing):
-        return (inspect.getdoc(thing) or "").partition("\n")[0]
+        return inspect.getdoc(thing) or ""
     folder = Path(bondloop.__path__[0], *room.split("."))
     for path in sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]:
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -51,7 +74,7 @@ def summary(room: str, name: str, thing: object) -> str:
             if any(isinstance(target, ast.Name) and target.id == name for target in targets):
                 value = getattr(after, "value", None)
                 if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    return value.value.partition("\n")[0]
+                    return inspect.cleandoc(value.value)
     return ""
 
 
@@ -63,10 +86,61 @@ def page() -> str:
             about = (importlib.import_module(f"bondloop.{room}").__doc__ or "").partition("\n")[0]
             lines += [f"## bondloop.{room}\n", f"{about}\n", "| name | what it is |", "|---|---|"]
             for name, thing in things.items():
-                text = summary(room, name, thing).replace("|", "\\|").replace("``", "`")
+                text = (
+                    description(room, name, thing).partition("\n")[0].replace("|", "\\|").replace("``", "`")
+                )
                 lines.append(f"| `{name}` | {text} |")
             lines.append("")
     return "\n".join(lines)
+
+
+def entry(room: str, name: str, thing: object) -> str:
+    """Write the directive with which the site shows a name's whole docstring."""
+    path = f"bondloop.{room}.{name}"
+    if inspect.isclass(thing):
+        kind = "exception" if issubclass(thing, BaseException) else "class"
+        values = "   :undoc-members:\n" if issubclass(thing, enum.Enum) else ""
+        return f".. auto{kind}:: {path}\n   :members:\n{values}"
+    if inspect.isroutine(thing):
+        return f".. autofunction:: {path}\n"
+    text = textwrap.indent(description(room, name, thing), "   ")
+    return f".. py:data:: {name}\n   :module: bondloop.{room}\n\n{text}\n"
+
+
+def home(name: str, thing: object) -> str:
+    """Return where a name is described: in the first room that offers it."""
+    return next(f"bondloop.{room}" for room, things in public().items() if things.get(name) is thing)
+
+
+def room_pages() -> dict[str, str]:
+    """Return the site's pages, by room: every name once, and a link where a second room offers it too.
+
+    Pages are written in reStructuredText, the language of the docstrings.
+    """
+    pages = {}
+    for room, things in public().items():
+        module = importlib.import_module(f"bondloop.{room}")
+        title = f"bondloop.{room}"
+        lines = [ROOM.format(title=title, rule="=" * len(title), about=inspect.getdoc(module) or "")]
+        for name, thing in things.items():
+            first = home(name, thing)
+            see = f"``{name}`` is that of :py:obj:`{first} <{first}.{name}>`.\n"
+            lines.append(entry(room, name, thing) if first == title else see)
+        if things:
+            pages[room] = "\n".join(lines)
+    return pages
+
+
+def with_links(text: str) -> str:
+    """Return the page of all names with a link from each to its description, as the site shows it."""
+    rooms = re.split(r"(?m)^## bondloop\.([\w.]+)$", text)
+    for i in range(1, len(rooms), 2):
+        room, things = rooms[i], public()[rooms[i]]
+        rooms[i] = f"## [bondloop.{room}](/generated/reference/{room}.rst)"
+        for name, thing in things.items():
+            link = f"{{py:obj}}`{name} <{home(name, thing)}.{name}>`"
+            rooms[i + 1] = rooms[i + 1].replace(f"\n| `{name}` |", f"\n| {link} |")
+    return "".join([*rooms, CONTENTS])
 
 
 if __name__ == "__main__":

@@ -18,55 +18,33 @@ settings.register_profile("quick", deadline=None, max_examples=10, derandomize=T
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 LONG = {
-    "bondgraph": (
-        "diode_circuits drawing events_circuits events_mechanics ideal_diode_networks inverse "
-        "matrix_transformers mechanisms multiport potentials random_graphs state_signals "
-        "turned_fields"
-    ),
-    "cli": "check identify run study",
-    "compile": "c_writer groups products toolchain",
-    "control": (
-        "adaptive_feedforward adaptive_virtual_junction compensators coupled_inverse inverse_model mcs "
-        "mcs_forms scheduled virtual_junction"
-    ),
-    "devices": "devices in_a_model in_a_test independent",
-    "examples": "examples",
-    "hybrid": (
-        "bad_input check check_tried coupled_transfer dry_run events_in_the_check events_in_the_tick halves "
-        "hybrid interlock margins massless pseudo_dynamic sampled stepped_check truth values verdict"
-    ),
-    "identify": "experiment fit_bond_graph fit_ranking fit_specimen fit_time step_response",
-    "integrate/structural": "compared order spectra structure",
-    "integrate": "modal schemes",
-    "papers": (
-        "bayer_substep dasilva_beam dubois_damper dubois_outlook gawthrop_three_mass "
-        "gawthrop_two_actuators marths_benchmark mr_damper_building wagg"
-    ),
-    "plots": "figures identification",
-    "program": "one_step spectrum steady symbolic tick_json",
-    "rigs": "latency orifice_damper",
-    "safety": "conditions latch",
-    "structures": "forms frequencies",
-    "studies": "studies",
-    "transfer": "electro_mechanical servo_hydraulic",
+    line.partition("::")[0]: line.partition("::")[2]
+    for line in (TESTS / "long_files.txt").read_text().splitlines()
 }
-"""Files, by room, with more than a second of work: a quick run takes the first test of each alone."""
+"""Files that take long, each with the one test of it that a quick run takes, if any (see `long_files.py`)."""
 
 
 def pytest_collection_modifyitems(items):
     """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long."""
-    long = {TESTS / room / f"test_{word}.py" for room, words in LONG.items() for word in words.split()}
-    begun = set()
     can_run = sys.platform == "linux" and compiler() is not None
     for item in items:
         if "realtime" in item.path.parts[-3:-1] or item.path.match("docs/realtime*.md"):
             item.add_marker("realtime")
         if item.get_closest_marker("realtime") and not can_run:
             item.add_marker(pytest.mark.skip(reason="the real-time loop needs Linux and a C compiler"))
-        if item.path in long:
-            if item.path in begun:
-                item.add_marker("long")
-            begun.add(item.path)
+        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        if path in LONG and item.nodeid.partition("::")[2] != LONG[path]:
+            item.add_marker("long")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """Keep what is compiled in one folder of this session, which its workers share."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "compiled"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BONDLOOP_CACHE", str(folder))
+        yield folder
 
 
 @pytest.fixture(scope="session", autouse=True)

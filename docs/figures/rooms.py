@@ -14,13 +14,14 @@ ROOT = Path(__file__).parents[2]
 STOREYS = {
     "What one calls": {
         "cli": "the command line",
+        "report": "a page for a run",
         "description": "tests as files",
         "papers": "ready-made tests",
         "dashboard": "in the browser",
-        "report": "a page for a run",
         "studies": "sweeps and maps",
     },
     "A test": {
+        "external": "other people's programs",
         "realtime": "loop, links, telemetry",
         "hybrid": "wiring, check, run",
         "identify": "models from data",
@@ -44,9 +45,12 @@ STOREYS = {
         "bondgraph": "causality, equations",
     },
     "The ground": {
+        "fmu": "FMUs in and out",
         "compile": "ticks as C and Python",
         "math": "functions for laws",
         "program": "expressions and ticks",
+        "measurements": "files of measurements",
+        "display": "notebooks, progress",
         "containers": "arrays from files",
         "matlab_elements": "MATLAB files, tag by tag",
         "units": "text to SI",

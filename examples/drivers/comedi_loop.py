@@ -22,6 +22,7 @@ from bondloop.realtime.build import loop_sources
 from bondloop.realtime.interface import command_names
 from bondloop.realtime.programs import safe_position
 from bondloop.realtime.session import prepare
+from bondloop.realtime.shipped import driver_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +46,7 @@ def build(tick: Tick, safe: Mapping[str, float] | None = None, options: Sequence
     options
         Further options of the compiler.
     """
-    files = loop_sources(tick, safe=safe, drivers=[HERE / "link_comedi.c"])
+    files = loop_sources(tick, safe=safe, drivers=[driver_file("comedi")])
     for path in sorted((HERE / "stub").glob("comedi*.[ch]")):
         files[path.name] = path.read_text(encoding="utf-8")
     using = compiler()
@@ -73,15 +74,14 @@ def with_driver(
 ) -> Prepared:
     """Check the test and build it with the driver; start nothing."""
     if not stub:
-        return prepare(
-            *(test, seconds), link=link, drivers=[HERE / "link_comedi.c"], libraries=["comedi"],
-            inactive=inactive, options=options,
-        )  # fmt: skip
-    made = prepare(test, seconds, link=link, emulated=True, inactive=inactive, options=options)
+        return prepare(test, seconds, link=link, inactive=inactive, options=options)
+    made = prepare(test, seconds, link="none://", emulated=True, inactive=inactive, options=options)
     safe = dict.fromkeys(command_names(made.test.computer_tick), safe_position(made.test))
     # The driver does not know that nothing hangs on its board, so it does not say so.
     return replace(
-        made, loop=build(made.test.computer_tick, safe), options=replace(made.options, machine=True)
+        made,
+        loop=build(made.test.computer_tick, safe),
+        options=replace(made.options, link=link, machine=True),
     )
 
 

@@ -230,7 +230,7 @@ def own_items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Datase
             yield name, item
 
 
-def dataset_values(dataset: h5py.Dataset, rows: int | None = None) -> np.ndarray[Any, Any]:
+def dataset_values(dataset: h5py.Dataset, rows: int | None = None, first: int = 0) -> np.ndarray[Any, Any]:
     """Return the values of a dataset that lie in the file itself, as large as it says.
 
     Parameters
@@ -238,10 +238,12 @@ def dataset_values(dataset: h5py.Dataset, rows: int | None = None) -> np.ndarray
     dataset
         Of an open file.
     rows
-        Only the first ones; all if not given.
+        Only those before this one; all if not given.
+    first
+        Where they begin.
     """
     dataset_checked(dataset)
-    return np.asarray(dataset[()] if rows is None else dataset[:rows])
+    return np.asarray(dataset[()] if rows is None and not first else dataset[first:rows])
 
 
 def dataset_checked(dataset: h5py.Dataset, largest: int = LARGEST) -> None:

@@ -15,7 +15,7 @@ import re
 
 from bondloop.errors import InputError, unknown_name
 
-__all__ = ["dimension", "is_of_kind", "known_unit", "multiplied", "quantity", "unit_in"]
+__all__ = ["dimension", "is_of_kind", "known_unit", "multiplied", "quantity", "si_unit", "unit_in"]
 
 _UNITS = {
     "m": 1.0, "g": 1e-3, "s": 1.0, "A": 1.0, "K": 1.0, "rad": 1.0, "deg": math.pi / 180, "N": 1.0, "Pa": 1.0,
@@ -58,6 +58,11 @@ _PREFIXED = {
     "rad",
     "T",
 }
+_SI = {
+    "g": "kg", "t": "kg", "lb": "kg", "deg": "rad", "rpm": "rad/s", "bar": "Pa", "psi": "Pa", "min": "s",
+    "h": "s", "L": "m^3", "l": "m^3", "in": "m", "ft": "m", "lbf": "N", "%": "", "gn": "m/s^2",
+}  # fmt: skip
+"""What a value is in that `quantity` has converted; units that are not named here are SI themselves."""
 _WORD = re.compile(r"(?:[A-Za-zµΩ%]+|\))(?:(?:\^|\*\*)?-?\d+)?|\S")
 LONGEST = 200
 """Characters of a unit, brackets included."""
@@ -172,6 +177,25 @@ def multiplied(unit: str, other: str, power: int = 1) -> str:
     above = " ".join(_raised(symbol, n) for symbol, n in powers.items() if n > 0)
     below = "".join(f"/{_raised(symbol, -n)}" for symbol, n in powers.items() if n < 0)
     return f"{above or '1'}{below}" if below else above
+
+
+def si_unit(unit: str) -> str:
+    """Return the unit that a value has when `quantity` has converted it.
+
+    Parameters
+    ----------
+    unit
+        As text.
+
+    Examples
+    --------
+    >>> si_unit("mm"), si_unit("kN/mm"), si_unit("deg/s"), si_unit("bar"), si_unit("")
+    ('m', 'N/m', 'rad/s', 'Pa', '')
+    """
+    text = ""
+    for _, name, power in _factors(unit, unit):
+        text = multiplied(text, _SI.get(name, name), power)
+    return text
 
 
 def known_unit(unit: str, what: str) -> str:

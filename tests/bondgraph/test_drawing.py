@@ -404,3 +404,17 @@ def test_unnamed_parts_carry_the_names_that_the_equations_use():
     for path, (symbol, label) in labels.items():
         name = label.split(" ")[0] if path not in ("C", "I", "R") else symbol
         assert re.search(rf"\b{name}\b", used), name
+
+
+def test_two_fields_on_the_same_bonds_stand_apart():
+    """They would save a crossing for each pair of bonds by standing in one place."""
+    s = Sketch()
+    stiffness, damping = s.node("CField", "stiffness"), s.node("RField", "damping")
+    for i in range(25):
+        v = s.node("1", f"v{i}")
+        s.hang(v, "I:m")
+        s.bond(v, stiffness, "tail")
+        s.bond(v, damping, "tail")
+    place = layout(s.nodes, s.edges)
+    apart = np.abs(place[:, None] - place[None]).max(2) + np.eye(len(place))
+    assert apart.min() > 0.3

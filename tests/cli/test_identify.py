@@ -86,6 +86,21 @@ def test_what_cannot_be_done_is_said_in_one_sentence(bondloop, recorded, words, 
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        ((), "name --input (-u), the command and --output (-y), the measured motion, among"),
+        (("-u", "command"), "name --output (-y), the measured motion, among"),
+        (("-y", "position", "--drift", "model.json"), "name --input (-u), the command, among"),
+    ],
+)
+def test_channels_that_were_not_named_are_listed(bondloop, recorded, words, missing):
+    result = bondloop("identify", recorded, *words)
+    assert result.exit_code == 1
+    assert missing in result.stderr
+    assert "its channels 'command' [m], 'position' [m]" in result.stderr
+
+
 def test_a_missing_file(bondloop, tmp_path):
     result = bondloop("identify", tmp_path / "none.csv", "-u", "a", "-y", "b")
     assert result.exit_code == 1

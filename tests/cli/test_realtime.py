@@ -13,6 +13,7 @@ import threading
 
 import pytest
 
+from bondloop.cli.realtime import _tell_left_out
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
 from bondloop.papers import gawthrop_two_actuators
@@ -151,6 +152,21 @@ def test_a_key_that_others_can_read_is_refused(bondloop, tmp_path):
     assert "32 hexadecimal digits" in bondloop(*words).stderr
 
 
+def test_what_is_not_recorded_is_told(capsys):
+    test = gawthrop_two_actuators.test()
+    inside = next(s for s in test.rig_system.system.states if s.startswith("rig.specimen."))
+    _tell_left_out(test.replaced(record=[inside]))
+    assert f"a loop does not know the inside of its rig: {inside}" in capsys.readouterr().err
+    _tell_left_out(test)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_help_names_every_kind_of_link(bondloop):
+    told = bondloop("realtime", "--help").stdout
+    for scheme in ("udp://", "shm://", "fmu://", "loopback://"):
+        assert scheme in told
+
+
 def test_a_test_that_fails_its_check_is_not_started(bondloop, tmp_path):
     result = bondloop("realtime", TEST, "--set", "controller=direct", "-o", tmp_path / "run.h5")
     assert result.exit_code == 1
@@ -158,10 +174,10 @@ def test_a_test_that_fails_its_check_is_not_started(bondloop, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_run_file_has_its_ending(bondloop, tmp_path):
-    result = bondloop("realtime", TEST, "--seconds", 0.1, "-o", tmp_path / "run")
-    assert result.exit_code == 1
-    assert "ends in .h5" in result.stderr
+def test_out_may_be_a_folder(bondloop, tmp_path):
+    result = bondloop("realtime", TEST, "--seconds", 0.1, "-o", tmp_path / "run", "--no-figures", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "run" / "realtime.h5").is_file()
 
 
 def test_ctrl_c_still_gives_the_summary_and_the_file(tmp_path):
@@ -179,6 +195,15 @@ def test_ctrl_c_still_gives_the_summary_and_the_file(tmp_path):
     assert "operator" in said
     assert f"wrote {path}" in said
     assert 20 < len(Run.load(path).time) < 60_001
+
+
+def test_who_waits_for_an_operator_says_what_start_will_do(tmp_path):
+    words = ("--arm", "-o", tmp_path / "run.h5", "--link", "loopback://", "--no-figures", *QUICK)
+    with started("realtime", TEST, *words) as child:
+        assert "bondloop dashboard --segment bondloop-" in child.stderr.readline()
+        assert child.stderr.readline() == "what Start will do: Start couples the halves at once\n"
+        os.killpg(child.pid, signal.SIGINT)
+        child.communicate()
 
 
 def _rows(path):

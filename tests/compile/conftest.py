@@ -1,11 +1,8 @@
-"""Libraries built by these tests go into a folder of their own."""
+"""These tests build as users do, without the options that make other tests build quickly."""
 
 import pytest
 
 
-@pytest.fixture(autouse=True, scope="session")
-def cache(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BONDLOOP_CACHE", str(folder))
-        yield folder
+@pytest.fixture(autouse=True)
+def _as_users_build(monkeypatch):
+    monkeypatch.delenv("BONDLOOP_CFLAGS", raising=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bondloop.cli.tests import find_test
 from bondloop.compile import Runner, toolchain
 from bondloop.compile.toolchain import build, cache_folder, compiler, load
 from bondloop.errors import CompileError
@@ -82,8 +83,28 @@ def test_environment_names_the_compiler(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler -m64")
     with pytest.raises(CompileError, match=r"\$CC is 'no-such-compiler -m64'"):
         compiler()
+    for spoilt in ('"', "gcc 'x"):
+        monkeypatch.setenv("CC", spoilt)
+        with pytest.raises(CompileError, match=r"\$CC is .*, which is no command \(No closing quotation\)"):
+            compiler()
     monkeypatch.setenv("CC", f"{sys.executable} -X utf8")
     assert compiler().command == (sys.executable, "-X", "utf8")
+
+
+@pytest.mark.parametrize("name", ["dubois-damper", "gawthrop-two-actuators", "wagg-two-mass-rig"])
+def test_options_of_ones_own_come_last_and_optimisation_changes_no_bit(name, folder, monkeypatch):
+    test, _ = find_test(name, [])
+    runs = []
+    for options in ("", "-O1", "-O0 -g"):
+        monkeypatch.setenv("BONDLOOP_CFLAGS", options)
+        assert compiler().flags[-2:] == (*toolchain.FLAGS, *options.split())[-2:]
+        record = test.run(600 * test.period, backend="c").record
+        runs.append(b"".join(record[channel].tobytes() for channel in record))
+    assert runs[0] == runs[1] == runs[2]
+    assert len(list(folder.glob(f"{test.tick.name}-*.sha256"))) == 3
+    monkeypatch.setenv("BONDLOOP_CFLAGS", "-D'x")
+    with pytest.raises(CompileError, match=r"\$BONDLOOP_CFLAGS is '-D'x', which are no options"):
+        _ = compiler().flags
 
 
 def test_without_a_compiler_python_runs_and_says_so(monkeypatch):
@@ -97,3 +118,19 @@ def test_without_a_compiler_python_runs_and_says_so(monkeypatch):
     assert runner.run(2).finished
     with pytest.raises(CompileError, match="no C compiler"):
         Runner(tick(), backend="c")
+
+
+def test_a_header_that_is_not_there_is_named_with_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
+    with pytest.raises(CompileError, match=r"needs nowhere\.h, which .* does not find: install the library"):
+        load("#include <nowhere.h>\n", "none", compiler(), entry="0")
+
+
+def test_the_compiler_speaks_the_language_in_which_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("BONDLOOP_CACHE", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\necho "error: spoken in $LC_ALL" >&2\nexit 1\n')
+    script.chmod(0o755)
+    with pytest.raises(CompileError, match=r"error: spoken in C$"):
+        load(SOURCE, "demo", toolchain.Compiler((str(script),), "1"), entry="demo_run")

@@ -23,7 +23,8 @@ from bondloop.devices import (
     Imposed,
     LeadRubberBearing,
     Maxwell,
-    RambergOsgood,
+    MRDamper,
+    WireRope,
 )
 from bondloop.errors import BondloopError, InputError, SolveError
 from bondloop.rigs import mounted
@@ -80,8 +81,8 @@ def test_what_is_remembered_leaves_the_force_as_it_is(kind):
 @pytest.mark.parametrize("kind", ALL, ids=lambda c: c.__name__)
 def test_no_device_makes_energy(kind):
     """From rest no device gives back more than it took, along any history."""
-    if kind in (RambergOsgood, GiuffreMenegottoPinto):
-        pytest.skip("they remember the last turn only: of them closed loops are tried")
+    if kind is GiuffreMenegottoPinto:
+        pytest.skip("it remembers the last turn only: of it closed loops are tried")
 
     @settings(max_examples=8, phases=[Phase.explicit, Phase.generate])
     @given(drawn(kind), st.integers(0, 10**6))
@@ -92,7 +93,9 @@ def test_no_device_makes_energy(kind):
         # The velocity jumps at turns, and with it a dashpot's force: each piece has the one of its beginning.
         after = device.respond(x, 2000, velocity=np.append(0.0, v[:-1]))
         work = np.concatenate([[0.0], np.cumsum((force[:-1] + after[1:]) / 2 * np.diff(x))])
-        assert work.min() >= -1e-3 * np.max(np.abs(force)) * device.stroke
+        # An accumulator that is not slack at the beginning may give back what it holds then.
+        held = 0.5 * device.stiffness * device.rest_position**2 if isinstance(device, MRDamper) else 0.0
+        assert work.min() >= -held - 1e-3 * np.max(np.abs(force)) * device.stroke
 
     passive()
 
@@ -221,7 +224,31 @@ def test_the_table_of_parameters_is_that_of_the_classes():
     assert all(f"| `{kind.__name__}` | unit" in page for kind in ALL if made["rows"](kind))
 
 
-@pytest.mark.parametrize("substeps", [0, -3, 1.5, True, "4", None])
+@pytest.mark.parametrize("kind", RATES, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("strokes", [1.0, 10.0])
+def test_steps_are_as_short_as_the_history_asks_for(kind, strokes):
+    """Jumps of many yield displacements from sample to sample: four steps each would be far off, or wild."""
+    device = kind()
+    x = walk(1, strokes * device.stroke, 12)
+    force, fine = device.respond(x, 100.0), device.respond(x, 100.0, substeps=2048)
+    assert np.max(np.abs(force - fine)) <= 1e-6 * np.max(np.abs(fine))
+
+
+def test_blocks_of_rows_are_one_history(monkeypatch):
+    """However many rows are made at a time, the forces are the same."""
+    device, x = WireRope(), walk(3, WireRope().stroke, 30)
+    whole = device.respond(x, 100.0)
+    monkeypatch.setattr("bondloop.devices.driven.BLOCK", 1024)
+    assert device.respond(x, 100.0).tolist() == whole.tolist()
+
+
+def test_a_history_that_no_steps_follow_is_refused():
+    x = [0.0, 0.5, -0.5, 0.5]  # three thousand yield displacements in a sample
+    with pytest.raises(SolveError, match=r"1024 steps between samples.*higher rate"):
+        MRDamper(yield_displacement=1.7e-4, beta=0.5).respond(x, 100.0)
+
+
+@pytest.mark.parametrize("substeps", [0, -3, 1.5, True, "4"])
 def test_substeps_are_a_whole_number_from_one_up(substeps):
     with pytest.raises(InputError, match=r"substeps\): expected a whole number of at least 1"):
         Maxwell().respond([0.0, 1e-3, 2e-3], 100, substeps=substeps)

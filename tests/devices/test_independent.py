@@ -129,7 +129,7 @@ def test_a_device_beside_scipy(name):
 
 def test_ramberg_osgood_beside_its_equation():
     device = d.RambergOsgood(2e6, 1e4, 1.5, 7.0)
-    x = 0.03 * np.sin(T[::40] * 4)
+    x = 0.03 * np.sin(T[::40] * 4) * np.exp(-T[::40] / 4)  # each turn within the one before: no loop closes
 
     def curve(force):
         return force / 2e6 + 1.5 * 5e-3 * np.sign(force) * abs(force / 1e4) ** 7
@@ -148,6 +148,37 @@ def test_ramberg_osgood_beside_its_equation():
         force = brentq(off, -1e5, 1e5, xtol=1e-9)
         expected.append(force)
     assert np.max(np.abs(device.respond(x, 100) - expected)) < 1e-9 * np.max(np.abs(expected))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
+def test_ramberg_osgood_is_many_springs_that_yield_one_after_the_other(noise):
+    """Iwan's springs through 800 points of the curve remember every loop (Masing): those of the curve, too.
+
+    Noise turns at every other sample: a law that begins an elastic branch at each turn and never rejoins the
+    one that it left would end at five times this force.
+    """
+    device = d.RambergOsgood()
+    first = device.yield_force / device.stiffness
+    F = np.linspace(0.02, 1.6, 800) * device.yield_force
+    X = F / device.stiffness + device.offset * first * (F / device.yield_force) ** device.exponent
+    springs = d.Multilinear(tuple(X.tolist()), tuple(F.tolist()))
+    rng = np.random.default_rng(7)
+    walk = np.cumsum(rng.normal(0, 1, 150))
+    x = np.concatenate([[0.0], 5 * walk / np.max(np.abs(walk)), np.linspace(walk[-1], 6, 100)]) * first
+    x[1:] += noise * first * rng.normal(size=len(x) - 1)
+    expected = springs.respond(x, 100, backend="numpy")
+    # 2e-5: the pieces between points, each a straight line.
+    assert np.max(np.abs(device.respond(x, 100) - expected)) < 2e-5 * np.max(np.abs(expected))
+
+
+def test_noise_on_what_stands_still_stays_within_sixteen_turns():
+    """More loops within loops than are remembered: the force is off by little, and never outside."""
+    device = d.RambergOsgood()
+    first = device.yield_force / device.stiffness
+    x = np.append(0.0, first * (2 + 0.3 * np.random.default_rng(1).normal(size=3000)))
+    assert np.max(np.abs(device.respond(x, 100))) <= np.max(device.respond([0.0, np.max(x)], 100)) * (
+        1 + 1e-9
+    )
 
 
 @pytest.mark.parametrize("exponent", [1.0, 1.5, 3.0, 20.0, 100.0])

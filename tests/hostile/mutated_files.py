@@ -228,6 +228,41 @@ def _data_mat(path: Path) -> None:
     _run().record.to_mat(path)
 
 
+def _layout(name: str) -> Callable[[Path], None]:
+    """Return what writes a text of a recorder, of tests/measurements/recorders.py."""
+
+    def make(path: Path) -> None:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))
+        from recorders import LAYOUTS
+
+        path.write_bytes(LAYOUTS[name](40))
+
+    return make
+
+
+def _mdf(path: Path) -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "measurements"))
+    from recorders import write_mdf
+
+    write_mdf(path)
+
+
+def _save_record(path: Path) -> None:
+    _run().record.save(path)
+
+
+def _read_contents(path: Path) -> Any:
+    from bondloop.identify.contents import read_contents
+
+    return str(read_contents(path))
+
+
+def _read_excitation(path: Path) -> Any:
+    from bondloop.program.signals import Table
+
+    return Table.from_file(path)
+
+
 def _at2(path: Path) -> None:
     lines = ["PEER NGA STRONG MOTION DATABASE RECORD", "Somewhere, 1999", "ACCELERATION IN UNITS OF G"]
     lines += ["NPTS=  12, DT=   .0050 SEC", "  .1E-02  .2E-02 -.3E-02  .4E-03 -.5E-02", "  .1E-02 " * 5]
@@ -333,6 +368,14 @@ KINDS: dict[str, Kind] = {
     "data npz": Kind(".npz", _data_npz, _read_data),
     "data mat": Kind(".mat", _data_mat, _read_data),
     "data h5": Kind(".h5", lambda path: _run().save(path), _read_data),
+    "DAQ text": Kind(".txt", _layout("daq"), _read_data),
+    "MTS text": Kind(".dat", _layout("mts"), _read_contents),
+    "text with decimal commas": Kind(".csv", _layout("commas"), _read_excitation),
+    "text in UTF-16": Kind(".txt", _layout("utf16"), _read_contents),
+    "LVM": Kind(".lvm", _layout("lvm"), _read_data),
+    "TDMS": Kind(".tdms", _save_record, _read_contents),
+    "MDF": Kind(".mf4", _mdf, _read_contents),
+    "Parquet": Kind(".parquet", _save_record, _read_contents),
     "ground motion": Kind(".at2", _at2, _read_at2),
     "ground motion ESM": Kind(".asc", _esm, _read_any_motion),
     "ground motion COSMOS": Kind(".v2", _cosmos, _read_any_motion),

@@ -178,9 +178,13 @@ static void send_mail(uint64_t number, uint32_t kind, uint32_t index, double val
     while (number - __atomic_load_n(&segment->mail_taken, __ATOMIC_ACQUIRE) > BL_MAILS)
         bl_relax();
     bl_mail mail = {.number = number, .kind = kind, .index = index, .value = value};
-    uint64_t bits;
-    memcpy(&bits, &value, 8);
-    mail.check = number ^ ((uint64_t)kind | (uint64_t)index << 32) ^ bits ^ BL_MAIL_KEY ^ (uint64_t)is_spoilt(number);
+    for (size_t i = 0; i < sizeof mail.who; ++i)
+        mail.who[i] = (char)mixed(number + i);
+    uint64_t parts[sizeof mail/8];
+    memcpy(parts, &mail, sizeof mail);
+    mail.check = BL_MAIL_KEY ^ (uint64_t)is_spoilt(number);
+    for (size_t i = 0; i < sizeof parts/8 - 1; ++i)
+        mail.check ^= parts[i];
     bl_words_put(&segment->mail[(number - 1)%BL_MAILS], &mail, sizeof mail/8);
     __atomic_store_n(&segment->mail_given, number, __ATOMIC_RELEASE);
 }
@@ -201,6 +205,9 @@ static int read_mailbox(uint64_t *accepted, uint64_t *lost)
             continue;
         if ((took < 0) != is_spoilt(number))
             return wrong("a command is left out, or one that makes no sense taken", number);
+        for (size_t i = 0; took > 0 && i < sizeof mail.who; ++i)
+            if (mail.who[i] != (char)mixed(number + i))
+                return wrong("a name is torn", number);
         if (took > 0 && (mail.number != number || mail.kind != (uint32_t)mixed(number)
                 || mail.index != (uint32_t)(mixed(number) >> 32) || mail.value != value_of(number, 0)))
             return wrong("a command is torn or stale", number);
@@ -231,6 +238,22 @@ static void execute(void)
         bl_execute(bl_computer, &link, &config, segment, &options, measured);
 }
 
+/* Reads the newest event of the log; 0 where it is whole. */
+static int look_at_log(void)
+{
+    bl_event event;
+    const uint64_t logged = __atomic_load_n(&segment->events_written, __ATOMIC_ACQUIRE);
+    if (logged == 0)
+        return 0;
+    bl_words_get(&event, &segment->events[(logged - 1)%BL_EVENTS], sizeof event/8);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&segment->events_written, __ATOMIC_RELAXED) - logged >= BL_EVENTS - 1)
+        return 0;
+    const int known = event.index < (uint32_t)bl_computer->parameters;
+    return event.sequence != logged
+        || (event.kind == BL_MAIL_SET && ((event.refused == BL_OBEYED) != known || event.value < 300.0));
+}
+
 /* Reads its samples and its state and commands it, as recorder and supervisor do. */
 static int watch(uint64_t *accepted, uint64_t *lost)
 {
@@ -242,6 +265,8 @@ static int watch(uint64_t *accepted, uint64_t *lost)
         if (__atomic_load_n(&segment->cause, __ATOMIC_RELAXED) != BL_CAUSE_NONE)
             return wrong("the loop has tripped", cursor);
         look();
+        if (look_at_log())
+            return wrong("an event is torn or stale", segment->events_written);
         /* Now and then: a command puts all that was read before it in order, and hides a race from the sanitizer. */
         if (!over && draw(512) == 0 && number - __atomic_load_n(&segment->mail_taken, __ATOMIC_ACQUIRE) < BL_MAILS) {
             number += 1; /* a parameter that there is, or is not */
@@ -281,7 +306,7 @@ static void *run_writer(void *nothing)
 static int begin_segment(const char *name, const char *metadata)
 {
     char message[256];
-    segment = bl_segment_create(name, slots, channels, metadata, message, sizeof message);
+    segment = bl_segment_create(name, slots, channels, bl_computer->parameters, metadata, message, sizeof message);
     return segment == NULL ? (fprintf(stderr, "%s\n", message), 2) : 0;
 }
 

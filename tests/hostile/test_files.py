@@ -17,7 +17,8 @@ from bondloop.containers import load_matlab, load_numpy
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run import rerun
-from bondloop.records import Record, isolated
+from bondloop.measurements import own_process
+from bondloop.records import Record
 from bondloop.structures.io import read_matrices
 
 sys.path.insert(0, str(Path(__file__).parent))  # for mutated_files.py
@@ -307,15 +308,15 @@ def first_of_all(folder, monkeypatch, *lines):
 def test_the_start_of_the_reader_does_not_count(tmp_path, monkeypatch):
     """A good file was called damaged where Python took long to start, as it does on a busy machine."""
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(isolated, "SECONDS", 1.0)
+    monkeypatch.setattr(own_process, "SECONDS", 1.0)
     first_of_all(tmp_path / "slow", monkeypatch, "import time", "time.sleep(2.5)")
     assert len(Record.load(path, isolated=True)) == len(Record.load(path))
 
 
 def test_a_reader_has_only_so_much_processor_time(tmp_path, monkeypatch):
     path = run_file(tmp_path / "run.h5")
-    monkeypatch.setattr(isolated, "SECONDS", 1.0)
-    monkeypatch.setattr(isolated, "PATIENCE", 1000.0)  # by the clock, where others take the processor
+    monkeypatch.setattr(own_process, "SECONDS", 1.0)
+    monkeypatch.setattr(own_process, "PATIENCE", 1000.0)  # by the clock, where others take the processor
     lines = ("import bondloop.records.hdf5 as it", "def read_run(*_):", "    while True: pass")
     first_of_all(tmp_path / "slow", monkeypatch, *lines, "it.read_run = read_run")
     with pytest.raises(InputError, match=r"run\.h5 was not read in 2 s of processor time: it is damaged"):

@@ -311,6 +311,9 @@ def _controller(r: dict[str, Any], n: _Numbers, count: int) -> Any:
         "polynomial": lambda: control.PolynomialPrediction(delay, r["order"], span, points),
         "lead": lambda: control.LeadCompensation(delay, r["ratio"]),
         "inverse": lambda: control.InverseModel(process),
+        "sliding mode": lambda: control.SlidingMode(
+            process, min(0.3 * r["ratio"] / lag, 0.5 * r["rate"]) / (2 * math.pi), r["gain"] * n.omega * n.x
+        ),
         "mcs": lambda: _synthesis(r, n.x, k),
         "adaptive prediction": lambda: control.AdaptivePrediction(
             expected, r["order"], span, points, threshold=0.03 * n.x

@@ -339,7 +339,7 @@ def test_what_is_unstable_at_rest_and_lets_a_disturbance_grow():
     drawn = case(1000949)
     answer = check(drawn.test, drawn.seconds, suggest=False)
     assert not answer.passed
-    assert "a small disturbance grows 8" in answer.problems[0]
+    assert "after the excitation has ended the motion grows" in answer.problems[0]
 
 
 def test_what_comes_to_rest_here_but_not_a_little_elsewhere():

@@ -11,11 +11,12 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, bond
 from bondloop.cli.main import app
 from bondloop.compile.toolchain import compiler
 from bondloop.description import load_text
+from bondloop.devices import Bilinear, Hook
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
 from bondloop.hybrid.extrapolation import Extrapolation
 from bondloop.hybrid.switches import Switches
-from bondloop.integrate import RK4
+from bondloop.integrate import RK4, NewmarkAverage
 from bondloop.integrate.structural import AlphaOS, NewmarkImplicit
 from bondloop.program.signals import HalfSine, Sine, Step
 from bondloop.rigs import RampHold, Specimen
@@ -26,6 +27,7 @@ from bondloop.structures import (
     PointMass,
     Readings,
     Structure,
+    attach,
     craig_bampton,
     field_form,
     network_form,
@@ -303,3 +305,51 @@ def test_what_is_not_known_is_refused():
     short = hybrid(["numerical.frame.a1.ux.displacement", "numerical.frame.a2.*"]).run(0.01)
     with pytest.raises(InputError, match=r"record 'numerical.frame.\*.displacement'"):
         short.animate("film.gif")
+
+
+def yielding(law, form=field_form):
+    model = form(frame(2, beta=1e-3).assemble(), "frame", forces={"a2.ux": "wind"})
+    for name, way in {"low": {"a1.ux": 1.0}, "high": {"a2.ux": 1.0, "a1.ux": -1.0}}.items():
+        attach(model, name, law, way)
+    return model
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(
+    st.floats(2e3, 2e4),
+    st.floats(0.0, 0.3),
+    st.floats(0.5, 3.0),
+    st.sampled_from([RK4(), NewmarkAverage(iterations=8)]),
+)
+def test_what_devices_take_closes_the_balance(force, hardening, frequency, scheme):
+    """Input = kinetic + strain + damping + devices, and what yielding took is not given back."""
+    law = Bilinear(2e6, force, hardening)
+    test = Simulation(
+        {"f": yielding(law)}, excitation={"wind": Sine(2.5e4, frequency)}, rate=4000, integrator=scheme,
+        record=["f.energy.*", "f.low.effort", "f.low.displacement", "f.high.effort", "f.high.displacement"],
+    )  # fmt: skip
+    run = test.run(2.0, backend="auto" if compiler() else "numpy")
+    e = {word: run[f"f.energy.{word}"] for word in (*BALANCE, "devices", "hysteretic", "error")}
+    most = e["input"].max()
+    rest = e["input"] - e["kinetic"] - e["strain"] - e["damping"] - e["devices"] - e["specimen"]
+    np.testing.assert_allclose(e["error"], rest - rest[0], atol=1e-9 * most)
+    assert np.abs(e["error"]).max() < 1e-4 * most
+    taken = sum(bl.assess.work(run[f"f.{n}.effort"], run[f"f.{n}.displacement"]) for n in ("low", "high"))
+    np.testing.assert_allclose(e["devices"], taken, atol=1e-3 * most)
+    elastic = sum(run[f"f.{n}.effort"] ** 2 for n in ("low", "high")) / (2 * law.stiffness)
+    np.testing.assert_allclose(e["hysteretic"], e["devices"] - elastic, atol=1e-9 * most)
+    if hardening == 0:
+        assert np.diff(e["hysteretic"]).min() > -1e-4 * most
+
+
+def test_devices_without_a_stiffness_at_rest_have_no_hysteretic_energy():
+    model = yielding(Hook(2e6, 1e-3, 1e4))
+    with pytest.raises(InputError, match=r"has no stiffness at rest; record energy\.devices"):
+        Simulation({"f": model}, rate=1000, record=["f.energy.hysteretic"], excitation={"wind": 1.0}).run(
+            0.01
+        )
+    run = Simulation({"f": model}, rate=4000, record=["f.energy.*"], excitation={"wind": Sine(3e4, 2.0)}).run(
+        1.0, backend="auto" if compiler() else "numpy"
+    )
+    assert "f.energy.hysteretic" not in run.record.channels
+    assert np.abs(run["f.energy.error"]).max() < 1e-4 * run["f.energy.input"].max()

@@ -1,5 +1,7 @@
 """A run that ends before its earthquake begins is not praised."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,19 @@ def test_a_run_over_the_silence_is_not_praised(filtered):
     assert f"from {first:.3g} to {last:.3g} s" in run.verdict
     begins = filtered.time[np.argmax(np.abs(filtered.values) > 0.01 * filtered.peak)]
     assert f".shifted('-{int(begins)} s')" in run.verdict
+
+
+def test_the_shift_brings_the_strong_part_into_the_run():
+    """A long weak beginning: a shift to where it begins would leave the strong part behind the run."""
+    time = np.arange(0.0, 40.0, 0.01)
+    weak = np.where(time < 8.0, 0.0, 0.02 * np.sin(6 * time))
+    values = weak + np.where((time > 20.0) & (time < 30.0), np.sin(6 * time), 0.0)
+    quake = bl.signals.Table(time, values)
+    run = shaken(quake).run(5.0)
+    shift = float(re.search(r"shifted\('-([\d.]+) s'\)", run.verdict)[1])
+    assert 20.0 - 1.0 < shift <= 20.6
+    assert "to see all of it" in run.verdict
+    assert "hardly moved" not in shaken(quake.shifted(-shift)).run(5.0).verdict
 
 
 def test_a_run_that_meets_the_earthquake_is_judged_as_before(filtered):

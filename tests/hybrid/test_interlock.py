@@ -9,9 +9,11 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, Switches
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.program.signals import Sine, Step, Table
+from bondloop.realtime.programs import switch_facts
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
 from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
+from bondloop.safety.starting import start_words
 from bondloop.transfer import MassSpringDamper
 
 AT, RATE = 0.6, 500
@@ -123,6 +125,23 @@ def test_switches_bring_the_halves_together_smoothly():
     # Coupled, the rig follows; metrics leave out the time before.
     assert run.coupled.time[0] == pytest.approx(0.8, abs=0.01)
     assert run.metrics[0]["normalised_rms_error"] < 0.2
+
+
+def test_a_start_does_to_the_switches_what_was_said_before_it():
+    """One that closes by itself, and one that the operator has ramped out before."""
+    switch = Switch(1.0, ramp="200 ms", initial=0.0)
+    test = a_test(switches=Switches(displacement=switch, force=switch), interlock=None)
+    said = start_words(switch_facts(test), {"displacement": 1.0, "force": 0.0})
+    assert [str(s) for s in said] == [
+        "displacement: closes in 0.2 s after Start",
+        "force: stays out until ramped in",
+    ]
+    run = test.run(0.3, sets={0: {"switch.force.target": 0.0}})
+    assert run["switch.force"].max() == 0.0
+    gamma = run["switch.displacement"]
+    assert gamma[run.time >= 0.2].min() == 1.0
+    assert gamma[run.time < 0.19].max() < 1.0
+    assert start_words(switch_facts(a_test()), {})[0].couples, "without switches"
 
 
 def test_an_uncoupled_specimen_pushes_as_nothing():

@@ -175,6 +175,40 @@ def test_a_run_that_was_late(timing, grade):
     assert free.judgement.level == 0
 
 
+@pytest.mark.parametrize(
+    ("link", "late", "grade"),
+    [
+        ("fmu://rig.fmu", {"missed": 950}, 1),
+        ("loopback://", {"late": 950}, 1),
+        ("fmu://rig.fmu", {"missed": 950, "held": 3}, 3),  # a command that was held is an old one for any rig
+        ("shm://rig", {"missed": 950}, 3),
+        ("udp://127.0.0.1:5005", {"missed": 950}, 3),
+    ],
+)
+def test_a_rig_that_steps_with_the_loop_meets_no_old_commands(link, late, grade):
+    timing = {"late": 0, "missed": 0, "held": 0, "refused": 0, "stale": 0, **late}
+    about = {"timing": timing, "steps": 10_000, "lock_step": False}
+    run = a_run(*signals(1), attributes=about, description={"realtime": {"link": link}})
+    assert worst(run) == ("late ticks", grade)
+    assert "950 of 10,000 deadlines were missed" in run.verdict
+    assert ("old commands" in run.verdict) == (grade == 3)
+    assert ("it was not on time" in run.verdict) == (grade == 1)
+
+
+def test_what_did_not_happen_is_not_told_as_if_it_had():
+    timing = dict.fromkeys(("late", "missed", "held", "refused", "stale"), 0)
+    t, x, y, f = signals(1)
+    rig = {"sensors": {"force": Sensor((Saturation(2 * np.abs(f).max()),)).describe()}}
+    about = {"timing": timing, "steps": 10_000, "lock_step": False}
+    run = a_run(t, x, y, f, measured__force=f, description={"rig": rig}, attributes=about)
+    told = " ".join(finding.sentence for finding in run.judgement)
+    for words in ("at the end of its range", "old commands", "an older one"):
+        assert words not in told
+    assert "None of 10,000 deadlines was missed." in told
+    assert "Every tick had a new measurement." in told
+    assert "The force sensor stayed within its range." in told
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("power", [0, 1, 2])
 def test_a_drift_does_not_flatter(seed, power):

@@ -1,23 +1,26 @@
 """What a drawn test really does, found by running its tick and by nothing else: no linearisation, no poles.
 
 1. The run itself. If it stops early, or its interlock trips, it *left its limits*.
-2. The way back to rest. After the run the excitation fades out, a short kick of about a third of the run's
-   own motion is given through the excitation's inputs, and the tick goes on without excitation. Motion that
-   dies out, or that stays well below the run's own (play, quantisation, stick-slip), *ran well*; motion that
-   goes beyond it, or goes on by itself as large as it, *grew*. Free motion follows in blocks of doubled
-   length until it is decided, or `MOST_TICKS` have gone by: *undecided*. What is not linear is kicked
-   slightly first, by less than a hundredth of the run's own motion: if that grows, the run's motion does. If
-   only the kick makes it grow, or a jolt, which moves all states of the numerical half at once, at random,
-   the test is *fragile*: it runs, as long as nothing hits it.
-3. A controller that adapts is judged by its excited motion too: the excitation is repeated three times, and
-   nine times where the third repetition moves more than twice as far as the first. Its free motion counts
-   for as long as ten such runs: gains that wander for an hour at rest are no part of any. Where gains that
-   start from zero never get the rig to follow, a motion that does not grow says nothing: *undecided*.
+2. The way back to rest. After the run the excitation fades out, a short blow is given, and the tick goes on
+   without excitation. Blows move the interfaces by a share of the run's largest displacement (`BLOWS`: what a
+   test has to withstand), from where the run has ended: kicks through the excitation's inputs, pushes on what
+   moves the interfaces at once, both from either side, and a jolt of all states of the numerical half, at
+   random. Motion that dies out, or that stays well below the run's own (play, quantisation, stick-slip), *ran
+   well*; motion that goes beyond it, or goes on by itself as large as it, *grew*. Free motion follows in
+   blocks of doubled length until it is decided, or `MOST_TICKS` have gone by: *undecided*. What is not
+   linear is kicked slightly first, by less than a hundredth of the run's own motion: if that grows, the run's
+   motion does. If only a blow makes it grow, the test is *fragile*: it runs, as long as nothing hits it.
+3. A controller that adapts is judged by its excited motion too: the excitation is repeated nine times, in
+   step, and if that holds nine times more, out of step and with other noise; what breaks out only then is
+   fragile. Its free motion counts for as long as ten such runs: gains that wander for an hour at rest are no
+   part of any. Where gains that start from zero never get the rig to follow, a motion that does not grow says
+   nothing: *undecided*.
 
 Motion is the level of velocities and forces at the interfaces in windows of a few periods, each less its own
 straight line. So what nothing returns (a free structure that drifts, or is pushed by a sensor's bias) is no
 growth, while an exponential, oscillating or not, is. Where a sensor has noise, which is seeded and so
-repeats, motion is the difference between two runs of the same noise, with and without the kick.
+repeats, motion is the difference between two runs of the same noise, with and without the kick, or what the
+louder of them moves, where that is less.
 """
 
 import itertools
@@ -45,10 +48,15 @@ MOST_TICKS = 3_000_000
 """Ticks of free motion after which a small test stays undecided; a large one has fewer."""
 COST = 6e7
 """Ticks times states (those of the rig once a substep) that a free motion may take."""
-KICK, LEAST = 0.3, 1e-3
-"""Size of the kick against the run's own motion; a run below this share of its limit has no motion."""
-SLIGHT = 0.02
-"""Share of the kick that makes a slight one."""
+BLOWS = {"kick": 0.45, "jolt": 0.36, "push": 0.36}
+"""How far each kind of blow moves the interfaces, against the largest displacement of the run: what a test
+has to withstand, see docs/check.md."""
+LEAST = 1e-3
+"""Share of its limit below which a run has no motion; ten times that is then its measure."""
+SLIGHT = 0.013
+"""Share of the kick that makes a slight one: less than a hundredth of the run's own motion."""
+OTHERS = (("kick", -1.0), ("jolt", 1.0), ("push", 1.0), ("push", -1.0))
+"""Blows, and the sides they come from, that follow a first kick."""
 GENTLE = 0.05
 """Share of the kick for a controller that adapts: a blow of one sample is no part of any run, and gains that
 are products of measured motions take it a thousand times harder than the structure does."""
@@ -63,6 +71,10 @@ EARLY = 20_000
 """Ticks before which a motion that is not linear may be gone and come back."""
 RUNS = 10
 """Lengths of the run for which the free motion of a controller that adapts counts."""
+AWAY = 100.0
+"""Level, against the first repetition, at which an excited motion has broken out, whatever it does next."""
+GOLDEN = 0.618
+"""Of a period: how much later in its motion each repetition out of step comes than the one before."""
 IDLE = 0.9
 """Tracking error from which a controller whose gains start from zero has not begun to move the rig."""
 LONG = 300_000
@@ -115,6 +127,9 @@ def outcome(drawn: Drawn) -> Outcome:
         moves = free.moves() and drawn.kind.get("controller") not in ADAPTIVE
         moves = moves or (gentle is not None and gentle.levels[-1:] > (GROWN,))
         found = gentle if gentle is not None and gentle.ran == "grew" and moves else None
+    if found is None and drawn.kind.get("controller") in ADAPTIVE:
+        found = free.excited(in_step=False)
+        found = None if found is None else replace(found, ran="fragile")
     if found is None:
         found = _blown(drawn, free)
         if found.ran == "grew" and not free.linear:
@@ -143,9 +158,13 @@ def _blown(drawn: Drawn, free: "_Free") -> Outcome:
         again = _Free(drawn, free.test.unlimited(), free.run)
         again.ticks = free.ticks
         found = again.undisturbed() or Outcome("grew", "diverged after the run", again.ticks)
-    if found.ran == "well" and not free.linear:
-        other = free.undisturbed(jolt=True)
-        found = found if other is None else other
+    worst = ("well", "undecided", "grew")
+    for kind, side in OTHERS if found.ran != "grew" and not free.linear else ():
+        other = free.undisturbed(kind=kind, side=side)
+        if other is not None and worst.index(other.ran) > worst.index(found.ran):
+            found = other
+        if found.ran == "grew":
+            break
     return found
 
 
@@ -255,6 +274,9 @@ class _Free:
         wide = len(self.tick.inputs)
         self.excitation = now_and_next(signals, steps, test.period) if signals else np.zeros((steps, wide))
         self.scales = self._scales(run.channels)
+        self.there: Any = None
+        self.own_states: dict[str, float] = {}
+        self.noise: dict[str, float] = {}
         # While a controller learns, the rig moves less than it should: it may grow to that.
         if drawn.kind.get("controller") in ADAPTIVE:
             own = dict(zip(self.names, self.scales, strict=True))
@@ -292,14 +314,15 @@ class _Free:
             if push:
                 given = inputs.copy()
                 given[0, 0 :: 1 if self.stepped else 2] += push  # what comes next is untouched, or not read
-            results.append(runner.run(len(inputs), given, every=every))
+            results.append(runner.run(len(inputs), given, self.noise, every=every))
             self.ticks += results[-1].steps
             left = _left(results[-1])
             if left:
                 return left
-        one = results[0].channels
+        self.each = [{n: result.channels[n] for n in self.names} for result in results]
+        one = self.each[0]
         if len(results) == 1:
-            return {n: one[n] for n in self.names}
+            return one
         return {n: one[n] - results[1].channels[n] for n in self.names}
 
     def _zeros(self, ticks: int) -> np.ndarray:
@@ -312,92 +335,116 @@ class _Free:
 
     def _own(self) -> tuple[float, float]:
         """Return the run's largest motion, in m, and its limit; the motion itself where there is none."""
-        names = [n for n in self.run.channels if n.startswith("desired.displacement")]
-        own = max(np.ptp(self.run.channels[n]) / 2 for n in names)
+        names = [n for n in self.run.channels if n.startswith("actual.displacement")]
+        own = max(np.abs(self.run.channels[n]).max() for n in names)
         limits = self.drawn.test.limits
         most = float(limits.displacement) if limits is not None and limits.displacement else own or 1e-3
         return float(own), most
 
     def _wanted(self) -> float:
-        """Return how far a blow should move the interfaces, in m: a third of the run's largest motion."""
+        """Return how far a blow of full size moves the interfaces, in m."""
         own, most = self._own()
-        wanted = KICK * own if self.moves() else 10 * LEAST * most
+        wanted = own if self.moves() else 10 * LEAST * most / BLOWS["kick"]
         if self.drawn.kind.get("controller") in ADAPTIVE:
             wanted *= GENTLE
         return wanted
 
+    def _ended(self) -> bool:
+        """Run, and let the excitation fade out, once; False where a limit is passed on the way."""
+        if self.there is not None:
+            return True
+        runner = self.runners[0]
+        runner.reset()
+        fade = max(2, round(0.01 / self.test.period))  # short: a wall's velocity that is held carries it away
+        last = self.excitation[-1] * (0.5 + 0.5 * np.cos(np.linspace(0, np.pi, fade)))[:, None]
+        seen = []
+        for rows in (*np.array_split(self.excitation, min(50, len(self.excitation))), last):
+            result = runner.run(len(rows), rows)
+            self.ticks += result.steps
+            if _left(result):
+                return False
+            seen.append(runner.state)
+        self.there = runner.snapshot()
+        names = [v.name for v in self.tick.states if v.name.startswith("numerical.")]
+        self.own_states = {n: float(np.std([state[n] for state in seen])) for n in names}
+        if not any(self.own_states.values()):  # a run at rest: blows are sized by what they do
+            self.own_states = dict.fromkeys(names, 1.0)
+        return True
+
+    def _blow(self, kind: str, side: float) -> tuple[float, dict[str, float]]:
+        """Return a small blow: what is added to the excitation for a sample, and changes of states.
+
+        A *kick* comes by the excitation. A *jolt* moves all states of the numerical half at random, each as
+        its own motion in the run; a *push* those that move the interfaces at once, as a force there does.
+        """
+        if kind == "kick":
+            return side * (1e-3 * float(np.abs(self.excitation).max(initial=0.0)) or 1e-6), {}
+        seed = self.drawn.recipe.get("seed", 0)
+        chance = np.random.default_rng(seed).uniform(-1, 1, len(self.own_states)).tolist()
+        shares = chance if kind == "jolt" else self._at_interfaces()
+        own = zip(self.own_states.items(), shares, strict=True)
+        return 0.0, {n: 1e-3 * side * share * x for (n, x), share in own if np.isfinite(x) and x * share}
+
+    def _at_interfaces(self) -> list[bool]:
+        """Return for every state of the numerical half whether it is what moves an interface at once."""
+        names = [n for n in self.run.channels if n.startswith("desired.velocity")]
+        felt = []
+        for change in ({}, *({n: 1e-3 * x} for n, x in self.own_states.items())):
+            self.runners[0].restore(self.there, change)
+            result = self.runners[0].run(2, self._zeros(2))
+            felt.append([result.channels[n][-1] for n in names])
+        answers = np.abs(np.array(felt[1:]).reshape(-1, len(names)) - felt[0])
+        return np.any(answers > 0.5 * answers.max(axis=0, initial=0.0), axis=1).tolist()
+
+    def _sized(self, blow: tuple[float, dict[str, float]], wanted: float) -> tuple[float, dict[str, float]]:
+        """Scale a blow so that it moves the interfaces by some metres from where the run has ended.
+
+        Where none does (nothing moves within a play, beyond it everything runs away), it is the smallest that
+        was found to move them farther.
+        """
+        kick, changes = blow
+        self.runners[0].restore(self.there)
+        still = self.runners[0].run(self.window, self._zeros(self.window))
+        size, low, high = 1.0, 0.0, np.inf
+        for _ in range(12):
+            rows = self._zeros(self.window)
+            rows[0, 0 :: 1 if self.stepped else 2] = size * kick
+            self.runners[0].restore(self.there, {n: size * x for n, x in changes.items()})
+            peak = self._displaced(self.runners[0].run(self.window, rows), still)
+            if 0.8 * wanted < peak < 1.25 * wanted:
+                high = size
+                break
+            low, high = (max(low, size), high) if peak < wanted else (low, min(high, size))
+            size *= wanted / peak if 0 < peak < np.inf else 1e3
+            if not low < size < high:  # in no proportion
+                size = np.sqrt(max(low, 1e-4 * high) * high) if np.isfinite(high) else 10 * low
+        size = high if np.isfinite(high) else low
+        return size * kick, {n: size * x for n, x in changes.items()}
+
     def _displaced(self, moved: Result, rest: Result) -> float:
-        """Return how far a blow moves the desired displacement at most."""
+        """Return how far a blow moves the interfaces at most, desired or actual."""
         self.ticks += moved.steps
         n = min(moved.steps, rest.steps) - 1
         if n < 1:
             return np.inf  # it left its limits at once
-        names = [n for n in self.run.channels if n.startswith("desired.displacement")]
+        names = [
+            n for n in self.run.channels if n.startswith(("desired.displacement", "actual.displacement"))
+        ]
         return max(float(np.abs(moved.channels[c][:n] - rest.channels[c][:n]).max()) for c in names)
-
-    def _kick(self) -> float:
-        """Size a kick by what it does at the start."""
-        wanted = self._wanted()
-        largest = float(np.abs(self.excitation).max(initial=0.0))
-        size = 1e-3 * largest or 1e-6
-        runner = self.runners[0]
-        ticks = max(16, min(self.window, round(0.5 / self.test.period)))
-        rows = self._zeros(ticks)
-        runner.reset()
-        rest = runner.run(ticks, rows)
-        for _ in range(2):
-            rows[0, 0 :: 1 if self.stepped else 2] = size
-            runner.reset()
-            peak = self._displaced(runner.run(ticks, rows), rest)
-            if not np.isfinite(peak) or peak == 0:
-                break
-            size *= wanted / peak
-        return size
-
-    def _jolt(self) -> dict[str, float]:
-        """Return changes of all states of the numerical half, at random, each as its own motion in the run.
-
-        They are sized by what they do at the start, as the kick is.
-        """
-        runner = self.runners[0]
-        names = [v.name for v in self.tick.states if v.name.startswith("numerical.")]
-        runner.reset()
-        rest = runner.snapshot()
-        seen = []
-        for rows in np.array_split(self.excitation, min(50, len(self.excitation))):
-            runner.run(len(rows), rows)
-            seen.append([runner.state[n] for n in names])
-        own = np.std(seen, axis=0) if names else np.zeros(0)
-        signs = np.random.default_rng(self.drawn.recipe.get("seed", 0)).uniform(-1, 1, len(names))
-        jolt = {n: float(x) for n, x in zip(names, own * signs, strict=True) if np.isfinite(x) and x}
-        ticks = max(16, min(self.window, round(0.5 / self.test.period)))
-        runner.restore(rest)
-        still = runner.run(ticks, self._zeros(ticks))
-        for _ in range(2):
-            runner.restore(rest, jolt)
-            peak = self._displaced(runner.run(ticks, self._zeros(ticks)), still)
-            if not np.isfinite(peak) or peak == 0:
-                return {}
-            jolt = {n: x * self._wanted() / peak for n, x in jolt.items()}
-        return jolt
 
     # ------------------------------------------------------------------ the two questions
 
-    def undisturbed(self, share: float = 1.0, *, jolt: bool = False) -> Outcome | None:
+    def undisturbed(self, share: float = 1.0, kind: str = "kick", side: float = 1.0) -> Outcome | None:
         """Follow the free motion after run, fading and blow; None where a limit was passed without growth."""
-        kick = 0.0 if jolt else share * self._kick()
-        changes = self._jolt() if jolt else {}
-        if jolt and not changes:
+        if not self._ended():
             return None
+        blow = self._blow(kind, side)
+        if kind != "kick" and not blow[1]:
+            return None
+        kick, changes = self._sized(blow, share * BLOWS[kind] * self._wanted())
         for runner in self.runners:
-            runner.reset()
-        fade = max(2, round(0.01 / self.test.period))  # short: a wall's velocity that is held carries it away
-        last = self.excitation[-1] * (0.5 + 0.5 * np.cos(np.linspace(0, np.pi, fade)))[:, None]
-        for rows in (self.excitation, last):
-            left = self._go(rows)
-            if isinstance(left, str):
-                return None
-        self.runners[0].restore(self.runners[0].snapshot(), changes)
+            runner.restore(self.there)
+        self.runners[0].restore(self.there, changes)
         first = self._go(self._zeros(4 * self.window), kick=kick)
         if isinstance(first, str):
             return None
@@ -405,9 +452,11 @@ class _Free:
         if not any(np.any(first[n]) or np.any(self.run.channels[n]) for n in rig):
             return Outcome("undecided", "nothing ever moved the rig", self.ticks)
         # A channel that the run left at rest is measured by the kick.
-        self.scales = np.maximum(self.scales, self._scales(first))
+        own, self.scales = self.scales, np.maximum(self.scales, self._scales(first))
         self.scales = np.where(self.scales > 0, self.scales, 1.0)
-        return self._followed(float(self._levels(first).max(initial=0.0)))
+        found = self._followed(float(self._levels(first).max(initial=0.0)))
+        self.scales = own
+        return found
 
     def _followed(self, start: float) -> Outcome | None:
         most = min(MOST_TICKS, COST / self.states / len(self.runners))
@@ -424,7 +473,9 @@ class _Free:
                 risen = levels[-1] > 1.5 and levels[-1] > levels[0]
                 what = f"free motion: {motion}"
                 return Outcome("grew", what, self.ticks, tuple(levels)) if risen else None
-            ends = self._levels(motion, every)
+            # Two runs that go on by themselves, out of step, differ by more than either of them moves.
+            louder = np.max([self._levels(channels, every) for channels in self.each], axis=0)
+            ends = np.minimum(self._levels(motion, every), louder)
             levels.append(float(np.sqrt(np.mean(ends[-max(2, len(ends) // 4) :] ** 2))) / own)
             spent += ticks
             last = spent + 2 * ticks > most
@@ -449,35 +500,48 @@ class _Free:
         force = [n.startswith("force") for n in self.names]
         return np.where(force, np.inf, np.where(np.array(wanted) > 0, wanted, 1.0))
 
-    def excited(self) -> Outcome | None:
-        """Repeat the excitation: does the motion grow from one repetition to the next, ever faster?
+    def excited(self, *, in_step: bool = True) -> Outcome | None:
+        """Repeat the excitation: does the motion break out, or grow from one repetition to the next?
 
         A resonance that builds up grows too, but by less and less; so the last three repetitions of nine must
         add more than the three before them.
+
+        Parameters
+        ----------
+        in_step
+            Whether each follows the one before at once, with the same noise; else each comes in another phase
+            of the motion that the one before has left, and with other noise.
         """
         self.runners[0].reset()
         runners, self.runners = self.runners, self.runners[:1]
         scale, self.scales = self.scales, self._followed_scales()
+        seeds = {v.name: x for v, x in self.tick.parameters.items() if v.name.endswith(".seed")}
         levels: list[float] = []
         found = None
         # Each repetition fades in and out: where a signal does not end as it began, the join would be a blow.
-        part = max(1, len(self.excitation) // 20)
-        fade = np.ones(len(self.excitation))
-        fade[:part] = 0.5 - 0.5 * np.cos(np.linspace(0, np.pi, part))
-        fade[-part:] = fade[:part][::-1]
         for i in range(9):
-            motion = self._go(self.excitation * fade[:, None])
+            self.noise = {} if in_step else {n: x + i for n, x in seeds.items()}
+            # Out of step it comes later in the motion that is left, and without some of its own beginning.
+            late = 0.0 if in_step else i * GOLDEN % 1
+            rows = self.excitation[round(0.1 * late * len(self.excitation)) :]
+            part = max(1, len(rows) // 20)
+            fade = np.ones(len(rows))
+            fade[:part] = 0.5 - 0.5 * np.cos(np.linspace(0, np.pi, part))
+            fade[-part:] = fade[:part][::-1]
+            rows = np.concatenate([self._zeros(round(late * self.window / 3)), rows * fade[:, None]])
+            motion = self._go(rows)
             if isinstance(motion, str):
                 if self.test.limits is None:
                     found = Outcome("grew", f"repetition {i + 1}: {motion}", self.ticks, tuple(levels))
                 else:  # a limit says nothing of growth: once more without
-                    found = _Free(self.drawn, self.test.unlimited(), self.run).excited()
+                    free = _Free(self.drawn, self.test.unlimited(), self.run)
+                    found = free.excited(in_step=in_step)
                 break
             levels.append(float(np.sqrt(np.mean(self._levels(motion) ** 2))))
-            if i == 2 and not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
-                break
-        if len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0:
-            words = f"excited motion of 9 repetitions: {levels[2]:.3g} to {levels[8]:.3g} of the first"
-            found = Outcome("grew", words, self.ticks, tuple(levels))
-        self.runners, self.scales = runners, scale
+        growing = len(levels) == 9 and levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]
+        growing = growing and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+        if growing or (levels and max(levels) > AWAY * max(1.0, levels[0])):
+            words = f"excited motion of 9 repetitions: {levels[0]:.3g} to {max(levels):.3g} of the run's own"
+            found = Outcome("grew", words if in_step else f"{words}, out of step", self.ticks, tuple(levels))
+        self.runners, self.scales, self.noise = runners, scale, {}
         return found

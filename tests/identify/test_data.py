@@ -9,8 +9,10 @@ from scipy.io import savemat
 
 from bondloop.errors import InputError
 from bondloop.identify import Data, read_data
-from bondloop.identify.channel_faults import clipping, held
+from bondloop.identify.channel_faults import clipping, held, slowly_held
+from bondloop.identify.contents import contents_of
 from bondloop.identify.time_grid import find_grid
+from bondloop.measurements import Measurements
 from bondloop.records import Record
 
 N = 1000
@@ -300,6 +302,37 @@ def test_noise_is_not_held():
     assert held(np.round(U * 10)) == 1
 
 
+@pytest.mark.parametrize("hold", [5, 25])
+def test_a_command_in_steps_is_no_slow_recording(hold):
+    steps = np.repeat(np.random.default_rng(hold).normal(size=200), hold)
+    late = np.convolve(steps, np.exp(-np.arange(400) / 20) / 20)[: steps.size]
+    pair = Data.from_arrays({"u": steps, "y": late}, rate=1000).select("u", "y")
+    assert not pair.warnings
+    assert not contents_of(measured(u=steps)).channels[0].doubts
+    # A smooth signal that holds is asked about, as input and as output; a motion in steps is as well.
+    smooth = np.repeat(np.sin(0.2 * np.arange(200)), hold)
+    said = Data.from_arrays({"u": smooth, "y": late}, rate=1000).select("u", "y").warnings[0]
+    assert f"was it recorded {hold} times slower and held?" in said
+    assert "and no command in steps" in said
+    assert "a command in steps, or recorded" in contents_of(measured(u=smooth)).channels[0].doubts[0]
+    noisy = Data.from_arrays({"u": late, "y": steps}, rate=1000).select("u", "y").warnings
+    assert any(f"output 'y' changes only every {hold} samples" in w for w in noisy)
+
+
+def test_steps_that_hold_on_are_no_slow_recording():
+    """Levels of a slow wave, most of them held for several periods: changes are rare."""
+    levels = np.repeat(np.round(np.sin(0.15 * np.arange(60)), 2), RNG.integers(1, 5, 60))
+    assert held(np.repeat(levels, 10)) == 10
+    assert slowly_held(np.repeat(levels, 10)) == 1
+
+
+def measured(**channels):
+    found = Measurements("a", "table")
+    found.channels.update(channels)
+    found.units.update(dict.fromkeys(channels, ""))
+    return found
+
+
 def test_data_do_not_change():
     with pytest.raises(ValueError, match="read-only"):
         data()["u"][0] = 3.0
@@ -338,3 +371,33 @@ def test_rates_of_a_file_that_do_not_agree_are_refused(tmp_path):
     assert read_data(tmp_path / "a.npz", rate=1000).sample_period == 1e-3
     np.savez(tmp_path / "b.npz", u=U, y=Y, dt=0.0083, fs=120.0)
     assert read_data(tmp_path / "b.npz").sample_period == pytest.approx(1 / 120, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("size", "period", "words"),
+    [
+        (1e308, 1e-3, "goes to 1e+308, which nothing measures"),
+        (1e-308, 1e-3, "which nothing measures"),
+        (1.0, 1e297, "the samples are 1e+297 s apart; expected 1e-12 to 1e"),
+        (1.0, 1e-300, "the samples are 1e-300 s apart"),
+    ],
+)
+def test_numbers_that_nothing_measures_are_refused(tmp_path, size, period, words):
+    file = tmp_path / "huge.csv"
+    rows = (f"{k * period!r},{size * (-1) ** (k // 7)!r},{size * (-1) ** (k // 5)!r}" for k in range(400))
+    file.write_text("time [s],command,measured\n" + "\n".join(rows) + "\n")
+    with pytest.raises(InputError) as found:
+        read_data(file).select("command", "measured")
+    assert words in str(found.value)
+
+
+def test_residuals_that_never_die_out_have_a_covariance(monkeypatch):
+    """The filter that whitens an offset, (1, -1), is 0 at the frequency 0."""
+    from bondloop.identify import confidence
+
+    monkeypatch.setattr(confidence, "autoregression", lambda _: np.array([1.0, -1.0]))
+    n = np.arange(2000.0)
+    e = np.sin(0.3 * n) + 0.1 * n
+    spread = confidence.covariance((np.cos(0.02 * n) + 1.0)[None, :], e, white=False)
+    assert np.isfinite(spread).all()
+    assert spread[0, 0] >= 0

@@ -94,6 +94,13 @@ def test_a_ranking_fits_into_json_and_a_table():
         rank([], band=1.0)
 
 
+def test_progress_is_told_model_by_model():
+    told = []
+    u, y = record(first_order(1.0, 0.02), 1500)
+    rank_time(u, y, T, ["G1", "8 poles, 7 zeros", "G1D"], progress=lambda *counts: told.append(counts))
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
 def test_a_model_that_cannot_be_fitted_is_left_out_with_the_reason():
     u, y = record(first_order(1.0, 0.01), 40)
     found = rank_time(u, y, T, ["G1", "8 poles, 7 zeros"])

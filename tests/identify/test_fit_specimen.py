@@ -98,6 +98,18 @@ def test_a_law_that_remembers_comes_back():
         assert fit.values[name] == pytest.approx(getattr(law, name), rel=1e-3)
 
 
+def test_a_start_at_which_nothing_yields_is_left_behind():
+    """One clean cycle, and a start that is elastic in it, from which the fit was 33 % off."""
+    law = Bilinear(stiffness=2e6, yield_force=1e4, hardening=0.05)
+    t = np.arange(410) / 200
+    x = 0.02 * np.sin(np.pi * t) * (0.3 + 0.07 * t)
+    channels = {"displacement": 1e3 * x, "force": law.respond(x, 200)}
+    data = Data.from_arrays(channels, rate=200, units=UNITS)
+    fit = fit_specimen(Bilinear(1e6, 2e4, 0.1), data, ["stiffness", "yield_force", "hardening"])
+    for name in ("stiffness", "yield_force", "hardening"):
+        assert fit.values[name] == pytest.approx(getattr(law, name), rel=0.02)
+
+
 @pytest.mark.parametrize("kind", [BucklingRestrainedBrace, FluidViscousDamper, Gap, TunedMass, WireRope])
 def test_devices_of_all_kinds_come_back(kind):
     rng, law = np.random.default_rng(3), kind()
@@ -225,6 +237,16 @@ def test_a_sensor_that_drifts_is_noted(drift, channel):
         assert notes
     elif abs(drift) < 0.02:
         assert not notes
+
+
+@pytest.mark.parametrize("amplitudes", [1.0, -5.0, 20.0])
+def test_a_drift_beyond_the_amplitude_is_noted_too(amplitudes):
+    """It leaves no whole cycles about the middle of the range."""
+    t = np.arange(1000) / 100
+    x = np.sin(2 * np.pi * t) * (0.3 + 0.07 * t) + amplitudes * t / t[-1]
+    channels = {"displacement": x, "force": np.cos(2 * np.pi * t)}
+    data = Data.from_arrays(channels, rate=100, units={"displacement": "mm", "force": "kN"})
+    assert [n for n in specimen_records(data, [])[0].notes if "displacement drifts" in n]
 
 
 def test_a_force_with_the_wrong_sign_is_noted():

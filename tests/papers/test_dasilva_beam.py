@@ -219,8 +219,10 @@ def test_the_three_descriptions_move_alike(run):
     found = dasilva_beam.findings(run)
     assert found["states_of_the_network_form"] == 24
     assert found["states_of_the_field_form"] == 14
-    assert found["network_form_minus_finite_elements"] < 2e-12  # 8e-13 and 4e-13: rounding of 20,000 steps
-    assert found["field_form_minus_finite_elements"] < 1e-12
+    # Rounding of 20,000 steps, each of some 2e-16: 8e-13 and 4e-13 with one machine's linear algebra, 4e-12
+    # and 4e-13 with another's.
+    assert found["network_form_minus_finite_elements"] < 1e-11
+    assert found["field_form_minus_finite_elements"] < 2e-12
 
 
 def test_the_velocities_are_those_documented(run):

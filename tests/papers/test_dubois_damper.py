@@ -319,3 +319,11 @@ def test_settings_are_checked():
         paper.test(damper="tiny")
     with pytest.raises(InputError, match="between 0 and 250 Hz"):
         paper.test(frequency=300.0)
+
+
+@pytest.mark.parametrize(("latency", "passes"), [(paper.LATENCY, True), (0.25, False)])
+def test_a_run_that_ends_before_anything_moves_is_judged_by_what_a_knock_does(
+    latency: float, passes: bool
+) -> None:
+    """Its noise builds up from rest, which is no growth; beyond 172 ms of delay the loop is unstable."""
+    assert paper.test(latency=latency).check(1.0).passed is passes

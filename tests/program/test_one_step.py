@@ -1,6 +1,7 @@
 """The one-step matrix of a tick against differences of the tick itself."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,15 @@ def test_motions_at_rest_are_counted_apart():
     assert found.stable
     nothing = one_step(tick_of({x: 0.0}, Update(((x, x),))))
     assert (nothing.spectral_radius, nothing.frequency, nothing.growth) == (0.0, 0.0, -np.inf)
+
+
+@pytest.mark.parametrize(("rate", "stable"), [(0.9e-4, True), (-0.9e-4, True), (1.1e-4, False)])
+def test_what_takes_hours_to_grow_is_at_rest(rate, stable):
+    x, y = Var("x"), Var("y")
+    tick = replace(tick_of({x: 0.0, y: 1.0}, Update(((x, (1 + rate * 1e-3) * x), (y, y / 2)))), period=1e-3)
+    found = one_step(tick)
+    assert found.stable is stable
+    assert found.resting == stable
 
 
 def test_what_cannot_be_computed_is_an_error():

@@ -44,11 +44,12 @@ def test_a_file_without_times(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no numbers"),
-        ("# nothing\n", "no numbers"),
+        ("", "is empty"),
+        ("# nothing\n", "is empty"),
         ("time,force\n", "a header but no numbers"),
-        ("0,1\n1,x\n2\n1.5,nan\n3,4\n2,5\n", "line 2: 'x' .*line 3: 1 col.*line 4: 'nan'.*line 6: time 2"),
-        ("0,1\n" * 30, "and 19 more"),
+        ("0,1\n1,x\n2\n1.5,2\n3,4\n4,5\n5,6\n", "line 2, column 2 .*'x' is no num.*line 3: 1 column; 2"),
+        ("t,x\n0,1\n1.5,nan\n3,4\n2,5\n", "line 3: 'x' is nan.*line 5: time 2 s does not come after 3 s"),
+        ("0,1\n" * 30, "and 17 more"),
     ],
 )  # fmt: skip
 def test_bad_files_report_all_their_faults(tmp_path, text, message):
@@ -59,10 +60,10 @@ def test_bad_files_report_all_their_faults(tmp_path, text, message):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="there is no file"):
         Table.from_file(tmp_path / "none.csv")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
-    with pytest.raises(InputError, match="not a text file"):
+    with pytest.raises(InputError, match="is no text"):
         Table.from_file(tmp_path / "binary.csv")
     with pytest.raises(InputError, match="AT2"):
         Table.from_file(tmp_path / "motion.AT2")
@@ -81,3 +82,38 @@ def test_any_file_is_read_or_refused(tmp_path_factory, text):
         return
     assert isinstance(table, Signal)
     assert np.all(np.diff(table.times) > 0)
+
+
+def test_units_of_the_file_count(tmp_path):
+    """Half a kilonewton at 2 ms; in SI."""
+    path = tmp_path / "rig.txt"
+    path.write_text("Rig: 7\nTime\tForce\nmsec\tkN\n0\t0,1\n2\t0,5\n")
+    assert Table.from_file(path) == Table([0, 0.002], [100.0, 500.0], unit="kN")
+    with pytest.raises(InputError, match="in kN by the file, in N by what you say"):
+        Table.from_file(path, unit="N")
+    path.write_text("Time (s),Acc (g)\n0,0.1\n1,0.5\n")
+    with pytest.raises(InputError, match="gravity or grams"):
+        Table.from_file(path)
+    assert Table.from_file(path, column="Acc", unit="gn").unit == "gn"
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "words"),
+    [
+        # 1 mm had become 0.001 s, and the force was played within 3 ms.
+        ("Weg [mm],F [kN]\n1,5\n2,6\n3,7\n", {"column": "F"}, "'Weg' is in mm, which is no time"),
+        (
+            "Weg [mm],F [kN]\n1,5\n2,6\n3,7\n",
+            {"time": "F", "column": "Weg"},
+            "'F' is in kN, which is no time",
+        ),
+        ("Force [kN]\n1\n2\n3\n", {"column": "Force"}, "'Force' is in kN, which is no time"),
+        ("Force\n1\n2\n3\n", {"column": "Force"}, "'Force' was taken for the time"),
+    ],
+)
+def test_what_is_no_time_is_not_taken_for_it(tmp_path, text, more, words):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        Table.from_file(path, **more)
+    assert Table.from_file(path, column=0, step=0.5).times.tolist() == [0, 0.5, 1]

@@ -239,3 +239,27 @@ def test_what_does_not_fit_is_refused(change):
     parts = {"A": ONE, "B": ONE, "C": ONE, "E": ONE, "sources": (0,), "delays": (1,)}
     with pytest.raises(InputError):
         DelayedStep(**(parts | change))
+
+
+def test_responses_of_many_states_are_those_of_one_point_at_a_time(monkeypatch):
+    from bondloop.program import delayed_step
+    from bondloop.program.delayed_step import DelayedStep, response
+
+    rng = np.random.default_rng(3)
+    n, q = 40, 3
+    A = rng.normal(size=(n, n)) / np.sqrt(n) * 0.7
+    step = DelayedStep(
+        A, rng.normal(size=(n, 4)), 0.1 * rng.normal(size=(q, n)), 0.1 * rng.normal(size=(q, 4)),
+        (0, 1, 2, 0), (1, 1, 2, 2),
+    )  # fmt: skip
+    z = np.exp(1j * np.linspace(0.01, 3.1, 100))
+    arguments = (z, rng.normal(size=(n, 2)), rng.normal(size=(q, 2)), rng.normal(size=(5, n + 4)))
+    through = response(step, *arguments)
+    monkeypatch.setattr(delayed_step, "_FEW", 10**6)
+    at_once = response(step, *arguments)
+    assert not np.array_equal(through, at_once)  # it was another way
+    np.testing.assert_allclose(through, at_once, rtol=1e-9, atol=1e-9 * np.abs(at_once).max())
+    # Where the triangle is not exact enough, the points are solved for one by one.
+    monkeypatch.setattr(delayed_step, "_FEW", 30)
+    monkeypatch.setattr(delayed_step, "_ALIKE", 0.0)
+    assert np.array_equal(response(step, *arguments), at_once)

@@ -28,7 +28,7 @@ from bondloop.program.tick import Channel, Tick
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.build import build_loop, build_rig, loop_sources, rig_sources
 from bondloop.realtime.interface import computer_ends, rig_ends
-from bondloop.realtime.layout import HEADER, MAIL, slot_type
+from bondloop.realtime.layout import EVENT, HEADER, MAIL, slot_type
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "compile"))
 from compilers_here import COMPILERS, STRICT
@@ -54,6 +54,7 @@ def test_python_and_c_agree_on_the_layout(programs):
     assert printed.pop("header") == HEADER.itemsize
     assert printed.pop("slot") == slot_type(0).itemsize
     assert printed.pop("mail_size") == MAIL.itemsize
+    assert printed.pop("event_size") == EVENT.itemsize
     assert printed == {name: HEADER.fields[name][1] for name in printed}
     assert len(printed) > 10
 

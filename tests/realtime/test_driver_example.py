@@ -1,4 +1,4 @@
-"""The worked example of a driver, examples/drivers/link_comedi.c, against the stub of its library."""
+"""The worked example of a driver, link_comedi.c, against the stub of its library."""
 
 import importlib.util
 import re

@@ -76,6 +76,7 @@ class Producer:
         self.written += count
         self.steps += count if ticked else 0
         self.header["counts"]["steps"][0] = self.steps
+        self.header["step"][0] = self.steps
         self.state(state)
         self.header["written"][0] = self.written
 

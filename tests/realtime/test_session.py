@@ -11,6 +11,8 @@ import pytest
 
 from bondloop.errors import InputError
 from bondloop.hybrid import Run
+from bondloop.hybrid.check import UNBUILT, Check
+from bondloop.hybrid.finding import Finding
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import table
 from bondloop.realtime import session
@@ -262,7 +264,17 @@ def test_nothing_moves_before_the_check_passes(monkeypatch):
     monkeypatch.setattr(session, "LoopProcess", None)
     with pytest.raises(InputError, match="the check has not passed, so nothing was started: the loop is"):
         run_realtime(test, SECONDS)
+    with pytest.raises(InputError, match=r"force=True \(--force\) runs it all the same"):
+        prepare(test, SECONDS)
     assert not prepare(test, SECONDS, force=True).passed
+
+
+def test_what_cannot_be_built_is_not_offered_by_force(test, monkeypatch):
+    unbuilt = Check((Finding("stop", "the test cannot be built: for a reason", UNBUILT),))
+    monkeypatch.setattr(type(test), "check", lambda *_: unbuilt)
+    with pytest.raises(InputError, match="so nothing was started: the test cannot be built") as caught:
+        prepare(test, SECONDS)
+    assert str(caught.value).endswith("`bondloop check` tells more")  # and no word of --force
 
 
 def test_what_cannot_be(test, tmp_path):

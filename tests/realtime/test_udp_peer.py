@@ -14,12 +14,13 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from two_halves import LoopOptions, make_computer, until
+from two_halves import LOAD, PERIOD, STIFFNESS, LoopOptions, V, X, make_computer, until
 from wire import unpack
 
 from bondloop.compile import compiler
 from bondloop.compile.toolchain import build_program
 from bondloop.errors import InputError
+from bondloop.program.tick import Update
 from bondloop.realtime import LoopProcess
 from bondloop.realtime.build import build_loop
 
@@ -113,12 +114,20 @@ def test_its_emergency_stop(programs, table, playing):
         assert channels(loop, "measured.force")[0][0] == 30e3 * stood != 0.0
 
 
-def test_on_the_clock_as_a_program_of_its_own(programs, table):
+def unmoved():
+    """The small test, deaf to the force: one that is late by any number of ticks could drive it off."""
+    computer = make_computer("unmoved")
+    felt = Update(((X, X + PERIOD * V), (V, V + PERIOD * (LOAD - STIFFNESS * X - 2.0 * V))))
+    return replace(computer, steps=(*computer.steps[:-1], felt))
+
+
+def test_on_the_clock_as_a_program_of_its_own(table):
+    """However late the answers are, each is of a command that was sent."""
     command = [sys.executable, str(PEER), "0", "command", "measured.force"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             link = process.stdout.readline().split()[-1]
-            with LoopProcess(programs.loop, options(link, steps=200, lock_step=False), table) as loop:
+            with LoopProcess(build_loop(unmoved()), options(link, steps=200, lock_step=False), table) as loop:
                 assert loop.wait(60) == 0, loop.said
                 sent, force = channels(loop, "command", "measured.force")
                 counts = loop.status().link

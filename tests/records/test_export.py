@@ -82,7 +82,7 @@ def test_csv_of_another_program(tmp_path):
 
 def test_csv_reports_every_bad_line(tmp_path):
     (tmp_path / "a.csv").write_text("time,x\n0,1\n\n1\n2,oops\n")
-    with pytest.raises(InputError, match=r"2 faults: line 4: 1 column; 2 expected; line 5: 'oops'"):
+    with pytest.raises(InputError, match=r"2 faults: line 4: 1 column; 2 expected; line 5, column 2: 'oops'"):
         Record.from_csv(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_text("0,1\n1,2\n")
     with pytest.raises(InputError, match="a header such as"):

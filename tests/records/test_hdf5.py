@@ -224,6 +224,22 @@ def test_one_channel_of_many_is_not_all_of_them(tmp_path, monkeypatch):
     assert [shape for name, shape in slices if name == "/channels"] == [(n, 1)]
 
 
+@pytest.mark.parametrize("count", [50, 70_000])
+def test_some_rows_of_a_run(tmp_path, count):
+    path = tmp_path / "run.h5"
+    whole = Record(np.arange(count) * 0.5, {"a": np.arange(count) * 2.0, "b": np.arange(count) * 3.0})
+    whole.save(path)
+    for first, last in ((0, 0), (0, 7), (3, 40), (count - 5, count), (count - 5, count + 99)):
+        some = read_run(path, ["b"], rows=(first, last))
+        np.testing.assert_array_equal(some.time, whole.time[first:last])
+        np.testing.assert_array_equal(some["b"], whole["b"][first:last])
+    assert list(read_run(path, rows=(0, 0)).units) == ["a", "b"]
+    assert len(read_run(path, rows=(count + 1, count + 9))) == 0
+    for rows in ((-5, -2), (-1, 4), (7, 3)):
+        with pytest.raises(InputError, match=r"rows\): expected two numbers of samples, counted from 0"):
+            read_run(path, rows=rows)
+
+
 # ---------------------------------------------------------------------- schema 1
 
 
@@ -245,6 +261,7 @@ def test_a_recorded_run_of_the_old_layout(tmp_path):
         for name, values in zip("ab", table.T, strict=False):
             np.testing.assert_array_equal(record[name][:30], values)
         np.testing.assert_array_equal(read_run(path, ["b"], "/retreat")["b"], table[:4, 1])
+        np.testing.assert_array_equal(read_run(path, ["b"], rows=(5, 9))["b"], table[5:9, 1])
         assert read_cycles(path)["step"][:30].tolist() == step.tolist()
         if len(record) == 30:  # as it was while it was written
             file.close()

@@ -80,15 +80,15 @@ def test_an_empty_cell_under_names_is_nan(file):
         (
             "a,b\n1,2\n3\n\n4,x\n",
             {"names": True},
-            "2 faults: line 3: 1 column; 2 expected; line 5: 'x' is no n",
+            "2 faults: line 3: 1 column; 2 expected; line 5, column 2: 'x' is no n",
         ),
         ("a,b\n1,2,3\n", {"names": True}, "line 2: 3 columns; 2 expected"),
-        ('a,b\n1,"1,000"\n', {"names": True}, "line 2: '1,000' is no number"),
-        ("0 1\n1 nan\n", {"names": False}, "line 2: 'nan' is no finite number"),
-        ("0,1\n1,\n", {"names": False}, "line 2: '' is no number"),
-        ("0 1\n1 1e999\n", {"names": False}, "line 2: '1e999' is no finite number"),
+        ('a,b\n1,"1,000"\n', {"names": True}, "line 2, column 2: '1,000' is no number"),
+        ("0 1\n1 nan\n", {"names": False}, "line 2, column 2: 'nan' is no finite number"),
+        ("0,1\n1,\n", {"names": False}, "line 2, column 2: '' is no number"),
+        ("0 1\n1 1e999\n", {"names": False}, "line 2, column 2: '1e999' is no finite number"),
         ("0 1 2\n", {"names": False, "width": 2}, "line 1: 3 columns; 2 expected"),
-        ("0 1\n" + "x y\n" * 40, {"names": False}, "40 faults: .*; and 28 more"),
+        ("0 1\n" + "x y\n" * 40, {"names": False}, "80 faults: .*; and 68 more"),
     ],
 )
 def test_every_fault_is_named_with_its_line(file, text, options, message):

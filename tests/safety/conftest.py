@@ -92,13 +92,6 @@ def motion(ticks, first=0, interfaces=1, amplitude=0.001, frequency=5.0):
     return np.tile(one, interfaces)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BONDLOOP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(params=BACKENDS)
 def backend(request):
     return request.param

@@ -238,3 +238,21 @@ def test_shear_building_faults_at_once():
     assert "storey 2: masses -2 kg" in text
     assert "storey 3: stiffnesses 0 N/m" in text
     assert "storey 1: dampings -1 N s/m" in text
+
+
+def test_a_building_on_a_bearing_is_told_how():
+    with pytest.raises(
+        InputError, match=r"storey 1: stiffnesses 0 N/m must be positive; .* on a bearing .*1 N/m"
+    ):
+        ShearBuilding(masses=[3e4, 2e4], stiffnesses=[0.0, 2e7])
+    with pytest.raises(InputError, match=r"storey 2: stiffnesses 0 N/m must be positive$"):
+        ShearBuilding(masses=[3e4, 2e4], stiffnesses=[2e7, 0.0])
+
+
+def test_degrees_of_freedom_of_a_support_in_a_list():
+    s = Structure("frame")
+    s.node("a", x=0.0)
+    with pytest.raises(
+        InputError, match=r"one by one, support\('a', 'ux', 'uy'\); found \(\['ux', 'uy'\],\)"
+    ):
+        s.support("a", ["ux", "uy"])

@@ -11,7 +11,7 @@ from bondloop.devices import Bilinear, BoucWen, Multilinear
 from bondloop.integrate import NewmarkAverage
 from bondloop.integrate.local_laws import local_laws
 from bondloop.program.tick import Product
-from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, attach, field_form
+from bondloop.structures import Frame2D, PointMass, ShearBuilding, Structure, attach, field_form, static
 
 STEPS, RATE = 120, 100
 
@@ -140,3 +140,57 @@ def test_nothing_yields_and_the_step_is_that_of_the_elastic_structure(sweeps):
     found, _ = run_of(model, m, push, sweeps)
     expected, _ = by_hand(law, m, B, push)
     assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("load", [1.1e5, 5e5])
+def test_gravity_on_a_beam_comes_first_and_stays(load):
+    """Brought on slowly, a load at midspan leaves the frame where statics has it: elastic, and yielding."""
+    s, column, beam = Structure("portal"), (210e9, 1.5e-2, 2.5e-4), (210e9, 8.5e-3, 2.3e-4)
+    for line, x in (("a", 0.0), ("b", 7.0)):
+        s.node(f"{line}0", x=x)
+        s.support(f"{line}0")
+        for node in (line, f"{line}_beam"):
+            s.node(node, x=x, y=3.5)
+        s.add(Frame2D(f"{line}0", line, **dict(zip("EAI", column, strict=True))))
+        s.add(PointMass(line, m=4e4, Jz=4e3))
+        s.tie(line, f"{line}_beam", "ux", "uy")
+        s.add(PointMass(f"{line}_beam", m=0.0, Jz=500.0, dofs=("rz",)))
+    s.node("middle", x=3.5, y=3.5)
+    s.add(PointMass("middle", m=1e4, Jz=500.0))
+    for line in "ab":
+        s.add(Frame2D(f"{line}_beam", "middle", **dict(zip("EAI", beam, strict=True))))
+    s.rayleigh(0.2, 5e-3)
+    model = field_form(s.assemble(free=True), "portal")
+    for line in "ab":
+        attach(model, f"hinge_{line}", Bilinear(3e8, 2.6e5, 0.02), {f"{line}_beam.rz": 1, f"{line}.rz": -1})
+    still = static(model, {"middle.uy": -load})[model.dofs.index("middle.uy")]
+    model.apply_pattern({"middle.uy": -load}, "gravity")
+    run = bl.Simulation(
+        {"p": model}, excitation={"gravity": bl.signals.Rise(1, end=3)}, rate=500,
+        integrator=NewmarkAverage(iterations=4), record=["p.middle.uy.displacement", "p.hinge_a.effort"],
+    ).run(4.0)  # fmt: skip
+    assert run["p.middle.uy.displacement"][-1] == pytest.approx(still, rel=1e-3)
+    assert (abs(run["p.hinge_a.effort"][-1]) > 2.6e5) == (load > 2e5), (
+        "the larger load makes the hinges yield"
+    )
+
+
+@pytest.mark.parametrize(("word", "factor"), [("yield_force", 1.5), ("hardening", 2.0), ("stiffness", 0.4)])
+def test_a_law_takes_other_parameters_without_a_new_step(word, factor):
+    """Only what is linear is worked into matrices: a device whose parameter is set later is that device."""
+    channel, name = "b.floor[3].ux.displacement", f"b.device_0.{word}"
+    test = bl.Simulation(
+        {"b": building(Bilinear(1e5, 1e3, 0.05))[0]}, excitation={"push": bl.signals.Sine(4e3, 1.0)},
+        rate=RATE, integrator=NewmarkAverage(iterations=6), record=[channel],
+    )  # fmt: skip
+    own = {v.name: x for v, x in test.tick.parameters.items()}
+    assert test.tick.worked_in == {n for n in own if not n.startswith("b.device_")}
+    value = factor * own[name]
+    runner = Runner(test.tick, backend="numpy")
+    before = runner.run(STEPS).channels[channel]
+    runner.reset()
+    later = runner.run(STEPS, parameters={name: value}).channels[channel]
+    built = Runner(test.with_values({name: value}).tick, backend="numpy").run(STEPS).channels[channel]
+    largest = np.abs(built).max()
+    assert np.abs(later - built).max() < 1e-9 * largest
+    assert np.abs(before - built).max() > 1e-3 * largest

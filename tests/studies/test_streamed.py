@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bondloop.compile import batch as batches
-from bondloop.compile.batch import Batch
+from bondloop.compile.batch import FIRST_PACKS, Batch, processor_lanes
 from bondloop.errors import BondloopError, InputError
 from bondloop.papers import gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Var
@@ -73,11 +73,11 @@ def test_a_kept_study_is_the_study(two_actuators, tmp_path):
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), BondloopError("it broke"), RuntimeError("a fault")])
 def test_what_was_computed_is_kept_and_gone_on_with(two_actuators, tmp_path, error):
     path, parts = tmp_path / "samples.parquet", tmp_path / "samples.parquet.parts"
-    # The first block has four packs of eight, the second one eight times as many at most.
+    # The first block has four packs of lanes, the second one eight times as many at most.
     with pytest.raises(type(error)) as raised:
         study(two_actuators, 320, keep=path, progress=Ends(6, error))
     numbers = pq.read_table(parts)["test"].to_pylist()
-    assert 32 <= len(numbers) < 320
+    assert FIRST_PACKS * processor_lanes()[0] <= len(numbers) < 320
     assert not path.exists()
     sentence = f"{len(numbers)} of 320 tests are kept in {parts}; --resume goes on from there"
     if isinstance(error, BondloopError):
@@ -115,7 +115,8 @@ def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path,
     monkeypatch.setattr(Stream, "flush", limited)
     try:
         with pytest.raises(
-            BondloopError, match=r"cannot be written: .*; 32 of 320 tests are kept in"
+            BondloopError,
+            match=rf"cannot be written: .*; {FIRST_PACKS * processor_lanes()[0]} of 320 tests are kept in",
         ) as raised:
             study(two_actuators, 320, keep=path)
     finally:
@@ -213,7 +214,7 @@ def test_blocks_are_all_tests_in_their_order(count, seconds):
     blocks = list(batch.blocks(values, 20, jobs=1, seconds=seconds))
     whole = batch.run(values, 20, jobs=1)
     np.testing.assert_array_equal(np.concatenate([b.states for b in blocks]), whole.states)
-    assert len(blocks) == 1 or len(blocks[0].states) == 32
+    assert len(blocks) == 1 or len(blocks[0].states) == FIRST_PACKS * batch.width
 
 
 class Card:

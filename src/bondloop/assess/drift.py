@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.assess.samples import positive, same_length
 from bondloop.assess.tracking import rms
+from bondloop.display import brief
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -45,6 +46,8 @@ class Vibration:
     signals: tuple[NDArray[np.float64], ...]
     cut_off: float
     drift: float
+
+    __repr__ = brief
 
 
 def vibration_frequency(motion: ArrayLike, sample_period: float, rates: int = 0) -> float:

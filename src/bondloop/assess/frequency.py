@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import positive, same_length
+from bondloop.display import brief
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def frequency_evaluation_index(
 
     References
     ----------
-    Guo, Chen, Chen and Song (2014), Frequency-domain assessment criteria for real-time hybrid simulation.
+    Guo, Chen, Xu and Sanchez (2014), A frequency response analysis approach for quantitative assessment of
+    actuator tracking for real-time hybrid simulation, Smart Materials and Structures 23(4).
 
     Examples
     --------
@@ -120,6 +122,8 @@ class Response:
     gain: float
     phase: float
     frequency: float
+
+    __repr__ = brief
 
     @property
     def delay(self) -> float:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from bondloop.display.html import notebook, paragraph, table
+
 __all__ = ["SCALES", "Finding", "Grade", "Judgement", "Scale", "graded", "percent"]
 
 
@@ -253,6 +255,17 @@ class Judgement:
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
+
+    def html_rows(self) -> list[tuple[str, str, str]]:
+        """Return the findings for a table, the worst first: measure, grade, sentence."""
+        return [
+            (f.measure, "not judged" if f.grade is None else f.grade.words, f.sentence)
+            for f in sorted(self.findings, key=_grade, reverse=True)
+        ]
+
+    def _repr_html_(self) -> str:
+        rows = table(("measure", "followed", "finding"), self.html_rows())
+        return notebook("Judgement", [paragraph(self.verdict), rows])
 
     def __str__(self) -> str:
         return "\n".join([self.verdict, *(f"  {f}" for f in sorted(self.findings, key=_grade, reverse=True))])

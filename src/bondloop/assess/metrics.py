@@ -25,6 +25,7 @@ from bondloop.assess.tracking import (
     normalised_rms_error,
     peak_amplitude_error,
 )
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -89,6 +90,21 @@ class Metrics(Mapping[str, float]):
             lines.append(f"  {name.replace('_', ' '):<{width}}  {number:>8} {unit}".rstrip())
         return "\n".join(lines + [f"  note: {note}" for note in self.notes])
 
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), self.in_words(name)) for name in self]
+        notes = [paragraph(f"Note: {note}") for note in self.notes]
+        return notebook(
+            f"{self.actual} against {self.desired}", [table(("", ""), rows, ("", "number")), *notes]
+        )
+
+    def in_words(self, name: str) -> str:
+        """Return a measure with its unit, as it is printed.
+
+        >>> Metrics("z", "x", {"delay": 0.002}, {"delay": "s"}).in_words("delay")
+        '2 ms'
+        """
+        return " ".join(_shown(name, self[name], self.units.get(name, ""))).strip()
+
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can say; a measure without meaning is None."""
         return {
@@ -144,7 +160,7 @@ def metrics(
       frequency index amplitude       0.95
       frequency index delay              4 ms
       equivalent frequency               5 Hz
-      tracking indicator              3.74 m^2
+      tracking indicator              3.74 m²
     """
     x, y = record[desired], record[actual]
     f = None if force is None else record[force]
@@ -222,4 +238,6 @@ def _shown(name: str, value: float, unit: str) -> tuple[str, str]:
     if unit in {"m", "s", "m/s", "J", "N"} and 0 < abs(value) < 1:
         milli = abs(value) >= 1e-4
         return f"{value * (1e3 if milli else 1e6):.3g}", ("m" if milli else "µ") + unit
-    return f"{value:.3g}", unit
+    if unit == "m^2" and 0 < abs(value) < 1e-2:
+        return f"{1e6 * value:.3g}", "mm²"
+    return f"{value:.3g}", unit.replace("^2", "²")

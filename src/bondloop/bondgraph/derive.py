@@ -458,12 +458,15 @@ class Derivation:
         assert isinstance(part, el.OnePort)
         law = part.law
         assert law is not None
+        bond = flat.incident[node][0]
+        domain = flat.domain[bond]
         parameters = {
-            n: self._parameter(f"{path}.{n}", v, r := part.range_of(n), of_parameter(n, None, r))
+            n: self._parameter(
+                f"{path}.{n}", v, r := part.range_of(n), of_parameter(n, None, r, moved=domain)
+            )
             for n, v in law.parameters.items()
         }
         bound = law.bound(path, parameters, self._symbol)
-        bond = flat.incident[node][0]
         # What the law is solved for where only its inverse is given; an inertia's law gives the flow.
         target = self.effort[bond] if flat.kind[node] != I and self._gives_effort(bond, node) else None
         unknown = target if isinstance(target, Var) else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bondloop.calls import clear_call
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import KINDS, Quantity
 from bondloop.units import is_of_kind, multiplied
@@ -52,6 +53,8 @@ class Domain:
     displacement: Quantity
     momentum: Quantity
     coefficients: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    __repr__ = brief
 
     @clear_call
     def __init__(

@@ -24,6 +24,7 @@ import numpy as np
 from bondloop.bondgraph.drawing_marks import BOND_COLOURS, DASHES, cross, legend, ring, rings
 from bondloop.bondgraph.drawing_ports import port_names
 from bondloop.bondgraph.layout import place_all
+from bondloop.bondgraph.layout_frames import clear_of_frames
 from bondloop.bondgraph.layout_geometry import (
     FRAME,
     FRAME_IN_FRAME,
@@ -188,8 +189,9 @@ class Page:
 
     def __init__(self, graph: Graph, p: Array) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
         from matplotlib.font_manager import FontProperties
+
+        from bondloop.display.figure import Figure
 
         self.graph, self.p = graph, p
         self.figure = Figure(dpi=100)
@@ -472,7 +474,8 @@ def draw(
         )
     if not nodes:
         raise InputError("there is nothing to draw: the model has no elements yet")
-    page = Page(_graph(nodes, edges), layout(nodes, edges))
+    graph, places = _graph(nodes, edges), layout(nodes, edges)
+    page = Page(graph, clear_of_frames(graph, places) if frames else places)
     page.symbols()
     rings(page)
     page.bonds(edges)
@@ -489,14 +492,10 @@ def draw(
 
 def _save(figure: Figure, target: Path, dpi: int) -> None:
     """Write the figure, the same bytes for the same drawing."""
-    import matplotlib as mpl
+    from bondloop.display.figure import save
 
-    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower())
     try:
-        with mpl.rc_context({"svg.hashsalt": "bondloop"}):
-            figure.savefig(
-                target, dpi=min(dpi, 60000 / max(figure.get_size_inches())), metadata=stamp, facecolor="white"
-            )
+        save(figure, target, target.suffix.lower()[1:], min(dpi, 60000 / max(figure.get_size_inches())))
     except OSError as error:
         raise InputError(
             f"cannot write the drawing '{target}': {error.strerror or error}; does the folder exist?"

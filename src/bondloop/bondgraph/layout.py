@@ -34,6 +34,9 @@ from bondloop.bondgraph.layout_geometry import (
 )
 from bondloop.bondgraph.layout_spine import Spine
 
+SAME = 1e6
+"""Cost of two nodes in one place: never worth it."""
+
 
 def _stress(graph: Graph) -> Array:
     """Stress majorisation from classical scaling: distances on paper near those along the bonds."""
@@ -122,6 +125,9 @@ class _Search:
         total = (weight * (LONG * np.maximum(far - 1, 0) + SLANT * slant)).sum(1)
         faults = ((cut, CUT), (over, OVER), (under, OVER), (clash, CLASH), (narrow, NARROW))
         total = total + sum(w * np.count_nonzero(f, axis=(1, 2)) for f, w in faults)
+        # Two fields on the same bonds would stand in one place, and save all their crossings.
+        apart = np.abs(p[:, :, m][..., None] - p[:, :, None, seen]).max(0)
+        total = total + SAME * np.count_nonzero((apart < 0.3) & (m[:, None] != seen), axis=(1, 2))
         for i in m:
             if self.mates[i]:
                 away = p[:, :, i] - p[:, :, self.mates[i]].mean(2)

@@ -141,6 +141,8 @@ class Spine:
                 (abs(float(width[i - 1]) - ideal) + (3.0 if group[i] == group[i - 1] else 0.0), i)
                 for i in range(cuts[-1] + 2, len(spine) - 1)
             ]
+            if not ranked:  # a short spine, wide by the many branches of one node
+                break
             cuts.append(min(ranked)[1])
         return [spine[i:j] for i, j in zip(cuts, [*cuts[1:], len(spine)], strict=True)]
 

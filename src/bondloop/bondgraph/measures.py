@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph import elements as el
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION
 from bondloop.bondgraph.flatten import I
 from bondloop.program.expr import Var
 from bondloop.program.quantity import Quantity, quantity_of
@@ -20,11 +21,20 @@ __all__ = ["by_path", "measure", "of_parameter"]
 
 
 @lru_cache(maxsize=4096)
-def of_parameter(word: str, domain: Domain | None, within: Range | None = None) -> Quantity:
-    """Return what a parameter measures: by its word in a domain, or by the one unit of its range."""
+def of_parameter(
+    word: str, domain: Domain | None, within: Range | None = None, *, moved: Domain | None = None
+) -> Quantity:
+    """Return what a parameter measures: by its word in a domain, or by the unit of its range.
+
+    Where that leaves two, along an axis and about it (``("N", "N m")``), the domain in which the element is
+    moved tells which.
+    """
     unit = None if domain is None else domain.unit(word)
-    if unit is None and within is not None and len(within.units) == 1:
-        unit = within.units[0]
+    units = () if unit is not None or within is None else within.units
+    if len(units) == 1:
+        unit = units[0]
+    elif len(units) == 2 and moved in (TRANSLATION, ROTATION):
+        unit = units[moved == ROTATION]
     return Quantity(word, "" if unit in (None, "1") else unit)
 
 

@@ -11,12 +11,14 @@ from bondloop.bondgraph.laws import check_number
 from bondloop.bondgraph.multiport import Multiport
 from bondloop.bondgraph.parts import Bond, Part, Port, Reading, Terminal, bond
 from bondloop.calls import clear_calls
-from bondloop.errors import InputError, ModelError, unknown_name
+from bondloop.display import telling
+from bondloop.errors import BondloopError, InputError, ModelError, unknown_name
 from bondloop.program.kinds import family_word, in_python, origin_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bondloop.display.figure import Bundle
     from bondloop.program.system import System
 
 __all__ = ["Model", "named_by_kind"]
@@ -338,11 +340,21 @@ class Model(Part):
         origin = origin_of(self) if self._owner is None else None
         return super().__repr__() if origin is None else in_python(origin.describe())
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Bundle | None:
+        """Return the drawing for a notebook; None where there is nothing to draw."""
+        try:
+            figure: Any = self.draw()
+        except BondloopError:
+            return None
+        shown: Bundle = figure._repr_mimebundle_(include, exclude)
+        return shown
+
     def _mark(self) -> int:
         from bondloop.bondgraph.graph_data import mark_of
 
         return mark_of(self)
 
+    @telling("deriving the equations")
     def compile(
         self,
         outputs: Sequence[str | Reading] | str | Reading | None = None,

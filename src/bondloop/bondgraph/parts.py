@@ -72,6 +72,9 @@ class Bond:
 
     __slots__ = ("head", "head_index", "stroke", "tail", "tail_index", "word")
 
+    def __repr__(self) -> str:
+        return f"<Bond {self}>"
+
     def __init__(
         self,
         tail: Part,
@@ -220,6 +223,9 @@ class Terminal:
 
     def __init__(self, part: Part, index: int | None) -> None:
         self.part, self.index = part, index
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {_indexed(self.part, self.index)}>"
 
     @property
     def displacement(self) -> Reading:

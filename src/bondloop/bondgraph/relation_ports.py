@@ -71,11 +71,12 @@ class Ports:
             unit = part.units.get(state.name)
             quantity = None if unit is None else Quantity(state.name, unit)
             table[state.value] = Var(f"{self.path}.{state.name}", quantity=quantity)
+        moved = {d.flat.domain[bond] for bond in self.bonds}
+        domain = moved.pop() if len(moved) == 1 else None
         for name, symbol in part.parameter_symbols.items():
             within = part.ranges.get(name)
-            table[symbol] = d._parameter(
-                f"{self.path}.{name}", part.parameters[name], within, of_parameter(name, None, within)
-            )
+            quantity = of_parameter(name, None, within, moved=domain)
+            table[symbol] = d._parameter(f"{self.path}.{name}", part.parameters[name], within, quantity)
         sources = d.flat.signals.get(part, [])
         if len(sources) != len(part.input_symbols):
             raise ModelError(

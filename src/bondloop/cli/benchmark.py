@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import progress_bar
+from bondloop.display import silent
 from bondloop.errors import InputError
 
 __all__ = ["benchmark"]
@@ -52,7 +52,7 @@ def benchmark(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         record=record,
         scale=scale,
         jobs=jobs or os.cpu_count() or 1,
-        progress=progress_bar(as_json),
+        progress=silent if as_json else None,
     )
     out.mkdir(parents=True, exist_ok=True)
     text = markdown(comparison)

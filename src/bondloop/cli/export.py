@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
+from bondloop.display import at_work
 from bondloop.errors import InputError
 
 __all__ = ["export"]
@@ -49,9 +49,10 @@ def c(
     with at_work("checking", as_json):
         answer = test.check(length) if hasattr(test, "check") and hasattr(test, "computer_tick") else None
     if answer is not None and not answer.passed and not force:
+        forced = ", --force writes it all the same" if answer.built else ""
         raise InputError(
             f"the check has not passed, so nothing was written: {'; '.join(answer.problems)}; "
-            "`bondloop check` tells more, --force writes it all the same"
+            f"`bondloop check` tells more{forced}"
         )
     files = export_c(test, folder, seconds=length)
     if as_json:
@@ -60,6 +61,41 @@ def c(
     if answer is not None:
         print(f"the check says: {answer.verdict}")
     print(f"wrote {len(files)} files to {folder}; build them with: make -C {folder}")
+
+
+@export.command("fmu")
+def fmu(
+    source: TestSource,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE.fmu", help="File to write; named after the test if left out."
+        ),
+    ] = None,
+    half: Annotated[
+        str, typer.Option("--half", metavar="whole|computer|rig", help="What of the test to write.")
+    ] = "whole",
+    version: Annotated[int, typer.Option("--version", metavar="3|2", help="Version of FMI.")] = 3,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="Length of tabulated signals; the test's own if left out."),
+    ] = None,
+    sources_only: Annotated[
+        bool, typer.Option("--sources-only", help="Leave out the binary for this platform.")
+    ] = False,
+    settings: Setting = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a test, its computer or its rig as an FMU for co-simulation (FMI 3.0 or 2.0)."""
+    test, module = find_test(source, settings or [])
+    length = length_of(test, module, seconds)
+    path = output or Path(f"{short_name(source)}{'' if half == 'whole' else f'-{half}'}.fmu")
+    with at_work("building", as_json):
+        test.write_fmu(path, half=half, version=version, seconds=length, binary=not sources_only)
+    if as_json:
+        print_json({"test": short_name(source), "file": str(path), "half": half, "version": version})
+    else:
+        print(f"wrote {path}: FMI {version}.0, co-simulation in steps of {test.period:g} s")
 
 
 @export.command("toml")

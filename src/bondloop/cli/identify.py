@@ -10,9 +10,11 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.identify_matrix import matrix_of, tell_matrix, watch
-from bondloop.cli.progress import at_work
+from bondloop.display import at_work, silent
 
 if TYPE_CHECKING:
+    from bondloop.errors import InputError
+    from bondloop.identify import Data
     from bondloop.identify.input_output import InputOutput
     from bondloop.identify.process_fit import ProcessFit
     from bondloop.identify.ranking import Ranking
@@ -21,15 +23,20 @@ __all__ = ["identify"]
 
 
 def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
-    file: Annotated[Path, typer.Argument(help="Measured data: .csv, .mat, .h5 or .npz.", metavar="FILE")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Measured data: text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet.", metavar="FILE"
+        ),
+    ],
     command: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--input", "-u", help="The channel of the command; repeat it for a matrix of models."),
-    ],
+    ] = None,
     output: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--output", "-y", help="The channel of the measured motion; repeat it for a matrix."),
-    ],
+    ] = None,
     model: Annotated[
         str, typer.Option("--model", "-m", help='G1, G2, G1D, G2D, "3 poles, 1 zero, delay", or auto.')
     ] = "auto",
@@ -67,7 +74,10 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
     from bondloop.identify import read_data
     from bondloop.identify.ranking import AUTO, rank_time
 
-    data = read_data(file, rate=rate)
+    with at_work(f"reading {file.name}", as_json):
+        data = read_data(file, rate=rate)
+    if not command or not output:
+        raise _unnamed(data, command, output)
     folder = out or Path("out") / file.stem
     if drift is not None:
         watch(data.select(_single(command, "input"), _single(output, "output")), drift, hold, as_json)
@@ -82,10 +92,10 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         return
     pair = data.select(command[0], output[0])
     models: Any = AUTO if automatic else [model]
-    with at_work("trying structures" if automatic else f"fitting {model}", as_json):
-        ranking = rank_time(
-            pair.input, pair.output, pair.sample_period, models, start=start, hold=hold, max_delay=max_delay
-        )
+    ranking = rank_time(
+        pair.input, pair.output, pair.sample_period, models,
+        progress=silent if as_json else None, start=start, hold=hold, max_delay=max_delay,
+    )  # fmt: skip
     chosen = ranking.recommended
     warnings = [*pair.warnings, *chosen.warnings]
     folder.mkdir(parents=True, exist_ok=True)
@@ -110,6 +120,16 @@ def identify(  # noqa: PLR0913, PLR0917 - the options of a verb
         print(f"wrote {path}")
     for sentence in warnings:
         print(f"bondloop: warning: {sentence}", file=sys.stderr)
+
+
+def _unnamed(data: Data, command: list[str] | None, output: list[str] | None) -> InputError:
+    """Return the error for channels that were not named, with those that the file has."""
+    from bondloop.errors import InputError
+
+    wanted = {"--input (-u), the command": command, "--output (-y), the measured motion": output}
+    missing = " and ".join(option for option, names in wanted.items() if not names)
+    known = ", ".join(f"'{name}' [{data.units[name]}]" if data.units[name] else f"'{name}'" for name in data)
+    return InputError(f"{data.source}: name {missing}, among its channels {known}")
 
 
 def _single(names: list[str], role: str) -> str:

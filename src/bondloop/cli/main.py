@@ -9,16 +9,23 @@ import typer
 from bondloop import __version__
 from bondloop.cli import (
     benchmark,
+    channels,
     check,
+    dashboard,
+    doctor,
     draw,
     equations,
     export,
     identify,
     listing,
+    play,
     realtime,
+    report,
     rig,
     run,
     schema,
+    serve,
+    show,
     study,
     tune,
 )
@@ -35,6 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("doctor")(doctor.doctor)
 app.command("list")(listing.list_entries)
 app.command("equations")(equations.equations)
 app.command("draw")(draw.draw)
@@ -45,8 +53,14 @@ app.command("benchmark")(benchmark.benchmark)
 app.command("tune")(tune.tune)
 app.command("schema")(schema.schema)
 app.command("identify")(identify.identify)
+app.command("show")(show.show)
 app.command("realtime")(realtime.realtime)
 app.command("rig")(rig.rig)
+app.command("dashboard")(dashboard.dashboard)
+app.command("play")(play.play)
+app.command("serve")(serve.serve)
+app.command("report")(report.report)
+app.add_typer(channels.channels, name="channels")
 app.add_typer(export.export, name="export")
 
 

@@ -12,23 +12,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import at_work
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
+from bondloop.display import at_work
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from bondloop.hybrid import Run
+    from bondloop.hybrid import HybridTest, Run
     from bondloop.realtime.live_line import Live
     from bondloop.realtime.session import Prepared
 
-__all__ = ["realtime"]
+__all__ = ["realtime", "run_file"]
 
 
 def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     source: TestSource,
     seconds: Annotated[
         float | None, typer.Option("--seconds", help="Length of the test; the test's own if left out.")
+    ] = None,
+    forever: Annotated[
+        bool, typer.Option("--forever", help="Run until it is stopped, by Ctrl-C or from a console.")
+    ] = False,
+    arm: Annotated[
+        bool,
+        typer.Option(
+            "--arm", help="Wait for an operator, who arms, starts and steers the test from a console."
+        ),
+    ] = False,
+    operator_loss: Annotated[
+        float | None,
+        typer.Option(
+            "--operator-loss", help="Seconds without an operator's console after which it retreats."
+        ),
     ] = None,
     rate: Annotated[
         float | None, typer.Option("--rate", help="Samples a second; the test's own if left out.")
@@ -37,8 +52,9 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
         str | None,
         typer.Option(
             "--link",
-            help="Where the rig is: udp://HOST:PORT, shm://NAME or loopback:// (in the same process). Left "
-            "out: an emulated rig in a process of its own, over shared memory.",
+            help="Where the rig is: udp://HOST:PORT, shm://NAME, fmu://FILE (an FMU) or loopback:// (the "
+            "emulated one), both in the same process. Left out: an emulated rig in a process of its own, "
+            "over shared memory.",
         ),
     ] = None,
     rig: Annotated[
@@ -100,9 +116,18 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     library: Annotated[
         list[str] | None, typer.Option("--library", help="Library that a driver needs, by name; repeatable.")
     ] = None,
+    include: Annotated[
+        list[Path] | None,
+        typer.Option("--include", help="Folder of headers that a driver needs; repeatable."),
+    ] = None,
+    channels: Annotated[
+        Path | None,
+        typer.Option("--channels", help="Channels file of the laboratory: calibrations, and the link."),
+    ] = None,
     settings: Setting = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Run file; out/NAME/realtime.h5 if left out.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for run file and figures, or the run file (.h5); out/NAME."),
     ] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     dry: Annotated[bool, typer.Option("--dry", help="Check and build everything; start nothing.")] = False,
@@ -122,18 +147,23 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     the run had to be stopped, or its record is not complete. With --inactive nothing is commanded or
     recorded: the measured values are shown, for checking sensors and signs before anything moves.
     """
+    from bondloop.description import read_channels
     from bondloop.realtime.keys import read_key
     from bondloop.realtime.session import prepare
 
     name = short_name(source)
     test, module = find_test(source, settings or [])
+    lab = None if channels is None else read_channels(channels, None if inactive else test)
+    link = (lab.link or None) if link is None and lab is not None and not rig else link
     own_rig = link is None if rig is None else rig
+    if forever and (seconds is not None or inactive):
+        raise InputError("--forever runs until it is stopped; leave --seconds and --inactive out")
     if inactive and lock_step:
         raise InputError("--inactive shows what is measured on the clock; leave --lock-step out")
     with at_work("checking and building", as_json):
         made = prepare(
             test,
-            length_of(test, module, seconds),
+            None if forever else length_of(test, module, seconds),
             link=link or (f"shm://{name}-{os.getpid()}" if own_rig else "loopback://"),
             rate=rate,
             lock_step=lock_step,
@@ -141,6 +171,8 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
             emulated=emulated,
             drivers=driver or [],
             libraries=library or [],
+            channels=lab,
+            includes=include or [],
             force=force,
             inactive=inactive,
             options={
@@ -156,24 +188,25 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
                         ("stale", stale),
                         ("approach", approach),
                         ("retreat", retreat),
+                        ("arm", arm or None),
+                        ("operator_loss", operator_loss),
                         ("key", None if key_file is None else read_key(key_file)),
                     )
                     if value is not None
                 },
             },
         )
+    if not as_json and not inactive:
+        _tell_left_out(made.test)
     if dry:
         _tell_dry(name, made, as_json)
         return
     if inactive:
         _watch(name, made, seconds, as_json)
         return
-    path = out or Path("out") / name / "realtime.h5"
-    if path.suffix not in (".h5", ".hdf5"):
-        raise InputError(f"--out names the run file, which ends in .h5; found {path}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = run_file(out or Path("out") / name, "realtime.h5")
     show = _live_line(as_json)
-    run = made.run(record=path, live=show)
+    run = made.run(record=path, live=show, started=None if as_json else _told(made))
     if sys.stderr.isatty() and not as_json:
         print(file=sys.stderr)
     files = [Path(f) for f in run.record.attributes["files"]]
@@ -181,6 +214,46 @@ def realtime(  # noqa: PLR0913, PLR0917 - an argument an option
     _answer(name, run, files, as_json)
     if not run.completed or run.record.attributes["samples_missing"]:
         raise typer.Exit(1)
+
+
+def _tell_left_out(test: HybridTest) -> None:
+    """Say what the test wants recorded of the inside of the rig: a loop knows what is measured alone."""
+    known = {channel.name for channel in test.computer_tick.channels}
+    names = [name for name in test.record if name.startswith("rig.") and name not in known]
+    if names:
+        print(
+            f"not recorded, for a loop does not know the inside of its rig: {', '.join(names)}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _told(made: Prepared) -> Callable[[str], None]:
+    """Return a function that says how to attach to the loop, and what its operator's start will do."""
+
+    def tell(segment: str) -> None:
+        from bondloop.realtime import Console
+
+        print(f"attach to it: bondloop dashboard --segment {segment}", file=sys.stderr)
+        if made.options.arm:
+            with Console.attach(segment) as console:
+                words = "; ".join(map(str, console.start_words()))
+            print(f"what Start will do: {words}", file=sys.stderr)
+        sys.stderr.flush()
+
+    return tell
+
+
+def run_file(out: Path, name: str) -> Path:
+    """Return the run file that --out means, a folder or the file itself, and make its folder."""
+    path = out if out.suffix in (".h5", ".hdf5") else out / name
+    if path.is_dir() or path.parent.is_file():
+        raise InputError(f"--out: expected a folder, or a run file that ends in .h5; found {out}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: the folder {path.parent} cannot be made: {error.strerror}") from None
+    return path
 
 
 def _live_line(quiet: bool) -> Callable[[Live], None]:
@@ -243,7 +316,7 @@ def _watch(name: str, made: Prepared, seconds: float | None, as_json: bool) -> N
 
 def _figures(run: Run, files: list[Path]) -> list[Path]:
     from bondloop.plots.realtime import latencies
-    from bondloop.realtime.recorder_process import merged_files
+    from bondloop.realtime.recorder_process import last_run, merged_files
 
     drawn = []
     base = files[0]
@@ -251,7 +324,7 @@ def _figures(run: Run, files: list[Path]) -> list[Path]:
         drawn.append(base.with_name(f"{base.stem}-overview.png"))
         run.plot.overview(path=drawn[-1])
     if not run.record.attributes["lock_step"]:
-        _, cycles = merged_files(files)
+        _, cycles = merged_files(last_run(files))
         drawn.append(base.with_name(f"{base.stem}-latency.png"))
         latencies(1e-9 * cycles["wake_ns"], 1e-9 * cycles["busy_ns"], _period(run), path=drawn[-1])
     return drawn
@@ -325,7 +398,8 @@ def _tell_dry(name: str, made: Prepared, as_json: bool) -> None:
         )
         return
     print(f"the check has {'passed' if made.passed else 'NOT passed'}: {made.verdict}")
-    print(f"{made.steps:,} ticks at {made.test.rate:,.6g} Hz over {options.link}; built, nothing started")
+    ticks = f"{made.steps:,} ticks" if made.steps else "ticks without end"
+    print(f"{ticks} at {made.test.rate:,.6g} Hz over {options.link}; built, nothing started")
     print(f"loop {made.loop}")
     if made.rig is not None:
         print(f"rig  {made.rig}")

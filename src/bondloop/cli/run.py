@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import at_work, progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import RunSource, Setting, find_test, length_of
+from bondloop.display import at_work, silent
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(
     else:
         test, module = find_test(source, settings or [])
         length = length_of(test, module, seconds)
-        made = test.run(length, backend=backend, every=every, progress=progress_bar(as_json))
+        made = test.run(length, backend=backend, every=every, progress=silent if as_json else None)
         own_figures = getattr(module, "figures", None)
         findings = getattr(module, "findings", None)
         if findings is not None and len(made.time) > 1:
@@ -142,13 +142,11 @@ def _answer(
 
 def _figures(made: Run, folder: Path, own: Callable[[Run, Path], list[Path]] | None) -> list[Path]:
     """Draw what there is to draw of a run: transfer systems, drifts, energies; and what the test offers."""
-    from bondloop.program.quantity import Role
-
     plot = made.plot
     plots: dict[str, Callable[..., Figure]] = {}
     if made.pairs:
         plots |= {"overview": plot.overview, "subspace": plot.subspace, "spectra": plot.spectra}
-        if made.record.channels_of(Role.GAIN):
+        if made.adapted:
             plots["gains"] = plot.gains
     measured = {meaning.quantity for meaning in made.record.meanings.values()}
     if any("storey drift" in quantity for quantity in measured):

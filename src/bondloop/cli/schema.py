@@ -13,11 +13,13 @@ __all__ = ["schema"]
 
 def schema(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it into this file.")] = None,
+    channels: Annotated[bool, typer.Option("--channels", help="That of channels files instead.")] = False,
 ) -> None:
     """Print the JSON Schema of test files, with which editors complete and check them."""
+    from bondloop.description import channels_schema
     from bondloop.description import schema as of_test_files
 
-    text = json.dumps(of_test_files(), indent=2, ensure_ascii=False)
+    text = json.dumps(channels_schema() if channels else of_test_files(), indent=2, ensure_ascii=False)
     if out is None:
         print(text)
     else:

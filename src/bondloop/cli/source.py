@@ -13,11 +13,32 @@ from bondloop.errors import InputError, nearest
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
 
-__all__ = ["Source", "find_model", "refuse_other_files", "short_name"]
+__all__ = ["Source", "completed", "find_model", "refuse_other_files", "short_name"]
+
+SUFFIXES = (".py", ".toml", ".h5", ".hdf5")
+"""Of files that a source may be."""
+
+
+def completed(incomplete: str) -> list[str]:
+    """Return what a shell may complete a source to: ready-made names, then files and folders.
+
+    >>> completed("wagg-")
+    ['wagg-three-mass', 'wagg-two-mass-rig']
+    """
+    names = [entry.name for entry in papers.entries() if entry.name.startswith(incomplete)]
+    folder, _, begun = incomplete.rpartition("/")
+    root = Path(f"{folder}/" if "/" in incomplete else ".")
+    found = sorted(root.iterdir()) if root.is_dir() else []
+    fitting = [f for f in found if f.name.startswith(begun) and not f.name.startswith(".")]
+    before = incomplete.removesuffix(begun)
+    names += [f"{before}{f.name}/" for f in fitting if f.is_dir()] if incomplete else []
+    return names + [f"{before}{f.name}" for f in fitting if f.suffix in SUFFIXES]
+
 
 Source = Annotated[
     str,
     typer.Argument(
+        autocompletion=completed,
         metavar="NAME|FILE.py|FILE.toml",
         help="A name that `bondloop list` shows, a Python file that defines `model`, or a test file.",
     ),

@@ -12,11 +12,11 @@ import typer
 
 from bondloop.cli.answers import AsJson, print_json
 from bondloop.cli.cases import Cases
-from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, length_of
 from bondloop.cli.uncertain import as_command, keep_tests, uncertain
 from bondloop.cli.where import cluster_of, tell_interrupted
+from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def study(  # noqa: PLR0913, PLR0917 - each is one option of the verb
 
     # A file of the user's is run anew for every case, in its own folder: one at a time.
     jobs = 1 if source.endswith((".py", ".toml")) else min(os.cpu_count() or 1, 8)
-    found = over_the_grid(make, axes, wanted, jobs=jobs, progress=progress_bar(as_json))
+    found = over_the_grid(make, axes, wanted, jobs=jobs, progress=silent if as_json else None)
     folder.mkdir(parents=True, exist_ok=True)
     files = [found.save(folder / "study.csv")]
     if figures:
@@ -212,7 +212,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - as the verb
     try:
         found: Sampled = sample(
             test, distributions, samples, wanted, seconds=length_of(test, module, seconds),
-            method=method, seed=seed, backend=backend, progress=progress_bar(as_json),  # type: ignore[arg-type]
+            method=method, seed=seed, backend=backend, progress=silent if as_json else None,  # type: ignore[arg-type]
             keep=table, resume=resume, cluster=cluster,
             make=cases.test,
         )  # fmt: skip
@@ -290,7 +290,8 @@ def indices(  # noqa: PLR0913, PLR0917 - as the verb
     test, module = find_test(source, settings or [])
     found = sensitivity(
         test, uncertain(vary), samples, wanted,
-        seconds=length_of(test, module, seconds), seed=how[0], backend=how[1], progress=progress_bar(as_json),
+        seconds=length_of(test, module, seconds), seed=how[0], backend=how[1],
+        progress=silent if as_json else None,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     tornado(found, path=folder / "sensitivity.png")

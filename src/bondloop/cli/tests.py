@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bondloop import papers
-from bondloop.cli.source import refuse_other_files
+from bondloop.cli.source import completed, refuse_other_files
 from bondloop.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ IN_REAL_TIME = ("gap", "record_loss")
 TestSource = Annotated[
     str,
     typer.Argument(
+        autocompletion=completed,
         metavar="NAME|FILE.py|FILE.toml",
         help="A test that `bondloop list` shows, a Python file that defines `test`, or a test file.",
     ),
@@ -32,6 +33,7 @@ TestSource = Annotated[
 RunSource = Annotated[
     str,
     typer.Argument(
+        autocompletion=completed,
         metavar="NAME|FILE.py|FILE.toml|RUN.h5",
         help="A test that `bondloop list` shows, a Python file that defines `test`, a test file, or a "
         "saved run.",

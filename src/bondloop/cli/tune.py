@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bondloop.cli.answers import AsJson, print_json
-from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.tests import Setting, TestSource, find_test, own_length
 from bondloop.cli.tune_rigs import tune_rigs
+from bondloop.display import silent
 from bondloop.errors import BondloopError
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Recommendation
 
 __all__ = ["tune"]
-
-REST = 1.5
-"""A whole search, with refinement and checks, takes so many times as long as its coarse grid."""
 
 
 def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
@@ -91,10 +85,9 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
         )  # fmt: skip
         return
     model = None if process is None else Process.load(process)
-    bar = progress_bar(as_json)
     answer = recommend(
         model, test, families=families or None, seconds=own_length(test, module, seconds), budget=budget,
-        extrapolate=extrapolate, progress=None if bar is None else _with_estimate(bar, budget),
+        extrapolate=extrapolate, progress=silent if as_json else None,
     )  # fmt: skip
     folder = out or Path("out") / short_name(source)
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,22 +109,6 @@ def tune(  # noqa: PLR0913, PLR0917 - each is one option of the verb
             print(f"wrote {path}")
     if answer.best is None:
         raise typer.Exit(1)
-
-
-def _with_estimate(bar: Callable[[int, int], None], budget: float) -> Callable[[int, int], None]:
-    """Return the bar, which says how long all will take once a twentieth is done."""
-    began = time.monotonic()
-    said = False
-
-    def show(done: int, whole: int) -> None:
-        nonlocal said
-        if not said and 20 * done >= whole > done > 0:
-            said = True
-            about = min(REST * (time.monotonic() - began) * whole / done, budget)
-            print(f"\r\x1b[K{whole} settings and their refinement, about {about:.0f} s", file=sys.stderr)
-        bar(done, whole)
-
-    return show
 
 
 def _write_test(answer: Recommendation, path: Path, wrote: list[Path]) -> str:

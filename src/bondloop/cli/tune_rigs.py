@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from bondloop.cli.answers import print_json
-from bondloop.cli.progress import progress_bar
 from bondloop.cli.source import short_name
 from bondloop.cli.uncertain import range_of, uncertain
+from bondloop.display import silent
 from bondloop.errors import BondloopError, InputError
 
 __all__ = ["tune_rigs"]
@@ -33,7 +33,7 @@ def tune_rigs(
     share, samples, generations, seed = how
     found = tune_over(
         test, dict(range_of(text) for text in what[1]), uncertain(what[0], "--over"), share=share,
-        samples=samples, generations=generations, seed=seed, progress=progress_bar(as_json),
+        samples=samples, generations=generations, seed=seed, progress=silent if as_json else None,
         seconds=seconds if seconds is not None else test.length,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

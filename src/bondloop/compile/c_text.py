@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bondloop.program.call import Call
 from bondloop.program.expression_text import Text
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class CText(Text):
     """
 
     prefix: str = ""
+    sources: dict[str, None] = field(default_factory=dict)
 
     def number(self, value: float) -> str:
         """Return a number as a C constant."""
@@ -42,6 +44,12 @@ class CText(Text):
     def function(self, name: str) -> str:
         """Return a function of ``math.h``, or one of ours."""
         return f"{self.prefix}_{name}" if name in OWN or name.startswith("power") else name
+
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call) and op.source:
+            self.sources[op.source] = None
+            return f"{op.label}({', '.join(map(self, op.args))})"
+        return super()._outside(op)
 
     def _truth_value(self, condition: str) -> str:
         return f"(double){condition}"

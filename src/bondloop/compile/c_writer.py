@@ -91,6 +91,7 @@ def _written(tick: Tick, values: bool, *, apart: bool) -> tuple[str, bool, Numbe
     parts = [
         _comment(plan, values),
         f"#include <math.h>\n{noise}",
+        *body.text.sources,
         fill(_PREAMBLE),
         _structures(plan),
         *(body.tables if numbers is None else numbers.lines),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bondloop.compile.c_text import CText
+from bondloop.errors import CompileError
+from bondloop.program.call import Call
 from bondloop.program.expr import COMPARISONS, LOGIC, Op, variables
 from bondloop.program.expression_text import ATOM
 
@@ -41,6 +43,13 @@ class LaneText(CText):
 
     is_wide: Callable[[Var], bool] = lambda _: True
     lane_calls: dict[str, int] = field(default_factory=dict)
+
+    def _outside(self, op: Op) -> str:
+        if isinstance(op, Call):
+            raise CompileError(
+                f"{op.function.__qualname__} is a program that runs in one test at a time, and not in a batch"
+            )
+        return super()._outside(op)
 
     def wide(self, expr: Expr) -> bool:
         """Whether an expression has a value for each test."""

@@ -45,7 +45,7 @@ class CBackend:
 
     def obstacle(self, tick: Tick) -> str:
         """Return what stands in the way: calls of Python functions, or no compiler."""
-        outside = ", ".join({f.__qualname__: 0 for f in calls(tick).values()})
+        outside = ", ".join({f.__qualname__: 0 for f in calls(tick, in_python=True).values()})
         if outside:
             return f"not compiled: {outside} is a Python function"
         return "" if self.using or compiler() else NO_COMPILER

@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.compile.library import CBackend
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, SINGULAR, UNCONVERGED, UNSETTLED, WORST, Plan
 from bondloop.compile.py_writer import PythonBackend
+from bondloop.display import brief
 from bondloop.errors import CompileError, InputError, unknown_name
 from bondloop.program.ranges import checked_values
 from bondloop.program.walk import Point
@@ -81,6 +82,8 @@ class Result:
     loop: str = ""
     code: int = 0
 
+    __repr__ = brief
+
     @property
     def finished(self) -> bool:
         """Whether the run reached its end."""
@@ -142,6 +145,8 @@ class Runner:
     >>> runner.state
     {'x': 0.125}
     """
+
+    __repr__ = brief
 
     def __init__(self, tick: Tick, backend: str = "auto", *, quick: bool = False) -> None:
         if backend not in ("auto", *BACKENDS):

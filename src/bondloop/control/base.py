@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.domain import Domain, domain_of
+from bondloop.display import brief
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -97,6 +98,8 @@ class Design:
     sensed: tuple[Expr, ...] = ()
     loads: tuple[Expr, ...] = ()
 
+    __repr__ = brief
+
 
 class Controller(Described, ABC, family="controller"):
     """Makes the transfer systems follow the numerical half.
@@ -118,6 +121,8 @@ class Controller(Described, ABC, family="controller"):
 
     adapts: ClassVar[bool] = False
     """Whether it changes while it runs, so that its loop has no fixed poles."""
+
+    __repr__ = brief
 
     @property
     def opaque(self) -> str:

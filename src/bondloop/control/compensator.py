@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph.domain import TRANSLATION
 from bondloop.control.base import Controller, Design, Measured, desired_motion
+from bondloop.display import brief
 from bondloop.program.compose import connect
 from bondloop.transfer.coupled import width
 from bondloop.transfer.set_point import expect_set_point
@@ -31,6 +32,8 @@ class Compensator(Controller, family="controller"):
 
     set_point: ClassVar[bool] = False
     """Whether its command is a displacement whatever the transfer system; others have a model that says."""
+
+    __repr__ = brief
 
     def design(self, half: NumericalHalf, actuators: Sequence[Any]) -> Design:
         """Hand on the desired displacements; `compensate` does the rest at every sample."""

@@ -15,6 +15,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context, named
 from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, as_expr, function
+from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
@@ -125,7 +126,8 @@ class Scheduled(Compensator):
             for i, member in enumerate(self.compensators)
         ]
         parameters: dict[Var, float] = {}
-        channels = [Channel(channel(context, "level"), level, UNITS[self.by])]
+        measures = Quantity("level", UNITS[self.by])
+        channels = [Channel.of(channel(context, "level"), level, measures, Role.ESTIMATE)]
         commands: list[Expr] = []
         for i, part in enumerate(parts):
             steps += part.steps

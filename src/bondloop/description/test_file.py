@@ -13,15 +13,16 @@ from bondloop import control, hybrid, papers, rigs, safety, structures, transfer
 from bondloop.containers import expect_file
 from bondloop.description import signal_files  # noqa: F401
 from bondloop.description.python_file import hidden, python_kind, source_of
-from bondloop.description.toml_lines import lines_of
+from bondloop.description.toml_lines import lines_of, with_lines
 from bondloop.description.toml_text import parsed, toml_text
+from bondloop.display import brief
 from bondloop.errors import BondloopError, FaultsError, InputError
 from bondloop.hybrid.test_data import read_test
 from bondloop.integrate import structural  # noqa: F401
 from bondloop.program.annotations import annotation_of, read_annotation
 from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words
 from bondloop.program.ranges import POSITIVE
-from bondloop.program.restoring import Fault, Place, Reader, path_of
+from bondloop.program.restoring import Place, Reader, path_of
 
 if TYPE_CHECKING:
     from bondloop.hybrid.rehearsable import Rehearsable
@@ -48,6 +49,8 @@ class TestFile:
 
     test: Rehearsable
     seconds: float | None = None
+
+    __repr__ = brief
 
 
 def load(path: str | Path) -> Rehearsable:
@@ -128,7 +131,7 @@ def load_text(
         seconds = reader.attempt(("seconds",), lambda: POSITIVE.check(seconds, "", "s"))
     test = read_test(reader, entries)
     if reader.faults:
-        faults = _with_lines(reader.faults, lines_of(text))
+        faults = with_lines(reader.faults, lines_of(text))
         raise InputError(f"{name}: {faults[0]}") if len(faults) == 1 else FaultsError(name, faults)
     test.seconds = seconds
     return TestFile(test, seconds)
@@ -208,22 +211,6 @@ class _Finder:
             if family == "test" and entry.name == name and entry.kind != "model":
                 return Kind("test", name, module.test)
         return FAMILIES[family].get(name)
-
-
-def _with_lines(faults: list[Fault], lines: Mapping[Place, int]) -> list[str]:
-    """Write all faults in the order of their lines."""
-    sentences: list[tuple[int, str]] = []
-    for fault in faults:
-        place = fault.place
-        while place and place not in lines:
-            place = place[:-1]
-        line = lines.get(place, 0)
-        where = ", ".join(
-            ([f"line {line}"] if line else []) + ([path_of(fault.place)] if fault.place else [])
-        )
-        sentences.append((line, f"{where}: {fault.message}" if where else fault.message))
-    sentences.sort(key=lambda pair: pair[0])
-    return [text for _, text in sentences]
 
 
 # ---------------------------------------------------------------------- writing

@@ -6,12 +6,15 @@ The text has been read by `tomllib` before, so its syntax is right; only places 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bondloop.program.restoring import Place
+from bondloop.program.restoring import path_of
 
-__all__ = ["lines_of"]
+if TYPE_CHECKING:
+    from bondloop.program.restoring import Fault, Place
+
+__all__ = ["lines_of", "with_lines"]
 
 _SPACE = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -143,3 +146,19 @@ def _unquoted(text: str) -> str:
 
     key: str = next(iter(tomllib.loads(f"{text} = 0")))
     return key
+
+
+def with_lines(faults: list[Fault], lines: Mapping[Place, int]) -> list[str]:
+    """Write all faults in the order of their lines."""
+    sentences: list[tuple[int, str]] = []
+    for fault in faults:
+        place = fault.place
+        while place and place not in lines:
+            place = place[:-1]
+        line = lines.get(place, 0)
+        where = ", ".join(
+            ([f"line {line}"] if line else []) + ([path_of(fault.place)] if fault.place else [])
+        )
+        sentences.append((line, f"{where}: {fault.message}" if where else fault.message))
+    sentences.sort(key=lambda pair: pair[0])
+    return [text for _, text in sentences]

@@ -14,6 +14,7 @@ from bondloop.devices.gap import Gap
 from bondloop.devices.hook import Hook
 from bondloop.devices.inerter import Inerter
 from bondloop.devices.kelvin_voigt import KelvinVoigt
+from bondloop.devices.large_bar import LargeBar
 from bondloop.devices.lead_rubber import LeadRubberBearing
 from bondloop.devices.liquid_column import TunedLiquidColumn
 from bondloop.devices.maxwell import Maxwell
@@ -43,6 +44,7 @@ __all__ = [
     "Imposed",
     "Inerter",
     "KelvinVoigt",
+    "LargeBar",
     "LeadRubberBearing",
     "MRDamper",
     "Maxwell",

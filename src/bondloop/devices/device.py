@@ -54,7 +54,7 @@ class Device(OdeSpecimen, family="device"):
         rate: float | str,
         *,
         velocity: ArrayLike | None = None,
-        substeps: int = 4,
+        substeps: int | None = None,
         backend: str = "auto",
         **inputs: ArrayLike,
     ) -> NDArray[np.float64]:
@@ -69,7 +69,8 @@ class Device(OdeSpecimen, family="device"):
         velocity
             At the samples, in m/s; by default central differences of the displacement.
         substeps
-            Runge-Kutta steps between two samples, for states that have rates. What is remembered of the
+            Runge-Kutta steps between two samples, for states that have rates. Unless given, they are doubled
+            until the force changes by less than a millionth of the largest. What is remembered of the
             displacement is exact.
         backend
             ``"auto"``, ``"c"`` or ``"numpy"``.

@@ -31,6 +31,14 @@ __all__ = ["driven_tick", "respond"]
 DISPLACEMENT, VELOCITY, NEXT = Var("displacement"), Var("velocity"), Var("displacement_next")
 PERIOD = Var("period")
 """A parameter, so that another rate is another value, and not another tick to compile."""
+FEWEST = 4
+"""Runge-Kutta steps of a piece of a sample period, where nobody says how many."""
+PIECES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Of a sample period, until the force is settled."""
+SETTLED = 1e-6
+"""Of the largest force: steps are short enough when half as long ones change it by no more than this."""
+BLOCK = 100_000
+"""Rows of inputs that are made at a time."""
 
 
 def driven_tick(law: Device, period: float, substeps: int) -> Tick:
@@ -123,7 +131,7 @@ def respond(
     rate: float | str,
     velocity: ArrayLike | None,
     inputs: Mapping[str, ArrayLike],
-    substeps: int,
+    substeps: int | None,
     backend: str,
 ) -> NDArray[np.float64]:
     """Return the force at every sample; see `Device.respond`."""
@@ -134,7 +142,7 @@ def respond(
             f"{kind}.respond: expected two finite displacements or more, in a row; found {x!r:.60}"
         )
     period = 1 / POSITIVE.check(rate, f"{kind}.respond(rate)", "Hz")
-    asked: object = substeps
+    asked: object = FEWEST if substeps is None else substeps
     if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 1:
         raise InputError(
             f"{kind}.respond(substeps): expected a whole number of at least 1; found {substeps!r:.40}"
@@ -164,13 +172,60 @@ def respond(
             raise InputError(
                 f"{kind}.respond: it has no input '{name}'; it has {', '.join(law.inputs) or 'none'}"
             )
-    run = Runner(driven_tick(law, period, int(substeps)), backend=backend)
-    result = run.run(len(x), np.column_stack(columns))
-    if not result.finished:
-        # The clock of the tick counts samples.
-        told = replace(result, stopped_at=(result.stopped_at or 0.0) * period)
-        raise SolveError(f"{kind}.respond: {told.message}; give a higher rate or more substeps")
-    return result.channels["force"]
+    runner = Runner(driven_tick(law, period, int(asked)), backend=backend)
+    rows = np.column_stack(columns)
+    integrates = any(isinstance(step, Repeat) and step.count > 1 for step in runner.tick.steps)
+    if substeps is None and integrates:
+        return _settled(runner, rows, period, kind)
+    return _along(runner, rows, period, 1, kind)
+
+
+def _settled(runner: Runner, rows: NDArray[np.float64], period: float, kind: str) -> NDArray[np.float64]:
+    """Return forces that steps half as long do not change any more."""
+    last, off = None, np.inf
+    for pieces in PIECES:
+        try:
+            force = _along(runner, rows, period, pieces, kind)
+        except SolveError:
+            if pieces == PIECES[-1]:
+                raise
+            last, off = None, np.inf
+        else:
+            largest = float(np.max(np.abs(force)))
+            if last is not None:
+                off = float(np.max(np.abs(force - last))) / (largest or 1.0)
+                if off <= SETTLED:
+                    return force
+            last = force
+    steps = FEWEST * PIECES[-1]
+    raise SolveError(
+        f"{kind}.respond: with {steps} steps between samples the force still changes by {off:.1g} of the "
+        "largest when they are doubled; give a higher rate, or say with substeps how many will do"
+    )
+
+
+def _along(
+    runner: Runner, rows: NDArray[np.float64], period: float, pieces: int, kind: str
+) -> NDArray[np.float64]:
+    """Return the force at every sample, each period gone in so many equal pieces."""
+    runner.reset()
+    forces, part = [], np.arange(pieces) / pieces
+    for block in np.split(rows, range(BLOCK // pieces, len(rows), BLOCK // pieces)):
+        x, ahead = block[:, :1], block[:, 2:3]
+        fine = np.repeat(block, pieces, axis=0)
+        if pieces > 1:
+            places = x + (ahead - x) * part
+            fine[:, 0], fine[:, 2] = places.ravel(), np.hstack([places[:, 1:], ahead]).ravel()
+            speeds = np.repeat((ahead - x) / period, pieces, axis=1)
+            speeds[:, 0] = block[:, 1]  # at the sample itself the velocity is the one that is given
+            fine[:, 1] = speeds.ravel()
+        result = runner.run(len(fine), fine, {PERIOD.name: period / pieces}, every=pieces)
+        if not result.finished:
+            # The clock of the tick counts rows.
+            told = replace(result, stopped_at=(result.stopped_at or 0.0) * period / pieces)
+            raise SolveError(f"{kind}.respond: {told.message}; give a higher rate or more substeps")
+        forces.append(result.channels["force"])
+    return np.concatenate(forces)
 
 
 def _samples(values: ArrayLike, what: str) -> NDArray[np.float64]:

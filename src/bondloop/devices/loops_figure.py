@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,6 @@ import numpy as np
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -47,7 +46,7 @@ def loops_figure(
     path: str | Path | None = None,
 ) -> Figure:
     """Return a figure of loops, and write it to a file where a path is given."""
-    from matplotlib.figure import Figure
+    from bondloop.display.figure import Figure, save
 
     figure = Figure(figsize=(5.2, 4.0), layout="constrained")
     axes = figure.subplots()
@@ -55,7 +54,7 @@ def loops_figure(
     axes.set_title(type(device).__name__)
     if path is not None:
         try:
-            figure.savefig(path, dpi=150)
+            save(figure, Path(path), Path(path).suffix.lower()[1:], 150)
         except (OSError, ValueError) as error:
             raise InputError(f"cannot write the picture '{path}': {error}") from error
     return figure

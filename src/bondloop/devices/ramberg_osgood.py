@@ -19,6 +19,8 @@ __all__ = ["RambergOsgood"]
 
 ITERATIONS = 9
 """Newton steps from above on a convex curve, from at most twice its root: to rounding for every exponent."""
+DEPTH = 16
+"""Turns that are remembered, each within the one before: eight loops within loops."""
 
 
 class RambergOsgood(Device):
@@ -26,10 +28,12 @@ class RambergOsgood(Device):
 
     The first curve is x = F/k + a (F_y/k) (|F|/F_y)ⁿ sign F.
 
-    From the last turn (x_r, F_r) on, (x - x_r)/2 is that curve of (F - F_r)/2 (Masing 1926). Only the last
-    turn is remembered, a small loop within a large one closes, but
-    the way on from it is its own. The force is found by a fixed number of Newton steps: exact for the
-    displacements of the samples.
+    From the last turn (x_r, F_r) on, (x - x_r)/2 is that curve of (F - F_r)/2 (Masing 1926). A loop that
+    closes is forgotten, and the way goes on along the branch, or the first curve, that it had left. Without
+    that rule (Jennings 1964) every small turn, such as noise makes, would begin an elastic branch anew, and
+    the force would grow beyond the first curve. Sixteen turns are remembered, each within the one before;
+    what turns in a loop within eight others goes back along its branch. The force is found by a fixed
+    number of Newton steps: exact for the displacements of the samples.
 
     Parameters
     ----------
@@ -50,17 +54,18 @@ class RambergOsgood(Device):
     [0.0, 10000.0, 11118.888874]
     """
 
-    source = "Ramberg and Osgood (1943), NACA TN 902; Masing (1926)"
+    source = "Ramberg and Osgood (1943), NACA TN 902; Masing (1926); Jennings (1964), J. Eng. Mech. 90"
     mass_is = "none"
 
     stiffness: Parameter = Parameter(2e6, above=0, unit=STIFFNESS)
     yield_force: Parameter = Parameter(1e4, above=0, unit=FORCE)
     offset: Parameter = Parameter(1.0, above=0, unit="1")
     exponent: Parameter = Parameter(8.0, least=1, most=100, unit="1")
-    states: ClassVar[Mapping[str, float]] = {
-        "last": 0.0, "sense": 0.0, "turn": 0.0, "turn_force": 0.0, "scale": 1.0,
+    states: ClassVar[Mapping[str, float | tuple[float, ...]]] = {
+        "last": 0.0, "sense": 0.0, "count": 0.0, "first": 0.0, "turns": (0.0,) * DEPTH,
+        "turn_forces": (0.0,) * DEPTH,
     }  # fmt: skip
-    units: ClassVar[Mapping[str, str]] = {"last": "m", "turn": "m", "turn_force": "N"}
+    units: ClassVar[Mapping[str, str]] = {"last": "m", "turns": "m", "turn_forces": "N"}
 
     @property
     def stroke(self) -> float:
@@ -68,29 +73,52 @@ class RambergOsgood(Device):
         return 6 * self.yield_force / self.stiffness
 
     def memory(self, motion: Imposed) -> Mapping[str, Value]:
-        """Return the last turn after a way without one."""
+        """Return the turns that still count after a way without one.
+
+        Turns are nested, upper and lower ones by turns: ``first`` is the sense of the way to the outermost,
+        and ``count`` how many there are. A way that passes a turn ahead of it closes the loop that began
+        there; one that passes the mirror image of the outermost is on the first curve again.
+        """
         x = motion.displacement
         way = sign(x - self.last)
-        turns = way * self.sense < 0
+        turns = (way * self.sense < 0) & (self.count < DEPTH)
+        count = where(turns, self.count + 1, self.count)
+        first = where(turns & (count == 1), self.sense, self.first)
+        here = self._branch(self.last)
+        added = [turns & (count == i + 1) for i in range(DEPTH)]
+        places = [where(new, self.last, t) for new, t in zip(added, self.turns, strict=True)]
+        forces = [where(new, here, f) for new, f in zip(added, self.turn_forces, strict=True)]
+        left = where((first * way < 0) & (way * x >= abs(places[0])), 0.0, count)
+        for i, place in enumerate(places):
+            ahead = first * way * (1 if i % 2 == 0 else -1) > 0
+            passed = ahead & (count > i) & (way * (x - place) >= 0)
+            left = minimum(left, where(passed, float(i), count))
         return {
             "last": x,
             "sense": where(way == 0, self.sense, way),
-            "turn": where(turns, self.last, self.turn),
-            "turn_force": where(turns, self._branch(self.last), self.turn_force),
-            "scale": where(turns, 2.0, self.scale),
+            "count": left,
+            "first": first,
+            "turns": places,
+            "turn_forces": forces,
         }
 
     def _branch(self, x: Value) -> Value:
         """Return the force on the branch that is remembered: the root of y + a yⁿ = s, y = F/F_y."""
         a, n = self.offset, self.exponent
-        away = (x - self.turn) / self.scale * self.stiffness / self.yield_force
+        turn: Value = 0.0
+        turn_force: Value = 0.0
+        for i in range(DEPTH):
+            turn = where(self.count == i + 1, self.turns[i], turn)
+            turn_force = where(self.count == i + 1, self.turn_forces[i], turn_force)
+        scale = where(self.count > 0, 2.0, 1.0)
+        away = (x - turn) / scale * self.stiffness / self.yield_force
         s = where(away == 0, 1.0, abs(away))  # powers of 0 have no slope
         y = minimum(s, (s / a) ** (1 / n))
         for _ in range(ITERATIONS):
             rises = a * y ** (n - 1)
             y = y - (y + rises * y - s) / (1 + n * rises)
         bent = where(away == 0, away, sign(away) * y)  # elastic where the branch begins
-        return self.turn_force + self.scale * self.yield_force * bent
+        return turn_force + scale * self.yield_force * bent
 
     def force(self, motion: Imposed) -> Value:
         """Return the force on the branch that the displacement is on."""

@@ -10,6 +10,7 @@ from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.switches import Switches
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.tuning import Recommendation
+from bondloop.program.tunable import Tunable
 
 __all__ = [
     "Check",
@@ -20,5 +21,6 @@ __all__ = [
     "Run",
     "Simulation",
     "Switches",
+    "Tunable",
     "rerun",
 ]

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from bondloop.display import brief, telling
+from bondloop.display.html import folded, notebook, paragraph, preformatted, table
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.disturbance import disturbed
 from bondloop.hybrid.dry_run import DryRun, dry_run
 from bondloop.hybrid.finding import Finding
-from bondloop.hybrid.free_motion import AfterRun, repeated, sensible_knock
+from bondloop.hybrid.free_motion import AfterRun, sensible_knock
+from bondloop.hybrid.held_command import held_command_notes
+from bondloop.hybrid.hysteresis import elastic_slopes, turning_points
 from bondloop.hybrid.judging import judged
 from bondloop.hybrid.judging_stability import stability
 from bondloop.hybrid.lags import away_from_origin, closed_loop, lags, structure, unstable
 from bondloop.hybrid.linear_run import HEAVY, linear_run
 from bondloop.hybrid.margins import Margins, Place, margins
+from bondloop.hybrid.open_switch import uncoupled
 from bondloop.hybrid.passivity import passivity_notes
 from bondloop.hybrid.prediction_notes import prediction_notes
 from bondloop.hybrid.regimes import Regime, other_modes, regimes
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.remedy import Change, smallest_change
+from bondloop.hybrid.repeated_run import repeated
 from bondloop.hybrid.running_loop import RunningLoop, coupled
+from bondloop.program.kinds import origin_of
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.tick import statements
 from bondloop.rigs.rig_tick import MEASURED
@@ -44,6 +52,9 @@ __all__ = ["Check", "check", "checked_hybrid", "rehearsed"]
 INSTANTS = 9
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
 
+UNBUILT = "it cannot be built"
+"""In short, of a test that no program can be made of."""
+
 SHORTEST = 10
 """Samples below which a check says nothing."""
 
@@ -60,14 +71,21 @@ GENTLE, SLIGHT = 0.05, 0.001
 """Share of the knock for a controller that adapts; and for gains that are products of measured motions (MCS),
 which take a blow a thousand times harder than the structure does."""
 
-ASIDE = 0.06
-"""The knock that comes by the excitation instead of the interfaces, and leaves the test to rest a little
-elsewhere: what is at rest here may not be beside a step of a converter, or where a specimen is stiffer."""
+ASIDE = (0.06, 1.5, -1.5)
+"""Knocks that come by the excitation instead of the interfaces, and leave the test to rest elsewhere, as it
+would if it ended at another instant: what is at rest here may not be beside a step of a converter, or where a
+specimen is stiffer."""
+
+ROUGH = 0.05
+"""Difference between a measured force and the force, against the force, from which a converter is coarse."""
 
 OTHER = 1.2
 """Size of a second knock, from the other side, against the first."""
 
 VERDICTS = {"run": "Run it", "care": "Run it with care", "stop": "Do not run this test on a rig"}
+
+VAIN = "It can be run, but is not worth running"
+"""The verdict on a test that breaks nothing and tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +142,8 @@ class Check:
     inverts: bool = False
     name: str = field(default="test", compare=False)
 
+    __repr__ = brief
+
     @property
     def steps(self) -> list[OneStep]:
         """One step where the test starts, where it can be linearised there, and one in each regime."""
@@ -141,6 +161,16 @@ class Check:
         return self.level != "stop"
 
     @property
+    def vain(self) -> bool:
+        """Whether it may run, and its result would say nothing of the structure that is meant."""
+        return self.passed and any(f.vain for f in self.findings)
+
+    @property
+    def built(self) -> bool:
+        """Whether the test could be built; what could not can be run by nobody, whatever they force."""
+        return all(f.short != UNBUILT for f in self.findings)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Everything that speaks against running, in words."""
         return tuple(f.text for f in self.findings if f.level == "stop")
@@ -153,13 +183,27 @@ class Check:
     @property
     def verdict(self) -> str:
         """The outcome in one sentence."""
-        why = "; ".join(dict.fromkeys(f.short for f in self.findings if f.level == self.level))
-        return f"{VERDICTS[self.level]}: {why}." if why else f"{VERDICTS[self.level]}."
+        told = [f for f in self.findings if f.level == self.level]
+        why = "; ".join(dict.fromkeys(f.short for f in sorted(told, key=lambda f: not f.vain)))
+        lead = VAIN if self.vain else VERDICTS[self.level]
+        return f"{lead}: {why}." if why else f"{lead}."
 
     def __str__(self) -> str:
         from bondloop.hybrid.check_text import check_text
 
         return check_text(self)
+
+    def _repr_html_(self) -> str:
+        words = {"stop": "speaks against it", "care": "care", "run": "fine"}
+        rows = [(words[f.level], f.text) for f in sorted(self.findings, key=lambda f: f.level != "stop")]
+        remedy = "" if self.change is None else f"What would do: {self.change.words}; {self.change.verdict}"
+        return notebook(
+            f"Check of {self.name}",
+            [
+                paragraph(self.verdict), table(("", ""), rows) if rows else "",
+                paragraph(remedy) if remedy else "", folded("All of it", preformatted(str(self))),
+            ],
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain numbers and texts, for JSON."""
@@ -180,6 +224,7 @@ class Check:
         return draw_check(self, path)
 
 
+@telling("checking the test")
 def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool = True) -> Check:
     """Analyse a test before anything moves.
 
@@ -216,14 +261,17 @@ def check(test: Checkable, seconds: float | str | None = None, *, suggest: bool 
 
 def _unbuilt(test: Checkable, why: str) -> Check:
     """Return the check of a test that cannot even be built."""
-    return Check((Finding("stop", f"the test cannot be built: {why}", "it cannot be built"),), name=test.name)
+    return Check((Finding("stop", f"the test cannot be built: {why}", UNBUILT),), name=test.name)
 
 
 def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     """Analyse a hybrid test that can be built."""
     notes = [*_still_sensors(test), *passivity_notes(test), *prediction_notes(test)]
     if test.controller.opaque:
-        return _dry_only(test, seconds, notes)
+        return _dry_only(test, seconds, notes, _python_controller(test))
+    foreign = _foreign(test)
+    if foreign:
+        return _dry_only(test, seconds, notes, foreign)
     closed = coupled(test)
     if closed.switches is not None:
         notes.append("the loop is analysed with both switches closed")
@@ -244,24 +292,53 @@ def checked_hybrid(test: HybridTest, seconds: float, suggest: bool) -> Check:
     so_far = _explained(rehearsed(so_far, test, loop, seconds), closed)
     so_far = _measured(so_far, loop)
     findings = judged(so_far, closed, seconds, stability(so_far, closed))
-    so_far = replace(so_far, findings=(*_unsafe(test), *findings))
+    uneasy = uncoupled(test, seconds, so_far.dry_run)
+    so_far = replace(so_far, findings=(*_unsafe(test), *_forgotten_delay(test), *findings, *uneasy))
+    so_far = _held(so_far, test)
     small = len(test.tick.states) <= LARGE and seconds / test.period <= MANY_TICKS
     if not so_far.passed and suggest and small:
         return replace(so_far, change=smallest_change(test, so_far, seconds))
     return so_far
 
 
-def _dry_only(test: HybridTest, seconds: float, notes: list[str]) -> Check:
-    """Rehearse a test whose controller is a Python function; whatever that shows, it does not pass."""
+def _dry_only(test: HybridTest, seconds: float, notes: list[str], unknown: Finding) -> Check:
+    """Rehearse a test of which a part cannot be looked into."""
     ran, _ = dry_run(test, seconds)
     so_far = Check(dry_run=ran, assumptions=_assumptions(test), notes=tuple(notes), name=test.name)
+    findings = [*judged(so_far, test, seconds, [unknown]), *uncoupled(test, seconds, ran)]
+    return _held(replace(so_far, findings=(*_unsafe(test), *_forgotten_delay(test), *findings)), test)
+
+
+def _held(so_far: Check, test: HybridTest) -> Check:
+    """Add what the hold of the command does to a damper; a loop that rattles jumps for other reasons."""
+    notes = held_command_notes(test, so_far.dry_run) if so_far.passed else []
+    return replace(so_far, notes=(*so_far.notes, *notes))
+
+
+def _foreign(test: HybridTest) -> Finding | None:
+    """Return what is to be said of a half that can be rehearsed, and nothing else; None if there is none."""
+    halves = {"numerical": test.numerical, "physical": test.rig.physical}
+    names = {word: getattr(half, "opaque", "") for word, half in halves.items()}
+    words = [f"the {word} half is {name}" for word, name in names.items() if name]
+    if not words:
+        return None
+    text = (
+        f"{' and '.join(words)}, which cannot be linearised: the test was rehearsed instead, so poles and "
+        "margins are not known, and what the rehearsal has not met may be unstable"
+    )
+    return Finding(
+        "care", text, f"{' and '.join(filter(None, names.values()))} was only rehearsed, without margins"
+    )
+
+
+def _python_controller(test: HybridTest) -> Finding:
+    """Return what stands against a Python function as controller: whatever it does, it does not pass."""
     text = (
         f"the controller is a Python function ({test.controller.opaque}): its loop cannot be "
         "linearised, so whether it is stable is not known, and it cannot be compiled for a rig; rehearse it, "
         "or write it as a bondloop.control.ControlLaw"
     )
-    unknown = Finding("stop", text, "its controller is a Python function, which cannot be analysed")
-    return replace(so_far, findings=(*_unsafe(test), *judged(so_far, test, seconds, [unknown])))
+    return Finding("stop", text, "its controller is a Python function, which cannot be analysed")
 
 
 def _measured(so_far: Check, loop: RunningLoop) -> Check:
@@ -304,8 +381,11 @@ def rehearsed(so_far: Check, test: Checkable, loop: RunningLoop, seconds: float)
         ran = replace(ran, disturbances=disturbed(test, rehearsal, ran.peak, loop.knock(step)))
     if linear:
         return replace(so_far, dry_run=ran)
-    seen = regimes(loop, ran.points)
-    so_far = replace(so_far, regimes=seen, unvisited=other_modes(loop, seen))
+    elastic = {} if step is None else elastic_slopes(loop, step)
+    if elastic and ran.completed:
+        ran = replace(ran, points=(*ran.points, *turning_points(rehearsal, ran, list(elastic))))
+    seen = regimes(loop, ran.points, elastic)
+    so_far = replace(so_far, regimes=seen, unvisited=other_modes(loop, seen, elastic))
     if ran.completed and ran.tripped is None:
         ran = _let_go(ran, so_far, test, loop, rehearsal)
     return replace(so_far, dry_run=ran)
@@ -323,9 +403,16 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
         other = after.free_motion(-OTHER * aim)
         if not other.ended or other.rose:
             free = max(free, other, key=lambda f: (f.grew, f.lasts, f.last))
-    if not (loop.adapted or free.ended or free.grew or free.lasts) and step is not None and step.resting:
-        aside = after.free_motion(ASIDE * aim, loop.shove(step))
-        free = aside if aside.grew or aside.lasts else free
+    if not loop.adapted and step is not None and step.resting:
+        # Where one regime is in force, nothing bends and converters show the force, it is the same elsewhere.
+        bends = len(so_far.regimes) > 1 or any("smooth" in kinds for kinds in step.bends.values())
+        bends = bends or any(error > ROUGH for error in ran.sensed.values())
+        for part in ASIDE if bends else ASIDE[:1]:
+            if free.ended or free.grew or free.lasts:
+                break
+            aside = after.free_motion(part * aim, loop.shove(step))
+            if not aside.ended or aside.rose:
+                free = max(free, aside, key=lambda f: (f.grew, f.lasts, f.last))
     if free.ended and not free.rose:  # a limit in the way of the knock says nothing of growth: a small one
         free = after.free_motion(0.1 * aim)
     if free.ended and not free.rose:  # what nothing holds may drift out of its limits: once more without them
@@ -333,10 +420,10 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
         free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
-    levels, why = repeated(test, rehearsal)
+    levels, why = repeated(test, rehearsal, loop.adapted)
     if why and (test.limits is not None or test.interlock is not None):
         unbounded = test.unlimited()
-        levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps))
+        levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps), loop.adapted)
         return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(diverged))
     return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(why))
 
@@ -364,6 +451,8 @@ def _explained(so_far: Check, test: HybridTest) -> Check:
 
 def _assumptions(test: HybridTest) -> Assumptions | None:
     """Return the five assumptions of Gawthrop 2005 on a test's transfer systems."""
+    if _foreign(test) is not None:
+        return None  # they are about equations
     try:
         return check_assumptions(test.numerical, test.rig.physical, test.transfers)
     except BondloopError:
@@ -380,6 +469,25 @@ def _unsafe(test: HybridTest) -> list[Finding]:
         f"{limit:g} m: choose a safe_position within the limits"
     )
     return [Finding("stop", text, "the safe position is beyond the limits")]
+
+
+def _forgotten_delay(test: HybridTest) -> list[Finding]:
+    """Say so where a rig's actuator was made of a model with a delay, and the rig has none."""
+    given = test.rig.actuators
+    for actuator in given if isinstance(given, Sequence) else [given]:
+        origin = origin_of(actuator)
+        process = None if origin is None else origin.arguments.get("process")
+        delay = getattr(process, "delay", 0.0)
+        if origin is None or not isinstance(delay, float) or origin.arguments.get("pade"):
+            continue
+        if delay > 0 and not test.rig.latency:
+            text = (
+                f"the actuator's model has a delay of {1e3 * delay:.3g} ms, which actuator() leaves out, and "
+                f"the rig has no latency: the rehearsal is that much too good; give it to the rig, "
+                f"Emulated(..., latency={delay:.4g})"
+            )
+            return [Finding("care", text, f"the actuator's delay of {1e3 * delay:.3g} ms is left out")]
+    return []
 
 
 def _still_sensors(test: HybridTest) -> list[str]:

@@ -30,8 +30,8 @@ LINES = tuple(c for c in COLOURS if c not in (GOOD, BAD))
 """Colours of interfaces: not those that mean something."""
 
 
-def draw_check(check: Check, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Draw a check; what does not apply is said in its place.
+def draw_check(check: Check, path: str | os.PathLike[str] | None = None, *, titled: bool = True) -> Figure:
+    """Draw a check; what does not apply is said in its place, and a loop without responses has two axes.
 
     Parameters
     ----------
@@ -39,23 +39,28 @@ def draw_check(check: Check, path: str | os.PathLike[str] | None = None) -> Figu
         The check.
     path
         Where to save.
+    titled
+        Whether the verdict stands over it; not where it stands beside.
     """
-    figure = page(6.4)
-    grid = figure.subplots(2, 2)
-    _open_loop(grid[0, 0], check)
-    _tracking(grid[0, 1], check)
-    _eigenvalues(grid[1, 0], check)
-    _dry_run(grid[1, 1], check)
-    colour = {"run": GOOD, "care": COLOURS[4], "stop": BAD}[check.level]
-    words = "\n".join(textwrap.wrap(plain(f"{check.name}: {check.verdict}"), 88))
-    figure.suptitle(words, fontsize=LABEL, color=colour, fontweight="bold", x=0.02, ha="left")
+    responses = check.curves is not None or check.dry_run is None
+    figure = page(6.4 if responses else 3.4)
+    grid = figure.subplots(2 if responses else 1, 2, squeeze=False)
+    if responses:
+        _open_loop(grid[0, 0], check)
+        _tracking(grid[0, 1], check)
+    _eigenvalues(grid[-1, 0], check)
+    _dry_run(grid[-1, 1], check)
+    if titled:
+        colour = {"run": "#00704f", "care": "#a85500", "stop": "#a3231b"}[check.level]  # dark enough for text
+        words = "\n".join(textwrap.wrap(plain(f"{check.name}: {check.verdict}"), 88))
+        figure.suptitle(words, fontsize=LABEL, color=colour, fontweight="bold", x=0.02, ha="left")
     return finish(figure, path)
 
 
 def _nothing(axes: Axes, title: str, why: str) -> None:
     """Say why there is nothing to draw."""
     dress(axes)
-    heading(axes, title)
+    heading(axes, title, lines_below=1)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.text(
@@ -74,8 +79,7 @@ def _frequency(axes: Axes, f: NDArray[np.float64]) -> None:
 def _open_loop(axes: Axes, check: Check) -> None:
     title = "open loop"
     if check.curves is None:
-        why = "no open loop: the coupling is continuous, or the test could not be analysed"
-        _nothing(axes, title, UNBUILT if check.dry_run is None else why)
+        _nothing(axes, title, UNBUILT)
         return
     if check.margins is not None and check.margins.where:
         title = textwrap.shorten(f"open loop, {check.margins.where}", 44, placeholder=" ...")
@@ -95,7 +99,7 @@ def _open_loop(axes: Axes, check: Check) -> None:
     axes.set_ylim(max(1e-6, 0.5 * float(np.percentile(top, 2))), 3 * max(1.0, float(top.max())))
     dress(axes, "", "size of the loop gain")
     _frequency(axes, f)
-    heading(axes, title)
+    heading(axes, title, lines_below=1)
     legend(axes)
     m = check.margins
     marks = []
@@ -133,9 +137,7 @@ def _tracking(axes: Axes, check: Check) -> None:
     title = "predicted tracking"
     if check.curves is None or not check.curves.tracking.shape[1]:
         why = "nothing drives the test, so there is nothing to follow"
-        if check.curves is None:
-            why = "no responses: the coupling is continuous, or the test could not be analysed"
-        _nothing(axes, title, UNBUILT if check.dry_run is None else why)
+        _nothing(axes, title, UNBUILT if check.curves is None else why)
         return
     f, ratio = check.curves.frequency, check.curves.tracking
     axes.set_yscale("log")
@@ -152,7 +154,7 @@ def _tracking(axes: Axes, check: Check) -> None:
     axes.set_ylim(0.01, 1e3)
     dress(axes, "", "|actual/desired - 1| [%]")
     _frequency(axes, f)
-    heading(axes, title)
+    heading(axes, title, lines_below=1)
     legend(axes)
     band = min(check.margins.followed, default=0.0) if check.margins is not None else 0.0
     if band > f[0]:
@@ -209,10 +211,8 @@ def _eigenvalues(axes: Axes, check: Check) -> None:
     axes.set_ylim(-0.1, 0.6 / check.step.period)
     dress(axes, "growth [1/s]", "frequency [Hz]")
     _few_ticks(axes)
-    heading(axes, title)
-    axes.legend(
-        loc="upper left", fontsize=SMALL, frameon=True, framealpha=0.85, edgecolor="none", handletextpad=0.2
-    )
+    heading(axes, title, lines_below=1)
+    legend(axes)
 
 
 def _few_ticks(axes: Axes) -> None:
@@ -266,5 +266,5 @@ def _dry_run(axes: Axes, check: Check) -> None:
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
         )  # fmt: skip
     dress(axes, "time [s]", "peak displacement [mm]")
-    heading(axes, title)
+    heading(axes, title, lines_below=1)
     legend(axes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,12 +84,22 @@ def _step(check: Check) -> list[str]:
             + (f"; {resting} at the origin (positions that nothing returns)." if resting else ".")
         )
     if check.regimes:
-        lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(check.regimes))}:")
-        lines += [_regime(r) for r in check.regimes[:6]]
+        told = _together(check.regimes)
+        lines.append(f"It is not linear; in the dry run it was linearised in {_count(len(told))}:")
+        lines += [_regime(r) for r in told[:6]]
     if check.unvisited:
         lines.append("Modes in which it was at no instant that was looked at:")
         lines += [_regime(r) for r in check.unvisited[:6]]
     return lines
+
+
+def _together(regimes: Sequence[Regime]) -> list[Regime]:
+    """Return regimes with those of the same words together: one side and the other."""
+    told: dict[str, Regime] = {}
+    for regime in regimes:  # the least stable comes first
+        first = told.get(regime.words, replace(regime, share=0.0))
+        told[regime.words] = replace(first, share=first.share + regime.share)
+    return list(told.values())
 
 
 def _regime(regime: Regime) -> str:
@@ -126,10 +138,10 @@ def _dry(check: Check) -> list[str]:
             "at the end."
         )
     if ran.free is not None:
-        lines.append(
-            f"  After the excitation had ended a knock was given, and {ran.free.seconds:.3g} s later "
-            f"{percent(ran.free.last)} of the run's own motion was left."
-        )
+        left = f"{percent(ran.free.last)} of the run's own motion was left"
+        later = f"{ran.free.seconds:.3g} s later"
+        fate = f"the motion ran away: {ran.free.ended}" if ran.free.ended else f"{later} {left}"
+        lines.append(f"  After the excitation had ended a knock was given, and {fate}.")
     return lines
 
 

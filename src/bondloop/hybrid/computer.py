@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.control.base import Measured
 from bondloop.errors import InputError
 from bondloop.hybrid.switches import FORCE
+from bondloop.hybrid.tunables import adjustable_limits
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
 from bondloop.program.mode_at_point import starting_states
@@ -265,7 +266,11 @@ class Computer:
             for i, m in enumerate(sensors)
         ]
         watch = test.interlock.watch(
-            watched, self.signals.time, self._context("interlock"), latch=self._latch
+            watched,
+            self.signals.time,
+            self._context("interlock"),
+            latch=self._latch,
+            adjustable=adjustable_limits(test),
         )
         return [*steps, *self._take(watch.applied)], watch.commands
 

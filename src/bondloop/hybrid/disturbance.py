@@ -7,8 +7,9 @@ it dies away.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.rehearsal import Rehearsal
 
-__all__ = ["Disturbance", "disturbed", "sized_push"]
+__all__ = ["Disturbance", "Size", "disturbed", "sized_push"]
 
 PARTS = 48
 """Parts of the time after a knock in which peaks are kept."""
@@ -33,6 +34,9 @@ KNOCK = 0.01
 
 FOLLOWED, SIZED = 20_000, 4000
 """Ticks for which a disturbance is followed, and in which its size is tried out at most."""
+
+TRIALS = 6
+"""Pushes that are tried out to find one of the right size."""
 
 FLOOR = 1e-12
 """Differences of velocities in m/s below this are nothing."""
@@ -99,25 +103,42 @@ def disturbed(
         if not rehearsal.to(start):
             break
         there = rehearsal.runner.snapshot()
-        blow = sized_push(test, rehearsal, there, push, aim, min(max(200, (steps - start) // 6), SIZED))
+        size = Size(aim, min(max(200, (steps - start) // 6), SIZED))
+        blow = sized_push(test, rehearsal, there, push, size)
         if blow:
             end = min(steps, start + FOLLOWED)
             disturbances.append(_difference(test, rehearsal, there, blow, end))
     return tuple(disturbances)
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large a push is to be.
+
+    Attributes
+    ----------
+    aim, ticks
+        How far it moves the interface in m, and in how many ticks.
+    parameters
+        Values by name instead of the tick's own.
+    still
+        The channels of those ticks without the push; they are run where they are not known.
+    """
+
+    aim: float
+    ticks: int
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    still: Mapping[str, NDArray[np.float64]] | None = None
+
+
 def sized_push(
-    test: Checkable,
-    rehearsal: Rehearsal,
-    there: Snapshot,
-    push: Mapping[str, float],
-    aim: float,
-    ticks: int,
-    parameters: Mapping[str, float] | None = None,
+    test: Checkable, rehearsal: Rehearsal, there: Snapshot, push: Mapping[str, float], wanted: Size
 ) -> dict[str, float]:
     """Return a push scaled to move the interface by some metres within some ticks; {} where it moves nothing.
 
-    It begins with a push far too small, since one too large runs into a limit at once.
+    It begins with a push far too small, since one too large runs into a limit at once. Where no push moves it
+    by about as much (within a play nothing moves, beyond it the loop runs away), it is the smallest that was
+    found to move it farther.
 
     Parameters
     ----------
@@ -127,31 +148,35 @@ def sized_push(
         Where the run stands.
     push
         Changes of states by name, of any size.
-    aim, ticks
-        Displacement in m, and in how many ticks.
-    parameters
-        Values by name instead of the tick's own.
+    wanted
+        How large.
     """
+    aim, ticks, parameters = wanted.aim, wanted.ticks, wanted.parameters
     if not push or aim <= 0:
         return {}
     names = _motions(test, "displacement")
     scale = 1e-9 / max(abs(x) for x in push.values())
-    size = 0.0
-    rehearsal.runner.restore(there)
-    plain = rehearsal.on(ticks, parameters or {}).channels
-    for trial in range(4):
+    low, high = 0.0, math.inf
+    plain = wanted.still
+    if plain is None:
+        rehearsal.runner.restore(there)
+        plain = rehearsal.on(ticks, parameters).channels
+    for _ in range(TRIALS):
         rehearsal.runner.restore(there, {n: scale * x for n, x in push.items()})
-        moved = rehearsal.on(ticks, parameters or {}).channels
+        moved = rehearsal.on(ticks, parameters).channels
         size = max(float(_apart(plain, moved, [name]).max(initial=0.0)) for name in names)
-        if not (size > 0 and np.isfinite(size)):
-            if trial:
-                break
-            scale *= 1e3  # below the last digit of the motion
-            continue
         if 0.5 * aim < size < 2 * aim:
+            low = high = scale
             break
-        scale *= aim / size
-    return {n: scale * x for n, x in push.items()} if size > 0 else {}
+        if 0 < size < aim:
+            low = max(low, scale)
+        elif size != 0:  # or no number any more
+            high = min(high, scale)
+        scale *= aim / size if size > 0 and math.isfinite(size) else 1e3  # 0: below the last digit
+        if not low < scale < high:  # in no proportion
+            scale = math.sqrt(low * high) if math.isfinite(high) else 10 * low
+    found = high if math.isfinite(high) else low
+    return {n: found * x for n, x in push.items()} if found else {}
 
 
 def _least_motion(test: Checkable) -> float:
@@ -170,22 +195,27 @@ def _difference(
     shifts: list[float] = []
     ended = ""
     plain, knocked = there, None
-    while plain.count < end:
-        n = min(max(CHUNK // length, 1) * length, end - plain.count)
-        runner.restore(plain)
-        first = rehearsal.run(n)
-        after = runner.snapshot()
+    count = there.count
+    while count < end:
+        n = min(max(CHUNK // length, 1) * length, end - count)
+        complete = True
+        if rehearsal.motions is not None:
+            first = {name: values[count : count + n] for name, values in rehearsal.motions.items()}
+        else:
+            runner.restore(plain)
+            result = rehearsal.run(n)
+            first, complete, plain = result.channels, result.finished, runner.snapshot()
         runner.restore(there, push) if knocked is None else runner.restore(knocked)
         second = rehearsal.run(n)
         knocked = runner.snapshot()
         for word, largest in (("velocity", peaks), ("displacement", shifts)):
-            apart = _apart(first.channels, second.channels, _motions(test, word))
+            apart = _apart(first, second.channels, _motions(test, word))
             largest += [float(apart[i : i + length].max(initial=0.0)) for i in range(0, len(apart), length)]
         if not second.finished:
             ended = second.message
-        if not (first.finished and second.finished):
+        if not (complete and second.finished):
             break
-        plain = after
+        count += n
     size = max(shifts[: max(1, len(shifts) // 3)], default=0.0)
     return Disturbance(there.count * test.period, size, np.array(peaks), ended)
 

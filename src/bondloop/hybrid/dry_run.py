@@ -32,6 +32,9 @@ WINDOWS = 48
 FLOOR = 1e-12
 """Motions in m below this are nothing."""
 
+MEMORY = 4_000_000
+"""Numbers up to which the motions at the interfaces are kept, so that what comes after need not run again."""
+
 STARTED = 10
 """Ticks after which a run has started: before, no instant is worth a linear analysis."""
 
@@ -61,6 +64,9 @@ class DryRun:
         their means, whichever is worse.
     sensed
         By name of a measured force, the rms of what it differs from the force by, over that of the force.
+    sampled_velocity
+        For each interface the velocity at the samples as a share of the slope of its displacement; 1 where
+        the rig moves smoothly from one sample to the next, NaN where it does not move.
     off_reference
         By name of what the test's reference says better, the rms of the difference over that of the
         reference, with or without their means, whichever is more; empty where the test has no reference.
@@ -90,6 +96,7 @@ class DryRun:
     window: float
     error: tuple[float, ...]
     sensed: Mapping[str, float] = field(default_factory=dict)
+    sampled_velocity: tuple[float, ...] = ()
     off_reference: Mapping[str, float] = field(default_factory=dict)
     saturated: Mapping[str, float] = field(default_factory=dict)
     disturbances: tuple[Disturbance, ...] = ()
@@ -118,7 +125,9 @@ class DryRun:
         return {n: self.peaks[n] / b for n, b in self.bounds.items() if n in self.peaks and b > 0}
 
 
-def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryRun, Rehearsal]:
+def dry_run(
+    test: Checkable, seconds: float, *, instants: int = 0, parameters: Mapping[str, float] | None = None
+) -> tuple[DryRun, Rehearsal]:
     """Rehearse a test for the check.
 
     Parameters
@@ -130,6 +139,8 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
     instants
         At how many instants to keep where the run stands; spread over the whole length, and besides them
         those where the motion is fastest, slowest and farthest out.
+    parameters
+        Values by name instead of the tick's own.
 
     Returns
     -------
@@ -140,18 +151,22 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
     rehearsal = Rehearsal(test, steps)
     log = _Log(test, steps)
     result = None
+    kept = _Kept(test, steps)
     places = sorted({*log.even(instants), steps // 2, steps}) if instants else [steps // 2, steps]
     while rehearsal.runner.count < steps:
         first = rehearsal.runner.count
         while places[0] <= first:
             places.pop(0)
-        result = rehearsal.run(min(CHUNK, places[0] - first))
+        result = rehearsal.run(min(CHUNK, places[0] - first), parameters)
         log.take(first, result)
+        kept.append(result)
         if not result.finished:
             break
         if rehearsal.runner.count == places[0]:
             rehearsal.keep()
     assert result is not None
+    if result.finished and not parameters:
+        rehearsal.motions = kept.motions()
     ran = DryRun(
         seconds=rehearsal.runner.count * test.period,
         completed=result.finished,
@@ -162,6 +177,7 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
         window=log.length * test.period,
         error=tuple(log.errors(log.motions, with_mean=True)),
         sensed=dict(zip([name for _, name in log.sensors], log.errors(log.sensors), strict=True)),
+        sampled_velocity=tuple(log.sampled_velocity(test.period)),
         off_reference=dict(
             zip([name for _, name in log.references], log.errors(log.references, with_mean=True), strict=True)
         ),
@@ -173,6 +189,27 @@ def dry_run(test: Checkable, seconds: float, *, instants: int = 0) -> tuple[DryR
         units={c.name: c.unit for c in test.tick.channels},
     )
     return ran, rehearsal
+
+
+class _Kept:
+    """Keeps what moves at the interfaces of a run, where that does not take too much memory."""
+
+    def __init__(self, test: Checkable, steps: int) -> None:
+        self._names = channels_of(test.tick.channels, Role.DESIRED, Role.ACTUAL)
+        self._wanted = steps * len(self._names) <= MEMORY
+        self._parts: list[list[NDArray[np.float64]]] = []
+
+    def append(self, result: Result) -> None:
+        """Keep a part of the run."""
+        if self._wanted:
+            self._parts.append([result.channels[name].copy() for name in self._names])
+
+    def motions(self) -> dict[str, NDArray[np.float64]] | None:
+        """Return the whole of it, by channel."""
+        if not self._wanted:
+            return None
+        whole = (np.concatenate(parts) for parts in zip(*self._parts, strict=True))
+        return dict(zip(self._names, whole, strict=True))
 
 
 class _Log:
@@ -197,6 +234,7 @@ class _Log:
         self.windows = np.zeros((WINDOWS, count))
         self.tripped: tuple[float, float] | None = None
         self._sums = {pair: np.zeros(5) for pair in self._pairs}
+        self._slopes = np.zeros((count, 2))
         self._samples = 0
         self._extremes: dict[tuple[str, str], tuple[float, int]] = {}
         self._spans = _sensor_spans(test)
@@ -224,12 +262,18 @@ class _Log:
         window = np.minimum((first + np.arange(n)) // self.length, WINDOWS - 1)
         for pair in self._pairs:
             d, a = (channels[name][coupled] for name in pair)
-            e = d - a
-            self._sums[pair] += [len(d), d.sum(), (d * d).sum(), e.sum(), (e * e).sum()]
+            with np.errstate(invalid="ignore", over="ignore"):  # a run that diverges in this part
+                e = d - a
+                self._sums[pair] += [len(d), d.sum(), (d * d).sum(), e.sum(), (e * e).sum()]
         for i, (_, have) in enumerate(self.motions):
             a = channels[have]
             np.maximum.at(self.windows[:, i], window, np.abs(a))
-            speed = np.abs(channels[self.velocity[i]])
+            v = channels[self.velocity[i]]
+            # Slopes of fourth order, so that a fast motion is not taken for a velocity that jumps.
+            with np.errstate(invalid="ignore", over="ignore"):  # a run that diverges in this part
+                slope = (8 * (a[3:-1] - a[1:-3]) - (a[4:] - a[:-4])) / 12
+                self._slopes[i] += [(v[2:-2] * slope).sum(), (slope * slope).sum()]
+            speed = np.abs(v)
             self._note("fast", first, speed, self.velocity[i])
             with np.errstate(invalid="ignore"):  # a run that diverges in this part
                 self._note("far", first, np.abs(a - a.mean()), have)
@@ -263,6 +307,13 @@ class _Log:
         if with_mean:
             errors.append(relative_error(means * [[0], [1], [0], [1]], FLOOR))
         return [max(both) for both in zip(*errors, strict=True)]
+
+    def sampled_velocity(self, period: float) -> list[float]:
+        """Velocity at the samples over the slope of the displacement there, by least squares."""
+        return [
+            float(period * vs / ss) if ss > 0 and np.isfinite([vs, ss]).all() else np.nan
+            for vs, ss in self._slopes
+        ]
 
     def saturated(self) -> dict[str, float]:
         """Share of samples at an end of a sensor's range."""

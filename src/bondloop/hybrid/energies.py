@@ -33,13 +33,14 @@ ENERGIES = {
     "energy.strain": Quantity("strain energy", JOULE),
     "energy.damping": Quantity("damping energy", JOULE),
     "energy.specimen": Quantity("energy of the specimen", JOULE),
+    "energy.devices": Quantity("energy of devices", JOULE),
     "energy.hysteretic": Quantity("hysteretic energy", JOULE),
     "energy.error": Quantity("energy error", JOULE),
 }
 """Channels of a test's energies, with what they measure."""
 
-WORDS = ("input", "kinetic", "strain", "damping", "specimen", "hysteretic", "error")
-"""The same without what they begin with; the first five make up the balance."""
+WORDS = ("input", "kinetic", "strain", "damping", "specimen", "devices", "hysteretic", "error")
+"""The same without what they begin with; the first six make up the balance."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Balance:
     works
         By energy the forces with the displacements on which they work.
     recoverable
-        What the specimen would give back if it were let go; None where that is not known.
+        What the devices in the computer, or the specimen where there are none, would give back if they were
+        let go; None where that is not known.
     missing
         Why an energy is not known, by energy.
 
@@ -132,7 +134,8 @@ class Balance:
         """Return the statements of some energies, with the prefix; they belong before the states go on."""
         steps: list[Step] = []
         wanted = [word for word in WORDS if f"{self.prefix}energy.{word}" in names]
-        needed = {"error": WORDS[:5], "hysteretic": ("specimen",)}
+        summed = [w for w in WORDS[:6] if w != "devices" or self._has_devices]
+        needed = {"error": summed, "hysteretic": ("devices" if self._has_devices else "specimen",)}
         for word in dict.fromkeys(n for w in wanted for n in (*needed.get(w, ()), w)):
             why = self.missing.get(word)
             if why is not None:
@@ -140,6 +143,10 @@ class Balance:
                 raise InputError(f"cannot record '{self.prefix}energy.{asked}': {why}")
             self.values[word] = self._one(word, steps)
         return steps
+
+    @property
+    def _has_devices(self) -> bool:
+        return "devices" in self.powers
 
     def channels(self, names: Sequence[str]) -> list[Channel]:
         """Return the channels of energies that have been written."""
@@ -158,7 +165,7 @@ class Balance:
             value = self._unaccounted(steps)
         elif word == "hysteretic":
             assert self.recoverable is not None  # or it is missing
-            value = self.values["specimen"] - self.recoverable
+            value = self.values["devices" if self._has_devices else "specimen"] - self.recoverable
         elif word == "damping":
             lost = [(s, s.product("C", steps)) for s in self.structures]
             if self.by_work:
@@ -182,7 +189,8 @@ class Balance:
         steps.append(Assign(first, select(self.count < 1, stored, kept)))
         steps.append(Update(((kept, first),)))
         self.states[kept] = 0.0
-        return v["input"] - v["specimen"] - v["damping"] - (stored - first)
+        rest = v["input"] - v["specimen"] - v["damping"] - (stored - first)
+        return rest - v["devices"] if self._has_devices else rest
 
     def _integral(self, target: Var, power: Expr, steps: list[Step]) -> Expr:
         """Write E = E⁻ + h/24 (9 P + 19 P⁻ - 5 P⁻⁻ + P⁻⁻⁻); in the first ticks by trapezia."""

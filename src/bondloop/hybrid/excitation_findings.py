@@ -43,9 +43,28 @@ def excitation_findings(record: Record) -> Iterator[Finding]:
         words = (
             f"The excitation '{name}' hardly moved in the {end:.4g} s of the run, up to {100 * share:.2g} % "
             f"of its peak: its strong part is from {first:.3g} to {last:.3g} s; run longer, or let it begin "
-            f"earlier with .shifted('-{math.floor(begin)} s')."
+            f"earlier with {_earlier(begin, first, last, end)}."
         )
         yield Finding("excitation", share, Grade.NOT_AT_ALL, words)
+
+
+def _earlier(begin: float, first: float, last: float, end: float) -> str:
+    """Return how to shift a signal so that its strong part comes early in a run, and what that leaves out.
+
+    >>> _earlier(10.4, 12.0, 20.0, 15.0), _earlier(10.4, 19.0, 25.0, 9.0)
+    (".shifted('-10 s')", ".shifted('-19 s')")
+    >>> _earlier(4.2, 9.37, 33.0, 4.0)
+    ".shifted('-9 s'), and run 24 s to see all of it"
+    """
+    shift = float(math.floor(begin))
+    if first - shift > end / 2:  # a long quiet beginning: leave it out
+        tenths = 10 ** math.ceil(
+            -math.log10(end / 4)
+        )  # so fine that what is rounded off is a part of the run
+        shift = math.floor(first * tenths) / tenths
+    rest = math.ceil(round(10 * (last - shift), 6)) / 10
+    more = f", and run {rest:.4g} s to see all of it" if rest > end else ""
+    return f".shifted('-{shift:.6g} s'){more}"
 
 
 def _signals(description: Mapping[str, Any]) -> Iterator[tuple[str, Signal | None]]:

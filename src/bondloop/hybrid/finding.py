@@ -49,9 +49,12 @@ class Finding:
         In some words, for the verdict.
     limit
         Whether a limit is in the way, so that less excitation would help.
+    vain
+        Whether the test may run, and its result would say nothing of the structure that is meant.
     """
 
     level: Level
     text: str
     short: str = ""
     limit: bool = False
+    vain: bool = False

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.disturbance import sized_push
-from bondloop.hybrid.rehearsal import CHUNK, LATER, trip
+from bondloop.hybrid.disturbance import Size, sized_push
+from bondloop.hybrid.rehearsal import CHUNK, trip
 from bondloop.hybrid.wiring import SCALE
 from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import cause_words
@@ -28,14 +28,11 @@ if TYPE_CHECKING:
     from bondloop.hybrid.rehearsal import Rehearsal
     from bondloop.program.one_step import OneStep
 
-__all__ = ["GROWN", "AfterRun", "FreeMotion", "repeated", "sensible_knock"]
+__all__ = ["GROWN", "HARMLESS", "AfterRun", "FreeMotion", "end_of", "sensible_knock"]
 
 FADE, STAGES = 0.01, 4
 """Seconds in which the excitation fades out, and in how many stages; short, since a velocity that is held for
 long carries its wall away."""
-
-RAMP, LEVELS = 20, 16
-"""Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
 
 QUIET = {SCALE: 0.0}
 """Parameters of a tick without excitation."""
@@ -47,8 +44,15 @@ nothing (below a tenth of this)."""
 MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
 
+LITTLE = 2048
+"""Ticks, in whole windows, after which it is looked at again, once a first longer part is over."""
+
 RUNS = 2
-"""Lengths of the run for which the free motion of a controller that adapts is followed at most."""
+"""Lengths of the run for which the free motion of a controller that adapts is followed."""
+
+LATE, LATE_RUNS, LATE_WINDOWS = 1_000_000, 10, 64
+"""Ticks at most for a motion that is still on its way to rest; where the controller adapts, lengths of the
+run, or windows where those are more."""
 
 GONE, GROWN = 1e-4, 20.0
 """Levels against the run's own at which nothing more is learnt by going on."""
@@ -59,8 +63,14 @@ TINY = 1e-3
 BACK, OUT = 0.05, 6.0
 """A motion that comes back below the one may have been as large as the other on its way."""
 
+STEADY = 0.9
+"""Share of what it was in the middle, below which a motion still falls."""
+
 CLIMB = 1.5
 """How much larger at its end than in its middle a motion is that goes on growing."""
+
+HARMLESS = 0.1
+"""What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
 LASTING, HALF = 0.6, 0.5
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
@@ -84,6 +94,11 @@ class FreeMotion:
         Why it stopped early; empty where it did not.
     expected
         Growth in 1/s of the slowest motion by the linear analysis; NaN where that found some unstable.
+    still
+        Whether the run itself had moved nothing, of a loop that was found stable. Noise that builds up from
+        rest is then measured against the knock alone, and says nothing; what the knock does still does.
+    ran
+        Seconds that the run before it had lasted.
     """
 
     levels: NDArray[np.float64]
@@ -91,6 +106,8 @@ class FreeMotion:
     seconds: float
     ended: str
     expected: float
+    still: bool = False
+    ran: float = math.inf
 
     @property
     def first(self) -> float:
@@ -113,7 +130,10 @@ class FreeMotion:
         risen = self.raw[-max(1, len(self.raw) // 8) :].mean() if len(self.raw) else 0.0
         before = float(self.raw[: max(1, len(self.raw) // 8)].max(initial=0.0))
         far = OUT if self.last < BACK else 1.5
-        out = self.ended or self.most > far * max(self.first, 1.0) or risen > 2 * max(before, 0.7)
+        # Noise swings up what is lightly damped with the root of the time, and no faster where it is stable.
+        longer = math.sqrt(1 + self.seconds / self.ran) if math.isfinite(self.expected) else 1.0
+        louder = risen > 2 * longer * max(before, 0.7) and not self.still
+        out = self.ended or self.most > far * max(self.first, 1.0) or louder
         return bool(out or self.climbs)
 
     @property
@@ -141,11 +161,17 @@ class FreeMotion:
     @property
     def lasts(self) -> bool:
         """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
-        known = math.isfinite(self.expected)
-        if self.last < (LASTING if known else HALF):
-            return False
+        return self.last >= (LASTING if math.isfinite(self.expected) else HALF) and self._unfading
+
+    @property
+    def stays(self) -> bool:
+        """Whether something is left that does not fade as it should, smaller than the run's own motion."""
+        return self.last > HARMLESS and self._unfading
+
+    @property
+    def _unfading(self) -> bool:
         middle = self._middle
-        if not known:
+        if not math.isfinite(self.expected):
             return self.last > min(0.5 * self.first, 1.05 * middle)
         # From the middle to the end it should have faded for nearly half of the time.
         return self.last / max(middle, 1e-300) > max(0.7, math.exp(0.4 * self.expected * 0.45 * self.seconds))
@@ -235,13 +261,18 @@ class AfterRun:
         self.slow = min((s.slowest for s in steps), default=1.0)
         frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
         seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
-        self.measure = _Levels(test, max(8, round(seconds / test.period)))
+        # No longer than the run, which would else have no motion of its own to measure by.
+        self.measure = _Levels(test, max(8, min(round(seconds / test.period), rehearsal.steps)))
         self.own = self._own()
         self.there: Snapshot = self._faded()
+        self._still: Mapping[str, NDArray[np.float64]] | None = None
 
     def _own(self) -> NDArray[np.float64]:
-        """Run the test, and return the sizes of its motions."""
+        """Go to the end of the run, and return the sizes of its motions."""
         rehearsal, window = self.rehearsal, self.measure.window
+        if rehearsal.motions is not None and rehearsal.to(rehearsal.steps):
+            rms = self.measure.rms(rehearsal.motions)
+            return np.asarray(np.sqrt((rms**2).sum(axis=1) / max(rms.shape[1], 1))[:, None])
         rehearsal.runner.reset()
         total, count = np.zeros(len(self.measure.names)), 0
         while rehearsal.runner.count < rehearsal.steps:
@@ -272,14 +303,26 @@ class AfterRun:
         """
         test, window = self.test, self.measure.window
         side = {n: math.copysign(1.0, aim) * x for n, x in (push or self.push).items()}
-        blow = sized_push(test, self.rehearsal, self.there, side, abs(aim), window, QUIET)
+        if self._still is None:
+            self.rehearsal.runner.restore(self.there)
+            self._still = self.rehearsal.on(window, QUIET).channels
+        size = Size(abs(aim), window, QUIET, self._still)
+        blow = sized_push(test, self.rehearsal, self.there, side, size)
         noisy = any(s.streams for s in test.sensors.values())
-        longest = RUNS * self.rehearsal.steps if self.measure.adapts else MOST
-        most = int(min(MOST, longest, COST / max(1, len(test.tick.states)) / (2 if noisy else 1)))
+        steps, adapts = self.rehearsal.steps, self.measure.adapts
+        cost = COST / max(1, len(test.tick.states)) / (2 if noisy else 1)
+        most = int(min(MOST, RUNS * steps if adapts else MOST, cost))
+        late = int(min(LATE, max(LATE_RUNS * steps, LATE_WINDOWS * window) if adapts else LATE, cost))
         ticks = max(24 * window, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
         start = _Start(self.there, blow, noisy)
-        levels, raw, done, ended = _followed(self.rehearsal, self.measure, self.own, start, int(ticks), most)
-        return FreeMotion(np.array(levels), np.array(raw), done * test.period, ended, self.expected)
+        levels, raw, done, ended = _followed(
+            self.rehearsal, self.measure, self.own, start, (int(ticks), most, late)
+        )
+        still = not self.own.any() and math.isfinite(self.expected)
+        return FreeMotion(
+            np.array(levels), np.array(raw), done * test.period, ended, self.expected, still,
+            ran=steps * test.period,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -302,28 +345,36 @@ class _Start:
 
 
 def _followed(
-    rehearsal: Rehearsal, measure: _Levels, own: NDArray[np.float64], start: _Start, ticks: int, most: int
+    rehearsal: Rehearsal,
+    measure: _Levels,
+    own: NDArray[np.float64],
+    start: _Start,
+    lengths: tuple[int, int, int],
 ) -> tuple[list[float], list[float], int, str]:
     """Return levels of the motion without and with its noise, the ticks it was followed, why it ended.
 
-    A motion that rises at the end is followed for longer, though not beyond the most.
+    It is followed for the first of three lengths, in ticks; where it rises at the end for the second at most,
+    where it is still on its way to rest for the third.
     """
+    ticks, most, late = lengths
     runner, window = rehearsal.runner, measure.window
     levels: list[float] = []
     raw: list[float] = []
     ended, done = "", 0
-    chunk = max(4, CHUNK // window) * window
+    chunk, little = max(4, CHUNK // window) * window, max(1, LITTLE // window) * window
     runs: list[Snapshot | None] = [None, start.there] if start.noisy else [None]  # None: still to be knocked
-    while done < ticks or (done < most and _rises(levels)):
-        channels, lengths = [], []
+    while done < ticks or (done < most and _rises(levels)) or (done < late and _falls(levels)):
+        # Looked at often on its way, so that it is not followed far beyond where nothing is left of it.
+        part = min(chunk, -(-(ticks - done) // little) * little, little) if 0 < done < ticks else chunk
+        channels, ends = [], []
         for i, state in enumerate(runs):
             runner.restore(start.there, start.blow) if state is None else runner.restore(state)
-            result = rehearsal.on(chunk, QUIET)
+            result = rehearsal.on(part, QUIET)
             runs[i] = runner.snapshot()
             channels.append(result.channels)
-            lengths.append(_until(result))
-            ended = ended or _end(result)
-        n = min(lengths)
+            ends.append(_until(result))
+            ended = ended or end_of(result)
+        n = min(ends)
         motion = {
             name: channels[0][name][:n] - (channels[1][name][:n] if start.noisy else 0.0)
             for name in measure.names
@@ -349,13 +400,21 @@ def _rises(levels: list[float]) -> bool:
     return now > 10 * GONE and now > 1.5 * min(levels)
 
 
+def _falls(levels: list[float]) -> bool:
+    """Whether a motion becomes ever smaller, and is not small yet."""
+    n = len(levels)
+    part = max(1, n // 8)
+    now, middle = sum(levels[-part:]) / part, sum(levels[-n // 2 :][:part]) / part
+    return BACK < now < STEADY * middle
+
+
 def _until(result: Result) -> int:
     """Return the ticks of a run up to a trip of the interlock, which moves the rig as it likes."""
     cause = result.channels.get("interlock.cause")
     return int(np.argmax(cause != 0)) if cause is not None and cause.any() else len(result.time)
 
 
-def _end(result: Result) -> str:
+def end_of(result: Result) -> str:
     """Say why a run ended before its time; nothing if it did not."""
     if not result.finished:
         return result.message
@@ -363,35 +422,3 @@ def _end(result: Result) -> str:
     if tripped is None:
         return ""
     return f"the interlock trips at t = {tripped[0]:.4g} s: {cause_words(tripped[1])}"
-
-
-def repeated(test: Checkable, rehearsal: Rehearsal) -> tuple[tuple[float, ...], str]:
-    """Return the level of motion in repetitions of the excitation, and why it stopped early.
-
-    For a controller that adapts: what it has learnt by the end of the test may not hold. Three repetitions,
-    and nine where the third moves clearly farther than the first. Each fades in and out, since a signal that
-    does not end as it began would strike a blow where it is joined to itself.
-    """
-    # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
-    names = channels_of(test.tick.channels, Role.ACTUAL, Role.DESIRED, kind="flow")
-    rehearsal.runner.reset()
-    levels: list[float] = []
-    steps = rehearsal.steps
-    ramp = max(1, steps // RAMP)
-    for i in range(9):
-        total, count, done = 0.0, 0, steps // LATER if i else 0
-        while done < steps:
-            edge = min(done, steps - 1 - done)
-            part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)
-            faded = 0.5 - 0.5 * math.cos(math.pi * min(1.0, (edge + part / 2) / ramp))
-            result = rehearsal.again(part, {SCALE: test.scale * faded} if edge < ramp else {})
-            n = len(result.time)
-            total += float(sum((result.channels[c] ** 2).sum() for c in names))
-            count, done = count + n, done + n
-            ended = _end(result)
-            if ended:
-                return (*levels, math.sqrt(total / max(count, 1))), f"in repetition {i + 1} {ended}"
-        levels.append(math.sqrt(total / max(count, 1)))
-        if i == 2 and not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
-            break
-    return tuple(levels), ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.hybrid.actuator_findings import asked_of_actuators, too_small
 from bondloop.hybrid.finding import Finding, multiple, percent
 from bondloop.safety import cause_words
 
@@ -16,12 +17,9 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.dry_run import DryRun
     from bondloop.hybrid.finding import Level
-    from bondloop.hybrid.margins import Margins
+    from bondloop.hybrid.margins import Border, Margins
 
 __all__ = ["judged"]
-
-BEYOND = 1.1
-"""Share of what an actuator can do from which it cannot be done; no data sheet is exact to the last tenth."""
 
 USED = 0.8
 """Share of a limit from which it is near: noise, another specimen or a warm day take the rest."""
@@ -39,6 +37,11 @@ SETTLING = 0.8
 GAIN, MODEL = 1.25, 0.1
 """Margins of gain and of the actuator's model below which care is needed: load cells are calibrated to some
 per cent, actuators are identified to some more."""
+
+NOTHING, JITTER = 0.002, 1e-5
+"""Shares of force, stiffness or mass, and extra delay in s, below which a linear loop has no margin at all:
+nobody knows a specimen or a load cell so well, and no computer is so punctual. Of a loop that is not linear
+margins are those of tangents, and its motion decides."""
 
 SAMPLES, DELAY = 2.0, 2e-3
 """Extra delay, in samples and in s, below which care is needed: one is soon lost in a driver or a filter."""
@@ -133,15 +136,10 @@ def _dry(check: Check, test: Checkable) -> list[Finding]:
         words = f"the interlock trips in the dry run at t = {when:.4g} s: {cause_words(cause)}"
         findings.append(Finding("stop", words, "the interlock trips", limit=True))
     if ran.completed:
+        findings += asked_of_actuators(ran, test)
         for name, share in ran.usage.items():
-            if share > 1 and ran.tripped is None:
-                words = f"'{name}' needs {100 * share:.0f} % of what the actuator can do"
-                level: Level = "stop" if share > BEYOND else "care"
-                findings.append(Finding(level, words, f"{name} is beyond the actuator", limit=True))
-            elif share > USED:
-                limited = ran.bounds[name] != test.capacities.get(name)
-                of_what = f"the limit of '{name}'" if limited else f"what the actuator can do in '{name}'"
-                words = f"the dry run uses {100 * share:.0f} % of {of_what}"
+            if share > USED and ran.bounds[name] != test.capacities.get(name):
+                words = f"the dry run uses {100 * share:.0f} % of the limit of '{name}'"
                 findings.append(Finding("care", words, f"{name} uses {100 * share:.0f} % of its limit"))
     for name, share in ran.saturated.items():
         words = f"'{name}' is at the end of its sensor's range for {percent(share)} of the dry run"
@@ -153,13 +151,20 @@ def _dry(check: Check, test: Checkable) -> list[Finding]:
                 f"interface {i + 1}: the rig follows the numerical half with an error of {size} in the dry "
                 "run; the structure that is tested is not the one that is meant"
             )
-            doubt = ", the result could not be trusted" if error > LOST else ""
-            findings.append(Finding("care", words, f"tracking error of {size}{doubt}"))
-    return findings + (_untrue(ran) if ran.completed else [])
+            findings.append(Finding("care", words, f"tracking error of {size}", vain=error > LOST))
+    return [
+        *findings,
+        *too_small(check, test),
+        *(_untrue(ran, parts=bool(check.own)) if ran.completed else []),
+    ]
 
 
-def _untrue(ran: DryRun) -> list[Finding]:
-    """Say where the dry run is not of the structure that is meant, by its reference or by a wrong sensor."""
+def _untrue(ran: DryRun, *, parts: bool) -> list[Finding]:
+    """Say where the dry run is not of the structure that is meant, by its reference or by a wrong sensor.
+
+    A structure that is unstable in one piece, too, `parts` from its reference by the smallest difference:
+    that is no fault of the loop.
+    """
     findings = []
     for name, error in ran.sensed.items():
         if error > LOST:
@@ -167,7 +172,7 @@ def _untrue(ran: DryRun) -> list[Finding]:
                 f"'{name}' differs from the force by {percent(error)} (rms) in the dry run: whatever the "
                 "specimen does, the numerical half hardly feels it; see to its sensor's gain and filter"
             )
-            findings.append(Finding("care", words, f"{name} does not show the force"))
+            findings.append(Finding("care", words, f"{name} does not show the force", vain=True))
     worst = max(ran.off_reference, key=lambda name: ran.off_reference[name], default=None)
     if worst is not None and ran.off_reference[worst] > OFF:
         size = percent(ran.off_reference[worst])
@@ -175,7 +180,13 @@ def _untrue(ran: DryRun) -> list[Finding]:
             f"in the dry run '{worst}' is {size} (rms) off the test's own reference, the complete structure; "
             "stable or not, this loop tests another one"
         )
-        findings.append(Finding("care", words, f"{size} off the reference"))
+        if parts:
+            words = (
+                f"in the dry run '{worst}' is {size} (rms) off the test's own reference; the structure is "
+                "unstable by itself, so that any two runs of it part: compare the beginnings, or statistics"
+            )
+        vain = ran.off_reference[worst] > LOST and not parts
+        findings.append(Finding("care", words, f"{size} off the reference", vain=vain))
     return findings
 
 
@@ -192,13 +203,15 @@ def _near(check: Check, test: Checkable) -> list[Finding]:
             Finding("care", f"how far it is from the border is not known: {m.left_out}", "unknown margins")
         ]
     findings = []
+    linear = check.step.linear and not check.regimes
     d = m.delay
     if d is not None and d.found and d.value < max(SAMPLES * test.period, DELAY):
         text = (
             f"{1e3 * d.value:.3g} ms of extra delay ({d.value / test.period:.2g} samples) would make the "
             f"loop unstable at {d.frequency:.3g} Hz"
         )
-        findings.append(Finding("care", text, f"only {1e3 * d.value:.3g} ms of delay to spare"))
+        short = f"only {1e3 * d.value:.3g} ms of delay to spare"
+        findings.append(Finding("stop" if linear and d.value < JITTER else "care", text, short))
     for factor in (m.gain, m.least_gain):
         if factor is not None and factor.found and 1 / GAIN < factor.value < GAIN:
             text = (
@@ -207,7 +220,7 @@ def _near(check: Check, test: Checkable) -> list[Finding]:
                 f"{factor.frequency:.3g} Hz"
             )
             which = "gain margin" if factor.value > 1 else "least gain"
-            findings.append(Finding("care", text, f"{which} of {multiple(factor.value)}"))
+            findings.append(Finding(_left(factor, linear), text, f"{which} of {multiple(factor.value)}"))
     if m.model_error is not None and m.model_error.found and m.model_error.value < MODEL:
         text = (
             f"an actuator that answers {100 * m.model_error.value:.2g} % differently at "
@@ -215,10 +228,10 @@ def _near(check: Check, test: Checkable) -> list[Finding]:
         )
         short = f"the actuator may differ by {100 * m.model_error.value:.2g} % only"
         findings.append(Finding("care", text, short))
-    return findings + _specimen(m)
+    return findings + _specimen(m, linear)
 
 
-def _specimen(m: Margins) -> list[Finding]:
+def _specimen(m: Margins, linear: bool) -> list[Finding]:
     findings = []
     for factor, what, how in ((m.stiffer, "stiff", "stiffness"), (m.lighter, "heavy", "mass")):
         if factor is not None and factor.found and 1 / GAIN < factor.value < GAIN:
@@ -227,5 +240,10 @@ def _specimen(m: Margins) -> list[Finding]:
                 f"{factor.frequency:.3g} Hz"
             )
             short = f"{how} of the specimen within {100 * abs(factor.value - 1):.2g} %"
-            findings.append(Finding("care", text, short))
+            findings.append(Finding(_left(factor, linear), text, short))
     return findings
+
+
+def _left(factor: Border, linear: bool) -> Level:
+    """Return how serious it is that a factor has this margin, which is small."""
+    return "stop" if linear and abs(factor.value - 1) < NOTHING else "care"

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.hybrid.finding import Finding, percent
-from bondloop.hybrid.free_motion import GROWN
+from bondloop.hybrid.free_motion import GROWN, HARMLESS
 from bondloop.hybrid.lags import TINY, away_from_origin
+from bondloop.hybrid.regime_words import FLAT, element_of
+from bondloop.hybrid.repeated_run import still_growing
 from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
@@ -57,9 +59,6 @@ e-folds in the length of the run that counts as growth."""
 
 LOUDER = 1.5
 """Ratio of a free motion's last part to its first from which a controller that adapts has not held it."""
-
-HARMLESS = 0.1
-"""What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
 
 def stability(check: Check, test: Checkable) -> list[Finding]:
@@ -129,7 +128,7 @@ def _moving(check: Check, test: Checkable) -> list[Finding]:
     return [
         *blind,
         *_not_longer(ran),
-        *_restless(ran.free),
+        *_restless(test, ran.free),
         *_bounded(check, test, ran.free),
         *_unvisited(check),
     ]
@@ -224,6 +223,8 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
         f"after the excitation has ended the motion {fate}: {percent(free.last)} of the run's own after "
         f"{free.seconds:.3g} s"
     )
+    if free.ended:
+        text = f"after the excitation has ended a knock makes the motion run away: {free.ended}"
     if not wanders and free.last < HARMLESS:
         fate = "does not forget a disturbance" if parts or grows else "is held by nothing that can be seen"
         text = "it dies away after the dry run, but no instant that was looked at would make it do so"
@@ -242,7 +243,8 @@ def _not_held(ran: DryRun) -> Finding | None:
     """Judge a controller that adapts by repetitions of the excitation."""
     levels = ran.repetitions
     # A resonance that builds up grows too, but by less and less.
-    faster = len(levels) == 9 and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+    faster = still_growing(levels) and len(levels) == 9
+    faster = faster and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
     along = levels if len(levels) > 1 else (_fastest(ran), *levels)
     jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
     first = along[0]
@@ -273,14 +275,17 @@ def _not_longer(ran: DryRun) -> list[Finding]:
     return [Finding("care", f"if the excitation goes on: {ran.given_up}", "it would not hold a longer test")]
 
 
-def _restless(free: FreeMotion) -> list[Finding]:
-    """Say where a controller keeps the rig moving after the test."""
-    if not (free.grew or free.lasts):
+def _restless(test: Checkable, free: FreeMotion) -> list[Finding]:
+    """Say where something keeps the rig moving after the test."""
+    if not (free.grew or free.lasts or free.stays):
         return []
+    why = "a converter's steps, play or a specimen that bends keep it up where the test happens to rest"
+    if test.hunts:
+        why = "gains that adapt hunt where friction holds the rig"
     text = (
-        "after the excitation has ended the motion goes on by itself: gains that adapt hunt where friction "
-        f"holds the rig; {percent(free.last)} of the run's own motion was left after {free.seconds:.3g} s. "
-        "End the test by switching the rig off, not by waiting"
+        f"after the excitation has ended the motion goes on by itself: {why}; {percent(free.last)} of the "
+        f"run's own motion was left after {free.seconds:.3g} s. End the test by switching the rig off, not "
+        "by waiting"
     )
     return [Finding("care", text, "it does not come to rest by itself")]
 
@@ -342,7 +347,26 @@ def _bends(check: Check, kind: Bend) -> bool:
 
 def _chatters(check: Check, free: FreeMotion) -> bool:
     """Whether what is left may be dry friction that chatters within its own width, which is no harm."""
-    return _bends(check, "smooth") and free.last < HARMLESS
+    if not _bends(check, "smooth") or free.last >= HARMLESS:
+        return False
+    # What was larger than the run's own motion before it stuck has not chattered, but grown until it stuck.
+    return not (free.first > 1 and _slides_unstably(check))
+
+
+def _slides_unstably(check: Check) -> bool:
+    """Whether the loop is unstable where friction slides too, most of the time, and not only where it sticks.
+
+    What chatters where it sticks may hold itself there; what grows while it slides is held by nothing.
+    """
+    steepest: dict[str, float] = {}
+    for regime in check.regimes:
+        for name, slope in regime.step.steepness.items():
+            steepest[name] = max(steepest.get(name, 0.0), slope)
+    sliding = [
+        r for r in check.regimes
+        if any(s < FLAT * steepest[n] for n, s in r.step.steepness.items() if element_of(n) in r.words)
+    ]  # fmt: skip
+    return sum(r.share for r in sliding if not r.step.stable) > 0.5
 
 
 def _adapts(check: Check, test: Checkable) -> bool:

@@ -208,12 +208,16 @@ class PseudoDynamicTick:
         taken = [(-f, m.displacement[i]) for f, i in zip(self.built.force, self.at, strict=True)]
         works = {"input": [pair for pair in loads if pair[0] != ZERO], "specimen": taken}
         flexible = recoverable(test.scheme, self.at, self.built.force)
-        missing = "the scheme has no regular specimen_stiffness, by which the specimen would spring back"
+        missing = {"devices": "a pseudo-dynamic test has no devices in the computer"}
+        if flexible is None:
+            missing["hysteretic"] = (
+                "the scheme has no regular specimen_stiffness, by which the specimen would spring back"
+            )
         return Balance(
             "", self.count, test.period,
             [Moving("numerical.", test.numerical, m.displacement, m.velocity)],
             by_work=True, works=works, recoverable=flexible,
-            missing={} if flexible is not None else {"hysteretic": missing},
+            missing=missing,
         )  # fmt: skip
 
     def _bounds(self, channels: list[Channel]) -> dict[str, float]:

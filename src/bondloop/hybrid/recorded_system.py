@@ -57,7 +57,7 @@ class Asked:
         self.energies: HalfEnergies | None = None
         if model is not None and any(asks_for_energy(n) for n in self.names):
             supplied = power_of_sources(model, system, prefix)
-            self.energies = HalfEnergies(model, structures, prefix, supplied, [])
+            self.energies = HalfEnergies(model, structures, prefix, supplied, [], system)
         known = [] if self.energies is None else self.energies.names(prefix)
         paths = chosen(self.names, structures, known)
         self._summed = [n for n in paths if n.startswith(f"{prefix}energy.") and self.energies is not None]

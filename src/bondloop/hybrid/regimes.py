@@ -6,23 +6,22 @@ At some instants of the dry run the tick is linearised as it stands there. What 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.errors import BondloopError
+from bondloop.hybrid.hysteresis import yielded, yields
+from bondloop.hybrid.regime_words import FLAT, element_of, regime_words, yield_words
 from bondloop.hybrid.switched_modes import Modes, held, mode_words, modes_of, unvisited
+from bondloop.program.one_step import Point
 from bondloop.program.paths import within
 
 if TYPE_CHECKING:
     from bondloop.hybrid.running_loop import RunningLoop
-    from bondloop.program.one_step import OneStep, Point
+    from bondloop.program.one_step import OneStep
 
 __all__ = ["Regime", "other_modes", "regimes"]
-
-FLAT = 1 / 3
-"""A curve counts as flat where its slope is below this share of the steepest that the run has seen."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,20 @@ class Regime:
         return self.point.count * self.step.period
 
 
-def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
-    """Return the regimes at some points of a run, the least stable first."""
+def regimes(
+    loop: RunningLoop, points: Sequence[Point], elastic: Mapping[str, float] | None = None
+) -> tuple[Regime, ...]:
+    """Return the regimes at some points of a run, the least stable first.
+
+    Parameters
+    ----------
+    loop
+        The loop.
+    points
+        Of the run.
+    elastic
+        The hysteretic states of smooth laws, with their slopes at rest.
+    """
     by_modes: dict[Modes, list[tuple[Point, OneStep]]] = {}
     for point in points:
         try:
@@ -72,40 +83,52 @@ def regimes(loop: RunningLoop, points: Sequence[Point]) -> tuple[Regime, ...]:
     total = sum(len(steps) for steps in by_modes.values())
     seen: list[Regime] = []
     for modes, steps in by_modes.items():
-        seen += _within(mode_words(loop.test, modes, list(by_modes)), steps, total)
+        seen += _within(mode_words(loop.test, modes, list(by_modes)), steps, total, elastic or {})
     return tuple(sorted(seen, key=lambda r: -r.step.growth))
 
 
-def other_modes(loop: RunningLoop, known: Sequence[Regime]) -> tuple[Regime, ...]:
-    """Return the loop in the modes of parts that switch in which it was not seen, the least stable first."""
+def other_modes(
+    loop: RunningLoop, known: Sequence[Regime], elastic: Mapping[str, float] | None = None
+) -> tuple[Regime, ...]:
+    """Return the loop in the modes in which it was not seen, the least stable first.
+
+    Parts that switch have modes; smooth laws that yield (`elastic`, see `regimes`) may have yielded.
+    """
     visited = [modes_of(loop.test, regime.step) for regime in known]
     steps = unvisited(loop, visited)
     everything = [*visited, *(modes for modes, _, _ in steps)]
     others = [Regime(mode_words(loop.test, m, everything), step, point, 0.0) for m, point, step in steps]
+    stiff = [n for n in elastic or {} if not any(yields(r.step, elastic or {})[n] for r in known)]
+    step = yielded(loop, stiff) if stiff else None
+    if step is not None:
+        words = " and ".join(f"{element_of(n)} yielding" for n in stiff)
+        others.append(Regime(words, step, Point(), 0.0))
     return tuple(sorted(others, key=lambda r: -r.step.growth))
 
 
-def _within(modes: str, steps: Sequence[tuple[Point, OneStep]], total: int) -> list[Regime]:
+def _within(
+    modes: str, steps: Sequence[tuple[Point, OneStep]], total: int, elastic: Mapping[str, float]
+) -> list[Regime]:
     """Return the regimes of some steps, all in the same modes."""
     steepest: dict[str, float] = {}
     for _, step in steps:
         for name, slope in step.steepness.items():
             steepest[name] = max(steepest.get(name, 0.0), slope)
-    varying = _varying([step for _, step in steps], steepest)
-    grouped: dict[str, list[tuple[Point, OneStep]]] = {}
-    for point, step in steps:
-        grouped.setdefault(_words(step, steepest, varying), []).append((point, step))
+    plastic = {element_of(name) for name in elastic}
+    varying = {n for n in _varying([step for _, step in steps], steepest) if element_of(n) not in plastic}
+    yielding = [yields(step, elastic) for _, step in steps]
+    grouped: dict[object, list[int]] = {}
+    for i, (_, step) in enumerate(steps):
+        pattern = (tuple(yielding[i].items())[:3], _pattern(step, steepest, varying))
+        grouped.setdefault(pattern, []).append(i)
     least_stable = []
-    for words, members in grouped.items():
-        point, step = max(members, key=lambda m: m[1].growth)
-        told = " and ".join(w for w in (modes, words) if w)
+    for members in grouped.values():
+        worst = max(members, key=lambda i: steps[i][1].growth)
+        point, step = steps[worst]
+        words = [modes, yield_words(yielding[worst]), regime_words(step, [s for _, s in steps], varying)]
+        told = " and ".join(w for w in words if w)
         least_stable.append(Regime(told, step, point, len(members) / total))
     return least_stable
-
-
-def _element(name: str) -> str:
-    """Return the part of the test that a statement belongs to: its path without last word and stage."""
-    return re.sub(r"@\d+$", "", name).rpartition(".")[0] or name
 
 
 def _told(name: str) -> bool:
@@ -135,16 +158,14 @@ def _varying(steps: Sequence[OneStep], steepest: dict[str, float]) -> set[str]:
     return varying
 
 
-def _words(step: OneStep, steepest: dict[str, float], varying: set[str]) -> str:
-    """Say what is in force in a step, of what varies."""
+def _pattern(step: OneStep, steepest: dict[str, float], varying: set[str]) -> tuple[tuple[str, object], ...]:
+    """Return which pieces and slopes are in force in a step, of what varies in the first three elements."""
     pieces = _pieces(step)
-    words: dict[str, str] = {}
+    pattern: dict[str, object] = {}
     for name in sorted(varying):
-        element = _element(name)
+        element = element_of(name)
         if name in step.steepness and name in steepest:
-            flat = step.steepness[name] < FLAT * steepest[name]
-            words[element] = "flat" if flat else "steep"
+            pattern[element] = step.steepness[name] < FLAT * steepest[name]
         elif name in pieces:
-            words.setdefault(element, f"on branch {''.join(map(str, pieces[name][:4]))}")
-    shown = [f"{element} {word}" for element, word in list(words.items())[:3]]
-    return " and ".join(shown) + (" ..." if len(words) > 3 else "")
+            pattern.setdefault(element, pieces[name][:4])
+    return tuple(list(pattern.items())[:3])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from bondloop.display import telling
+from bondloop.display.html import notebook, table
 from bondloop.errors import InputError
 from bondloop.hybrid.run_structures import STRUCTURES
 from bondloop.program.kinds import in_python, same
@@ -22,6 +24,14 @@ __all__ = ["LENGTH", "Rehearsable"]
 
 LENGTH = 10.0
 """Seconds of a test whose length is not said and whose excitation has no end."""
+
+
+SHORT, LONG = 60, 400
+"""Letters of an argument in a repr, and in a notebook."""
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 class Rehearsable(ABC):
@@ -111,7 +121,18 @@ class Rehearsable(ABC):
         return hash((type(self), self.period))
 
     def __repr__(self) -> str:
-        return in_python(self.describe())
+        said = ", ".join(f"{key}={_cut(text, SHORT)}" for key, text in self._described())
+        return f"{type(self).__name__}({said})"
+
+    def _repr_html_(self) -> str:
+        rows = [(key, _cut(text, LONG)) for key, text in self._described()]
+        rows.append(("rate", f"{1 / self.period:.6g} Hz"))
+        return notebook(type(self).__name__, [table(("", ""), dict(rows).items())])
+
+    def _described(self) -> list[tuple[str, str]]:
+        """Return what was said of it, as Python."""
+        data = {k: v for k, v in self.describe().items() if v is not None}
+        return [(key, in_python(value)) for key, value in list(data.items())[1:]]
 
     @property
     def length(self) -> float:
@@ -134,6 +155,7 @@ class Rehearsable(ABC):
         """Seconds after which nothing new happens to it."""
         return max((s.last_event for s in self.signals), default=0.0)
 
+    @telling("rehearsing")
     def run(
         self,
         seconds: float | str | None = None,
@@ -141,6 +163,7 @@ class Rehearsable(ABC):
         backend: str = "auto",
         every: int = 1,
         progress: Callable[[int, int], None] | None = None,
+        sets: Mapping[int, Mapping[str, float]] | None = None,
     ) -> Run:
         """Rehearse it.
 
@@ -155,13 +178,21 @@ class Rehearsable(ABC):
             Record every so many samples.
         progress
             Called with (samples done, samples in all).
+        sets
+            What an operator would set meanwhile, ``{1200: {"excitation.scale": 0.5}}``: values of tunable
+            parameters by the first sample for which they hold.
         """
         from bondloop.hybrid.run import rehearse
 
         if isinstance(seconds, str) or is_truth(seconds):
             seconds = number(seconds, "seconds", "s")
         return rehearse(
-            self, self.length if seconds is None else seconds, backend=backend, every=every, progress=progress
+            self,
+            self.length if seconds is None else seconds,
+            backend=backend,
+            every=every,
+            progress=progress,
+            sets=sets,
         )
 
     def write_c(self, folder: str | Path) -> Path:
@@ -173,3 +204,35 @@ class Rehearsable(ABC):
         path = folder / f"{self.tick.name}.c"
         path.write_text(write_c(self.tick))
         return path
+
+    def write_fmu(
+        self,
+        path: str | Path,
+        *,
+        half: str = "whole",
+        version: int = 3,
+        seconds: float | str | None = None,
+        binary: bool = True,
+    ) -> Path:
+        """Write the test, or one half of it, as an FMU for co-simulation; return the file.
+
+        Its step is the test's period, and its outputs are the channels of a rehearsal, to the last bit.
+
+        Parameters
+        ----------
+        path
+            Of the file, ``"test.fmu"``.
+        half
+            ``"whole"``; of a hybrid test also ``"computer"``, with what the sensors read as inputs and the
+            commands among the outputs, or ``"rig"``, the other way round.
+        version
+            Of FMI, 2 or 3.
+        seconds
+            For how long tabulated signals (a ground motion) are put into the file; as of `run`.
+        binary
+            Whether a binary for this platform is built and put in beside the C sources.
+        """
+        from bondloop.hybrid.fmu_export import write_test_fmu
+
+        length = self.length if seconds is None else number(seconds, "seconds", "s")
+        return write_test_fmu(self, path, half=half, version=version, seconds=length, binary=binary)

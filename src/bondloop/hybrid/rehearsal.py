@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.program.one_step import Point
 
-__all__ = ["CHUNK", "LATER", "Rehearsal", "refuse_beyond_memory", "steps_of", "trip"]
+__all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "steps_of", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
-
-LATER = 40
-"""A repetition leaves out the first part of the excitation, one in so many."""
-
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
@@ -105,6 +101,8 @@ class Rehearsal:
         The tick.
     inputs
         Its tabulated signals, a row a tick; None where it has none.
+    motions
+        What was recorded of the whole run at its interfaces, by channel; None where that was not kept.
     """
 
     def __init__(self, test: Checkable, steps: int, runner: Runner | None = None) -> None:
@@ -114,28 +112,22 @@ class Rehearsal:
         tables = test.tables
         refuse_beyond_memory(steps, len(tables), 0)
         self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
+        self.motions: dict[str, NDArray[np.float64]] | None = None
 
     def on(self, count: int, parameters: Mapping[str, float]) -> Result:
         """Go on after the end of the test, with tabulated signals at rest at their last values."""
         rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
         return self.runner.run(count, rows, parameters)
 
-    def again(self, count: int, parameters: Mapping[str, float]) -> Result:
-        """Go on with the excitation over again, at most to its end; noise and time start again with it.
+    def back(self, k: int) -> None:
+        """Let excitation, time and noise begin again at a tick of the test, and everything else as it is."""
+        self.runner.restore(replace(self.runner.snapshot(), count=k))
 
-        Not at the very beginning: controllers do something else in the first ticks, which come but once.
-        """
-        if self.runner.count >= self.steps:
-            self.runner.restore(replace(self.runner.snapshot(), count=self.steps // LATER))
-        k = self.runner.count
-        count = min(count, self.steps - k)
-        return self.runner.run(count, self._rows(k, count), parameters)
-
-    def run(self, count: int) -> Result:
+    def run(self, count: int, parameters: Mapping[str, float] | None = None) -> Result:
         """Go on, at most to the end of the test."""
         k = self.runner.count
         count = min(count, self.steps - k)
-        return self.runner.run(count, self._rows(k, count))
+        return self.runner.run(count, self._rows(k, count), parameters)
 
     def keep(self) -> None:
         """Keep where the run stands, so that it need not be run again up to here."""

@@ -59,7 +59,7 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
     """Return the mildest change with which nothing speaks against the test any more; each is checked in full.
 
     Where there is always something near, the mildest with which the rig follows; and where it never does, the
-    mildest with which the test passes at all.
+    mildest with which the test passes, if its result says anything.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
             answer = checked(changed, seconds, suggest=False)
         except BondloopError:
             continue
-        if answer.passed:
+        if answer.passed and not answer.vain:  # a test that tells nothing is no remedy
             change = Change(words, changed, answer.verdict)
             assert answer.dry_run is not None
             if answer.level == "run":

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bondloop.containers import LARGEST
 from bondloop.errors import BondloopError, InputError
+from bondloop.hybrid.tunables import checked_sets
 from bondloop.program.signals import signal_from
+from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick import Repeat, statements
 from bondloop.program.tick_json import load_tick
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bondloop.program.signals import Signal
     from bondloop.program.tick import Step, Tick
+    from bondloop.records import Record
 
 __all__ = ["MOST_A_TICK", "Repetition", "repetition_of"]
 
@@ -30,12 +37,47 @@ class Repetition:
     ----------
     tick, steps, every, signals
         What is executed, how often, which ticks are recorded, and the tabulated signals by name.
+    sets
+        Values of parameters by the first tick for which they hold.
+    measured
+        Of a run in real time: what came from the rig, inputs of the tick and channels of the file by name.
     """
 
     tick: Tick
     steps: int
     every: int
     signals: dict[str, Signal]
+    sets: dict[int, dict[str, float]] = field(default_factory=dict)
+    measured: tuple[str, ...] = ()
+
+    def inputs(self, old: Record) -> NDArray[np.float64] | None:
+        """Return the inputs of every tick: tabulated signals, then what was measured, as the file has it.
+
+        Parameters
+        ----------
+        old
+            The record of the file.
+        """
+        tables = now_and_next(self.signals.values(), self.steps, self.tick.period) if self.signals else None
+        if not self.measured:
+            return tables
+        seen = np.column_stack([old[name][: self.steps] for name in self.measured])
+        return seen if tables is None else np.hstack([tables[: self.steps], seen])
+
+    def of_what_was_measured(self, old: Record, path: str) -> Repetition:
+        """Return how to repeat a run in real time, as far as it went; refuse one with ticks missing."""
+        if not self.measured:
+            return self
+        missing = [name for name in self.measured if name not in old]
+        if missing:
+            raise InputError(f"{path}: the run cannot be repeated: {missing[0]!r} was not recorded")
+        wanted = self.tick.period * np.arange(len(old.time))
+        if not np.allclose(old.time, wanted, rtol=0, atol=0.5 * self.tick.period):
+            first = int(np.argmax(np.abs(old.time - wanted) > 0.5 * self.tick.period))
+            raise InputError(
+                f"{path}: the run cannot be repeated: the tick at t = {wanted[first]:.6g} s was not recorded"
+            )
+        return replace(self, steps=len(old.time))
 
 
 def repetition_of(description: Mapping[str, Any], path: str) -> Repetition:
@@ -64,9 +106,14 @@ def repetition_of(description: Mapping[str, Any], path: str) -> Repetition:
         if not isinstance(tables, dict):
             raise InputError(f"the signals are {type(tables).__name__}; a table by name was expected")
         signals = {name: _signal(name, d) for name, d in tables.items()}
+        measured = repeat.get("measured", [])
+        expected = [v.name for v in tick.inputs[2 * len(signals) :]]
+        if measured != expected:
+            raise InputError(f"{measured!r:.60} was measured, and the tick takes {expected!r:.60}")
         needed = 8 * (2 * len(signals) * steps + (len(tick.channels) + 1) * (steps // every + 1))
         if needed > LARGEST:
             raise InputError(f"{steps:,} ticks would need {needed / 1e9:.3g} GB of memory")
+        sets = checked_sets(tick, _sets(repeat.get("sets", [])), steps)
         work = executed(tick.steps)
         if work > MOST_A_TICK:
             raise InputError(
@@ -74,7 +121,7 @@ def repetition_of(description: Mapping[str, Any], path: str) -> Repetition:
             )
     except BondloopError as error:
         raise InputError(f"{path}: the run cannot be repeated: {error}") from error
-    return Repetition(tick, steps, every, signals)
+    return Repetition(tick, steps, every, signals, sets, tuple(measured))
 
 
 def executed(steps: Sequence[Step]) -> int:
@@ -94,6 +141,13 @@ def _whole(value: Any, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InputError(f"'{name}' must be a whole number from {least} up; found {value!r:.60}")
     return value
+
+
+def _sets(given: Any) -> dict[int, dict[str, float]]:
+    good = isinstance(given, list)
+    if not good or not all(isinstance(p, list) and len(p) == 2 and isinstance(p[1], dict) for p in given):
+        raise InputError(f"'sets' must be a list of ticks with values by name; found {given!r:.60}")
+    return {_whole(at, "sets", 0): values for at, values in given}
 
 
 def _signal(name: str, description: Any) -> Signal:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -16,12 +16,15 @@ import numpy as np
 from bondloop.assess import Finding, Grade, Judgement, Metrics, metrics
 from bondloop.assess.samples import FEWEST
 from bondloop.compile import Result, Runner
+from bondloop.display import telling
+from bondloop.display.html import folded, listed, notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.rehearsal import refuse_beyond_memory, steps_of
 from bondloop.hybrid.repeat_difference import difference
 from bondloop.hybrid.repeating import repetition_of
 from bondloop.hybrid.run_findings import run_findings
 from bondloop.hybrid.run_structures import nodal_history, structure_at, structures_in
+from bondloop.hybrid.tunables import checked_sets
 from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.call import calls
 from bondloop.program.quantity import Meaning, Role
@@ -38,10 +41,12 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
     from bondloop.structures.structure import Structure
 
-__all__ = ["Run", "rehearse", "rerun", "shown"]
+__all__ = ["Run", "origin", "rehearse", "rerun", "shown", "why_stopped"]
 
 CAUSE, SWITCH = "interlock.cause", "switch.displacement"
 """Channels of a test with an interlock, with switches."""
+MOTIONS = ("effort", "flow", "displacement", "momentum")
+"""Kinds of what moves, as distinct from parameters."""
 
 
 class Run:
@@ -68,6 +73,13 @@ class Run:
         head = f"Run of '{name}'" if name else "Run"
         length = float(self.time[-1]) if len(self.time) else 0.0
         return f"{head}, {length:.4g} s: {self.verdict}"
+
+    def _repr_html_(self) -> str:
+        of = [m._repr_html_() for m in self.metrics]
+        rows = table(("measure", "followed", "finding"), self.judgement.html_rows())
+        head, _, _ = repr(self).partition(": ")
+        names = listed([f"{n} [{u}]" if u else n for n, u in self.record.units.items()], 40)
+        return notebook(head, [paragraph(self.verdict), rows, *of, folded("Channels", paragraph(names))])
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return a channel."""
@@ -164,19 +176,28 @@ class Run:
         """The outcome in words; `judgement` has all that it was made from."""
         return self.judgement.verdict
 
+    @property
+    def adapted(self) -> list[str]:
+        """Channels of what the controller adapts: its gains, or what it estimates of the transfer system.
+
+        What an observer estimates of the motion is no such thing.
+        """
+        meanings = self.record.meanings
+        names = self.record.channels_of(Role.GAIN, Role.ESTIMATE)
+        return [n for n in names if meanings[n].role is Role.GAIN or meanings[n].kind not in MOTIONS]
+
     @cached_property
     def plot(self) -> RunPlots:
         """Figures of this run."""
         from bondloop.plots import RunPlots
 
-        gains = self.record.channels_of(Role.GAIN)
         labels = (
             ["transfer system"]
             if len(self.pairs) == 1
             else [f"transfer system {i + 1}" for i in range(len(self.pairs))]
         )
         pairs = dict(zip(labels, self.pairs, strict=True))
-        return RunPlots(self.record, pairs, gain_names=gains, compared=self.coupled, nodal=self._nodal)
+        return RunPlots(self.record, pairs, gain_names=self.adapted, compared=self.coupled, nodal=self._nodal)
 
     def _nodal(self, structure: str | None) -> tuple[Structure, NDArray[np.float64]]:
         path, frame = structure_at(self.record, structure)
@@ -223,6 +244,21 @@ class Run:
         motion = nodal_history(part, at, frame)
         return animate_motion(frame, part.time, motion, path, speed=speed, fps=fps, scale=scale)
 
+    def report(self, path: str | Path, *, check: bool = True) -> Path:
+        """Write a report of this run as one self-contained page of HTML.
+
+        Parameters
+        ----------
+        path
+            Where to write it; it ends in ``.html``.
+        check
+            Whether to check the test anew, for its margins and their figure.
+        """
+        import bondloop
+
+        bondloop.report.write_report(self, path, check=check)
+        return Path(path)
+
     def save(self, path: str | Path) -> Path:
         """Save as one HDF5 file, from which the run can be repeated exactly."""
         self.record.save(path)
@@ -250,6 +286,7 @@ def rehearse(
     every: int = 1,
     progress: Callable[[int, int], None] | None = None,
     values: Mapping[str, float] | None = None,
+    sets: Mapping[int, Mapping[str, float]] | None = None,
 ) -> Run:
     """Run a test's tick for a given time, with other values of its parameters and first states if given."""
     steps = steps_of(seconds, test.period)
@@ -257,7 +294,8 @@ def rehearse(
     tick = _with_values(test.tick, values or {})
     refuse_beyond_memory(steps, len(signals), len(tick.channels), every)
     described = {name: s.describe() for name, s in signals.items()}
-    result, runner = _execute(tick, steps, signals, backend, every, progress)
+    planned = checked_sets(tick, sets or {}, steps)
+    result, runner = _execute(tick, steps, signals, backend, every, progress, planned)
     description = {
         **test.about(),
         "seconds": seconds,
@@ -267,6 +305,8 @@ def rehearse(
         description["parameters"] = {**description["parameters"], **values}
     if not calls(tick):  # a Python function is in no file
         description["repeat"] = {"tick": dump_tick(tick), "steps": steps, "tables": described}
+        if planned:
+            description["repeat"]["sets"] = [[at, values] for at, values in planned.items()]
     if test.remedies:
         description["remedies"] = test.remedies
     return _finish(tick, result, runner, description, {"seed": test.seed})
@@ -284,8 +324,11 @@ def _with_values(tick: Tick, values: Mapping[str, float]) -> Tick:
     return replace(tick, parameters=parameters, states=states) if values else tick
 
 
+@telling("repeating the run")
 def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) -> Run:
     """Repeat a saved run exactly, from its file alone.
+
+    Of a run in real time, what the loop computed is repeated from what it measured.
 
     The attribute ``difference`` of its record says how it differs from the file; it is empty where the two
     are equal to the last bit.
@@ -300,10 +343,11 @@ def rerun(path: str | Path, *, backend: str = "auto", isolated: bool = False) ->
         Whether another process reads the file, as is wise with a stranger's: see `Record.load`.
     """
     old = Record.load(path, isolated=isolated)
-    again = repetition_of(old.description, str(path))
+    again = repetition_of(old.description, str(path)).of_what_was_measured(old, str(path))
     tick = again.tick
     known = any(c.meaning != Meaning() for c in tick.channels)
-    result, runner = _execute(tick, again.steps, again.signals, backend, again.every, None)
+    runner = Runner(tick, backend)
+    result = _run_with(runner, again.steps, again.inputs(old), again.every, None, again.sets)
     run = _finish(
         tick,
         result,
@@ -333,10 +377,49 @@ def _execute(
     backend: str,
     every: int,
     progress: Callable[[int, int], None] | None,
+    sets: Mapping[int, Mapping[str, float]],
 ) -> tuple[Result, Runner]:
     runner = Runner(tick, backend)
     inputs = now_and_next(signals.values(), steps, tick.period) if signals else None
-    return runner.run(steps, inputs, every=every, progress=progress), runner
+    return _run_with(runner, steps, inputs, every, progress, sets), runner
+
+
+def _run_with(
+    runner: Runner,
+    steps: int,
+    inputs: NDArray[np.float64] | None,
+    every: int,
+    progress: Callable[[int, int], None] | None,
+    sets: Mapping[int, Mapping[str, float]],
+) -> Result:
+    """Run a tick, with other values of parameters from some ticks on."""
+    if not sets:
+        return runner.run(steps, inputs, every=every, progress=progress)
+    values: dict[str, float] = {}
+    parts: list[Result] = []
+    for begin, end in pairwise(sorted({0, *sets, steps})):
+        values.update(sets.get(begin, {}))
+
+        def told(done: int, _: int, begin: int = begin) -> None:
+            if progress is not None:
+                progress(begin + done, steps)
+
+        rows = None if inputs is None else inputs[begin:end]
+        parts.append(runner.run(end - begin, rows, values, every, told))
+        if not parts[-1].finished:
+            break
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[Result]) -> Result:
+    """Return the parts of a run, one after the other, as one; how it ended says the last."""
+    return replace(
+        parts[-1],
+        time=np.concatenate([part.time for part in parts]),
+        channels={n: np.concatenate([part.channels[n] for part in parts]) for n in parts[0].channels},
+        steps=sum(part.steps for part in parts),
+        wall_seconds=sum(part.wall_seconds for part in parts),
+    )
 
 
 def _finish(
@@ -347,8 +430,6 @@ def _finish(
     extra: dict[str, Any],
     meanings: Mapping[str, Meaning] | None = None,
 ) -> Run:
-    import bondloop
-
     attributes = {
         "status": "completed" if result.finished else "stopped",
         "message": why_stopped(tick, result, description.get("remedies", {})),
@@ -357,17 +438,26 @@ def _finish(
         "wall_seconds": result.wall_seconds,
         "steps": result.steps,
         **_first_cause(result),
+        **origin(),
+        **extra,
+    }
+    units = {c.name: c.unit for c in tick.channels}
+    own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
+    return Run(Record(result.time, result.channels, units, description, attributes, own))
+
+
+def origin() -> dict[str, Any]:
+    """Return what a run file says of when it was made, and with which software."""
+    import bondloop
+
+    return {
         "versions": {
             "bondloop": bondloop.__version__,
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        **extra,
     }
-    units = {c.name: c.unit for c in tick.channels}
-    own = {c.name: c.meaning for c in tick.channels} if meanings is None else meanings
-    return Run(Record(result.time, result.channels, units, description, attributes, own))
 
 
 def _first_cause(result: Result) -> dict[str, Any]:
@@ -386,6 +476,10 @@ def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
             f"the run {result.message}; give a higher rate, or more iterations (of the integrator, such as "
             "NewmarkAverage(iterations=30)), and check the laws around the loop for jumps"
         )
+    in_python = calls(tick, in_python=True)
+    foreign = {f.__qualname__: 0 for label, f in calls(tick).items() if label not in in_python}
+    if result.status == "not a number" and foreign:  # its C says why where it can: in no return value
+        return f"{result.message}; {', '.join(foreign)} is a part of it, and says why on standard error"
     if result.finished or channel is None or result.status != "beyond bounds":
         return result.message
     bound = tick.bounds.get(channel, float("inf"))
@@ -408,9 +502,9 @@ def why_stopped(tick: Tick, result: Result, remedies: Mapping[str, str]) -> str:
 def shown(value: float, unit: str) -> str:
     """Write a value with its unit, in mm where metres would be small.
 
-    >>> shown(0.0251, "m"), shown(512.3, "N")
-    ('25.1 mm', '512.3 N')
+    >>> shown(0.0251, "m"), shown(512.3, "N"), shown(20_000.0, "N")
+    ('25.1 mm', '512.3 N', '20000 N')
     """
     if unit in ("m", "m/s") and abs(value) < 1:
         value, unit = 1e3 * value, f"m{unit}"
-    return f"{value:.4g} {unit}".rstrip()
+    return f"{float(f'{value:.4g}'):.6g} {unit}".rstrip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bondloop.assess import (
@@ -62,7 +62,7 @@ def run_findings(
             yield from structure_findings(record, pairs, whole)
         yield from _sensors(record)
     yield from excitation_findings(whole)
-    yield from _timing(record.attributes)
+    yield from _timing(record)
 
 
 def _following(record: Record, desired: str, actual: str, who: str, direction: int = 0) -> Iterator[Finding]:
@@ -166,30 +166,44 @@ def _sensors(record: Record) -> Iterator[Finding]:
         names = record.channels_of(Role.MEASURED, kind=MEASURED[word])
         shares = [saturated_share(record[n], sensor) for n in names]
         if shares:
-            words = (
-                f"The {word} sensor was at the end of its range in {percent(max(shares))} of the samples: "
-                "what lay beyond was not measured."
-            )
+            words = f"The {word} sensor stayed within its range."
+            if max(shares) > 0:
+                share = percent(max(shares))
+                words = (
+                    f"The {word} sensor was at the end of its range in {share} of the samples: "
+                    "what lay beyond was not measured."
+                )
             yield graded("saturated readings", max(shares), words)
 
 
-def _timing(attributes: dict[str, Any]) -> Iterator[Finding]:
+def _timing(record: Record) -> Iterator[Finding]:
     """Judge a run in real time by its clock; one in lock-step has none."""
+    attributes = record.attributes
     timing, steps = attributes.get("timing"), int(attributes.get("steps") or 0)
     if not isinstance(timing, dict) or not steps or attributes.get("lock_step"):
         return
+    held = int(timing.get("held", 0))
     late = max(int(timing.get(word, 0)) for word in ("late", "missed", "held"))
-    yield graded(
-        "late ticks",
-        late / steps,
-        f"{late:,} of {steps:,} deadlines were missed: meanwhile the rig went on with old commands.",
-    )
+    words = f"{late:,} of {steps:,} deadlines were missed"
+    if not late:
+        yield graded("late ticks", 0.0, f"None of {steps:,} deadlines was missed.")
+    elif not held and _steps_with_the_loop(record.description):
+        grade = min(SCALES["late ticks"].grade(late / steps), Grade.WELL)
+        words += ": it was not on time. The rig took its steps with the loop, so that the numbers are those "
+        yield Finding("late ticks", late / steps, grade, f"{words}of a rehearsal without a clock.")
+    else:
+        words += ": meanwhile the rig went on with old commands."
+        yield graded("late ticks", late / steps, words)
     old = int(timing.get("stale", 0)) + int(timing.get("refused", 0))
-    yield graded(
-        "old measurements",
-        old / steps,
-        f"{old:,} of {steps:,} ticks had no new measurement: the force fed back was an older one.",
-    )
+    words = f"{old:,} of {steps:,} ticks had no new measurement: the force fed back was an older one."
+    yield graded("old measurements", old / steps, words if old else "Every tick had a new measurement.")
+
+
+def _steps_with_the_loop(description: Mapping[str, Any]) -> bool:
+    """Return whether the rig was one in the loop's own process: it stands still where no command comes."""
+    settings = description.get("realtime")
+    link = settings.get("link") if isinstance(settings, Mapping) else None
+    return str(link).partition("://")[0] in ("fmu", "loopback")
 
 
 def _delay(x: Samples, y: Samples, period: float) -> float:

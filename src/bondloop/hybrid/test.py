@@ -35,7 +35,8 @@ from bondloop.hybrid.ground import (
 )
 from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.switches import FORCE, blended
-from bondloop.hybrid.wiring import SCALE, Wiring, structures_of
+from bondloop.hybrid.tunables import SCALE, check_tunable
+from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import prefixed, with_values
 from bondloop.program.expr import Var
@@ -45,6 +46,7 @@ from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
 from bondloop.substructure.coupler import Pins
+from bondloop.substructure.external_half import ExternalHalf
 from bondloop.substructure.ground_edits import ground_input
 from bondloop.substructure.ground_frame import GroundFrame
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from bondloop.program.switching import Switching
     from bondloop.program.system import System
     from bondloop.program.tick import Tick
+    from bondloop.program.tunable import Tunable
     from bondloop.rigs.emulated import RigSystem
     from bondloop.safety import Interlock
     from bondloop.transfer.base import Transfer
@@ -73,6 +76,14 @@ __all__ = ["HybridTest", "as_signal"]
 
 GAP = 0.02
 """Seconds that a loop may stand still, where a test says nothing else; less than a rig's watchdog bears."""
+
+EXTERNAL_CARE = (
+    (
+        "the numerical half is computed by another program: stability and margins are those of the rig "
+        "alone, and what that program makes of the forces is not known here"
+    ),
+    "the loop is closed by another program",
+)
 
 
 class HybridTest(Checkable):
@@ -122,6 +133,10 @@ class HybridTest(Checkable):
         In real time, when ticks cannot be recorded (the disk is full, the recorder has died or lags by more
         than its buffer): ``"report"`` tells the operator and goes on, ``"retreat"`` brings the rig to its
         safe position, for a test that is worth nothing without its record.
+    tunable
+        Parameters that may be changed while the test runs, by path: ``{"excitation.scale": Tunable(0, 1.2,
+        rate=0.5)}``, the span of the excitation; a gain; a limit of the interlock, which may be tightened and
+        never widened. All others are fixed, but for the operator's switches.
     record
         Path names of further variables to record: ``"rig.specimen.m3.v.flow"``, ``"numerical.m1.v.flow"``,
         ``"numerical.frame.floor[2].ux.displacement"``; all that can be read off a structure
@@ -167,6 +182,7 @@ class HybridTest(Checkable):
         interlock: Interlock | None = None,
         gap: float | str = GAP,
         record_loss: str = "report",
+        tunable: Mapping[str, Tunable] | None = None,
         record: Iterable[str] | str = (),
         extrapolation: Extrapolation | None = None,
         feedback: bool = True,
@@ -186,6 +202,7 @@ class HybridTest(Checkable):
         controller = as_controller(controller)
         expect(controller, Controller, "controller", "bondloop.control.Direct()")
         expect(limits, (Limits, type(None)), "limits", "bondloop.safety.Limits(displacement='20 mm')")
+        _refuse_opaque(numerical, controller, ground)
         excitation = needed_excitation(excitation, ground)
         expect_signals(excitation)
         if coordinates not in (None, *self._allowed["coordinates"]):
@@ -206,6 +223,7 @@ class HybridTest(Checkable):
                 )
         self.limits, self.switches, self.interlock = limits, switches, interlock
         self.record = tuple(dict.fromkeys(_names(record)))
+        self.tunable: dict[str, Tunable] = dict(tunable or {})
         self.feedback, self.restoring_force, self.name = feedback, restoring_force, name
         self.extrapolation = usable(extrapolation, controller, coupling, self.integrator)
         self._given = dict(values or {})
@@ -224,6 +242,7 @@ class HybridTest(Checkable):
             expect_units_of_command(units, said)
         self._check_inputs(excitation)
         self._check_coordinates()
+        check_tunable(self)
 
     def _check_inputs(self, excitation: Mapping[str, Signal | float | str]) -> None:
         """Refuse excitations of inputs that there are none of, or in units that are not theirs."""
@@ -284,8 +303,11 @@ class HybridTest(Checkable):
 
     @property
     def ground_cares(self) -> list[tuple[str, str]]:
-        """What asks for care where the ground moves, each in a sentence and in some words."""
-        return half_loaded_cares(self) if self._grounded is None else self._grounded.cares
+        """What asks for care in the halves, each in a sentence and in some words."""
+        cares = half_loaded_cares(self) if self._grounded is None else self._grounded.cares
+        if isinstance(self.numerical, ExternalHalf):
+            cares = [*cares, EXTERNAL_CARE]
+        return cares
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -421,7 +443,7 @@ class HybridTest(Checkable):
             "rate": self.rate, "coupling": self.coupling,
             "integrator": self.integrator, "reference": self.reference, "limits": self.limits,
             "switches": self.switches, "interlock": self.interlock, "gap": self.gap,
-            "record_loss": self.record_loss, "record": self.record,
+            "record_loss": self.record_loss, "tunable": self.tunable or None, "record": self.record,
             "extrapolation": self.extrapolation, "feedback": self.feedback,
             "restoring_force": self.restoring_force, "values": self.overrides, "name": self.name,
         }  # fmt: skip
@@ -632,7 +654,8 @@ class HybridTest(Checkable):
         """Return the check of the test, which can be built, for a run of some seconds."""
         from bondloop.hybrid.check import checked_hybrid
 
-        return checked_hybrid(self, seconds, suggest)
+        # Until something is set, a test does what it would do if nothing could be.
+        return checked_hybrid(self.replaced(tunable=None) if self.tunable else self, seconds, suggest)
 
     def realtime(self, seconds: float, **options: Any) -> Run:
         """Run the test in real time: ``bondloop.realtime.run_realtime(self, seconds, ...)``.
@@ -664,6 +687,18 @@ def as_signal(name: str, given: Any, unit: str = "") -> Signal:
         f"the excitation of '{name}' is of type {type(given).__name__}; expected a signal such as "
         "bondloop.signals.Sine(...), a number or a text with a unit"
     )
+
+
+def _refuse_opaque(numerical: Model, controller: Controller, ground: Ground) -> None:
+    """Refuse what needs the equations of a numerical half that has none to show."""
+    opaque = getattr(numerical, "opaque", "")
+    if opaque and not isinstance(controller, (Direct, Compensator)):
+        raise InputError(
+            f"controller: {type(controller).__name__} needs the equations of the numerical half, and "
+            f"{opaque} has none to show; take Direct() or a compensator"
+        )
+    if opaque and ground is not None:
+        raise InputError(f"ground: {opaque} has no masses that the ground could load; drive an input of it")
 
 
 def _names(given: Iterable[str] | str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from bondloop.hybrid.computer import Computer
 from bondloop.hybrid.energies import ENERGIES, Balance, asks_for_energy, inserted
 from bondloop.hybrid.half_energies import HalfEnergies
 from bondloop.hybrid.structure_readings import EVERYTHING, StructureReadings, chosen, read_off, readings_in
+from bondloop.hybrid.tunables import SCALE, targets_from_outside, tunable_tick
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, substitute
 from bondloop.program.quantity import Meaning, Quantity, Role
@@ -41,9 +42,6 @@ DIVERGED = 1e9
 
 OVERFLOWING = 1e18
 """The same for all else: a bulk modulus or an estimated stiffness may well be beyond 1e9."""
-
-SCALE = "excitation.scale"
-"""Parameter by which the excitation is multiplied: 1 as it is given, 0 for none."""
 
 Part = Literal["computer", "rig", "reference"]
 """The parts of a test."""
@@ -126,11 +124,12 @@ class Wiring:
     def _finish(self, measured: tuple[Var, ...], channels: list[Channel], suffix: str = "") -> Tick:
         test = self.test
         tables = tuple(v for _, now, after in self.signals.tables.values() for v in (now, after))
-        return Tick(
+        tick = Tick(
             identifier(test.name, "test_") + suffix,
             test.period, self.time, self.count, (*tables, *measured), self.states, self.parameters,
             (*self.signals.steps, *self.steps), tuple(channels), self._bounds(channels), measured,
         )  # fmt: skip
+        return tunable_tick(tick, {**targets_from_outside(test.numerical), **test.tunable})
 
     def _bounds(self, channels: Iterable[Channel]) -> dict[str, float]:
         bounds = {c.name: diverged(c.meaning) for c in channels}
@@ -364,7 +363,7 @@ def half_energies(test: HybridTest) -> HalfEnergies:
     taken = [s * e * f for s, e, f in zip(half.signs, felt, half.flows, strict=True)]
     structures = readings_in(test.numerical, "numerical.", test.design.system)
     supplied = power_of_sources(test.numerical_on_ground, half.system, "numerical.")
-    return HalfEnergies(test.numerical, structures, "numerical.", supplied, taken)
+    return HalfEnergies(test.numerical, structures, "numerical.", supplied, taken, test.design.system)
 
 
 def _knows(system: System | None, path: str) -> bool:

@@ -11,6 +11,7 @@
 
 from bondloop.identify.bond_graph_fit import BondGraphFit, fit_bond_graph
 from bondloop.identify.confidence import Estimate
+from bondloop.identify.contents import Contents, read_contents
 from bondloop.identify.data import Data
 from bondloop.identify.distortion import Nonlinearity, harmonic_distortion, nonlinearity
 from bondloop.identify.drift import Drift, model_drift
@@ -41,13 +42,13 @@ from bondloop.identify.stepped_sine import FrequencyResponse, SteppedSine, stepp
 from bondloop.identify.structure import Structure
 
 __all__ = [
-    "BondGraphFit", "Data", "Drift", "Estimate", "Experiment", "FourierPoint", "FrequencyResponse",
-    "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint", "PowerSpectrum",
-    "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
+    "BondGraphFit", "Contents", "Data", "Drift", "Estimate", "Experiment", "FourierPoint",
+    "FrequencyResponse", "InputOutput", "MatrixFit", "MatrixResponse", "Nonlinearity", "PlannedPoint",
+    "PowerSpectrum", "ProcessFit", "Ranking", "ResidualTests", "SpecimenFit", "SpecimenRanking", "Spectral",
     "SpectralSurface", "StepResponse", "SteppedSine", "SteppedSinePlan", "Structure", "Validation",
     "check_residuals", "fit_bond_graph", "fit_frequency", "fit_matrix", "fit_specimen", "fit_time",
     "fourier_point", "harmonic_distortion", "leave_out", "matrix_response", "model_drift", "multisine",
     "nonlinearity", "power_spectrum", "rank", "rank_frequency", "rank_specimens", "rank_time",
-    "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
+    "read_contents", "read_data", "spectral_response", "spectral_surface", "step_response", "stepped_sine",
     "stepped_sine_plan",
 ]  # fmt: skip

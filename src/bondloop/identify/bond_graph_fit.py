@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import Model
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
 from bondloop.identify.fit_time import checked
@@ -66,6 +68,9 @@ class BondGraphFit:
     tests: dict[str, ResidualTests]
     warnings: tuple[str, ...] = ()
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     @property
     def values(self) -> dict[str, float]:
         """The fitted values by path, as ``values=`` of ``System.simulate`` and others takes them."""
@@ -78,6 +83,7 @@ class BondGraphFit:
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 
 
+@telling("fitting a bond graph")
 def fit_bond_graph(  # noqa: PLR0913 - an experiment, and what to make of it
     model: Model | System,
     inputs: Mapping[str, ArrayLike],

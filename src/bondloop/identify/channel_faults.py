@@ -11,12 +11,15 @@ from bondloop.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["clipping", "constant", "held", "slow_rows"]
+__all__ = ["clipping", "constant", "held", "slow_rows", "slowly_held"]
 
 LEVELS = 12
 """A signal of fewer levels (a step, a square wave, a binary sequence) may well stay at its extremes."""
 RUN = 4
 """Samples in a row at an extreme that a signal may have by chance."""
+
+EVERY = 0.9
+"""Part of the holds after which a signal changes, from which it changes every time."""
 
 
 def constant(values: NDArray[np.float64]) -> bool:
@@ -32,11 +35,34 @@ def held(values: NDArray[np.float64]) -> int:
     >>> held(np.repeat(np.sin(np.arange(50)), 4))
     4
     """
-    changes = np.flatnonzero(np.diff(values))
+    changes = np.flatnonzero(values[1:] != values[:-1])
     # 20 changes that share a divisor by chance: at most 2^-19.
     if changes.size < 20 or np.unique(values).size < LEVELS:
         return 1
     return int(np.gcd.reduce(np.diff(changes)))
+
+
+def slowly_held(values: NDArray[np.float64]) -> int:
+    """Return for how many samples each value of a smooth signal is held, as a slow recorder would; else 1.
+
+    A command in steps is held as well. Its steps are of any height, and some hold on: what a recorder held
+    changes every time, by less than it goes to and fro.
+
+    Examples
+    --------
+    >>> smooth, steps = np.sin(np.arange(200) * 0.1), np.random.default_rng(1).normal(size=200)
+    >>> slowly_held(np.repeat(smooth, 25)), held(np.repeat(steps, 25)), slowly_held(np.repeat(steps, 25))
+    (25, 25, 1)
+    """
+    hold = held(values)
+    if hold == 1:
+        return 1
+    changes = np.flatnonzero(values[1:] != values[:-1])
+    kept = values[changes[0] + 1 : changes[-1] + 1 : hold]
+    steps = np.diff(kept)
+    # Of values drawn one by one, the mean square of the steps is twice the variance (von Neumann 1941).
+    smooth = np.mean(steps**2) < np.var(kept)
+    return hold if smooth and (steps != 0).mean() > EVERY else 1
 
 
 def clipping(values: NDArray[np.float64]) -> tuple[float, int, float] | None:

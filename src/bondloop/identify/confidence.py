@@ -135,7 +135,10 @@ def _coloured(J: Array, e: Array) -> Array:
     column = np.zeros(length)
     column[: lags + 1] = r * parzen
     column[-lags:] += column[lags:0:-1]
-    spectrum = np.maximum(np.fft.rfft(column).real, 0.0) / np.abs(np.fft.rfft(a, length)) ** 2
+    # What never dies out (an offset, a sine) has its root on the unit circle: only rounding is left there.
+    rounding = np.finfo(float).eps * np.abs(a).sum()
+    whitens = np.maximum(np.abs(np.fft.rfft(a, length)), rounding)
+    spectrum = np.maximum(np.fft.rfft(column).real, 0.0) / whitens**2
     once = np.fft.irfft(np.fft.rfft(J, length, axis=1) * spectrum, length, axis=1)[:, :n]
     inner = gram(J, once)
     return np.asarray((inner + inner.T) / 2)

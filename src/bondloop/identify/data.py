@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.identify.input_output import InputOutput, doubts, sound_part
+from bondloop.identify.leading import leading
 from bondloop.identify.time_grid import find_grid
 from bondloop.program.described import number
 from bondloop.units import is_of_kind
@@ -174,8 +175,8 @@ class Data:
         """Return one input and one output, fit for identification.
 
         Both are looked at: samples that are missing, signals that rest, are clipped, or are held over
-        several samples. What makes identification impossible is refused; what makes it doubtful is among the
-        ``warnings`` of the result.
+        several samples, and an output that comes before its input. What makes identification impossible is
+        refused; what makes it doubtful is among the ``warnings`` of the result.
         """
         names = {
             "input": self._known(input, "input channel"),
@@ -188,8 +189,10 @@ class Data:
         first, last, warnings = sound_part(signals, names, self.sample_period, self.start)
         for role, name in names.items():
             warnings += doubts(role, name, self.units[name], signals[role][first:last])
+        u, y = signals["input"][first:last], signals["output"][first:last]
+        warnings += leading(u, y, self.sample_period, (input, output), self.units[output])
         return InputOutput(
-            signals["input"][first:last], signals["output"][first:last], self.sample_period,
+            u, y, self.sample_period,
             input, output, self.units[input], self.units[output],
             self.start + self.sample_period * first, (*self.warnings, *warnings),
         )  # fmt: skip

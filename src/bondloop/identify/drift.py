@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.identify.fit_time import checked
 from bondloop.identify.residuals import autocovariance
@@ -54,6 +56,9 @@ class Drift:
     innovation: Array
     threshold: float
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     @property
     def warning(self) -> NDArray[np.bool_]:
         """Whether each window says that the model no longer holds."""
@@ -93,6 +98,7 @@ class Drift:
         )
 
 
+@telling("comparing model and data")
 def model_drift(  # noqa: PLR0913 - a test has data, a model and tolerances
     command: ArrayLike,
     output: ArrayLike,

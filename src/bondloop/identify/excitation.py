@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.described import number
 from bondloop.program.signals import Sine, SumOfSines
@@ -77,6 +78,8 @@ class SteppedSinePlan:
 
     points: tuple[PlannedPoint, ...]
     sample_period: float
+
+    __repr__ = brief
 
     def __iter__(self) -> Iterator[PlannedPoint]:
         return iter(self.points)

@@ -11,6 +11,7 @@ import numpy as np
 
 from bondloop.compile import Runner
 from bondloop.control.base import Measured
+from bondloop.display import telling
 from bondloop.errors import InputError
 from bondloop.identify.data import Data
 from bondloop.program.block import Context
@@ -82,6 +83,7 @@ class Experiment:
                 f"an experiment drives one transfer system; the rig has {count}: build a rig with one of them"
             )
 
+    @telling("running the experiment")
     def run(
         self, demand: Signal, seconds: float | str, *, backend: str = "auto", progress: Progress | None = None
     ) -> Data:
@@ -105,6 +107,7 @@ class Experiment:
         t = np.arange(round(seconds * self.rate) + 1) / self.rate
         return self._run(_sampled(demand, t), _sampled(demand, t + self.ahead), backend, progress)
 
+    @telling("running the experiment")
     def stepped(
         self, plan: SteppedSinePlan, *, backend: str = "auto", progress: Progress | None = None
     ) -> Data:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import telling
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.process_fit import ProcessFit, process_fit
@@ -37,6 +38,7 @@ def coherence_weight(coherence: ArrayLike, response: ArrayLike) -> Array:
     return np.asarray(weight / np.sqrt(np.mean(weight**2)))
 
 
+@telling("fitting a model")
 def fit_frequency(
     frequency: ArrayLike,
     response: ArrayLike,

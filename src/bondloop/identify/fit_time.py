@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import telling
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.least_squares import Minimum, minimise
 from bondloop.identify.line_fit import RecordLines, fit_lines
@@ -39,6 +40,7 @@ ENOUGH = 10_000
 """Samples up to which starts are compared in time as well as in the spectrum."""
 
 
+@telling("fitting a model")
 def fit_time(
     command: ArrayLike,
     output: ArrayLike,

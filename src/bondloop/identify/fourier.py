@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import positive, same_length
+from bondloop.display import brief
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class FourierPoint:
     noise: float
     drift: float
     periods: int
+
+    __repr__ = brief
 
     @property
     def gain(self) -> float:

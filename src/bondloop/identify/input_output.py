@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
-from bondloop.identify.channel_faults import clipping, constant, describe_constant, held, slow_rows
+from bondloop.identify.channel_faults import (
+    clipping,
+    constant,
+    describe_constant,
+    held,
+    slow_rows,
+    slowly_held,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +26,10 @@ __all__ = ["InputOutput", "doubts", "sound_part"]
 
 FEWEST = 32
 """Samples under which nothing is identified."""
+LARGEST = 1e60
+"""Magnitude beyond which squares and their sums leave the numbers that there are; its inverse as well."""
+SHORTEST, LONGEST = 1e-12, 1e9
+"""Seconds between samples."""
 FEW = 200
 """Samples under which a warning is given."""
 
@@ -55,6 +67,8 @@ class InputOutput:
     output_unit: str = ""
     start: float = 0.0
     warnings: tuple[str, ...] = ()
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return self.input.size
@@ -102,7 +116,18 @@ def sound_part(
             f"only {count} samples ({count * period:g} s) in a row have both '{names['input']}' and "
             f"'{names['output']}'; record at least {FEW}, and ten times as long as the rig takes to settle"
         )
+    if not SHORTEST <= period <= LONGEST:
+        raise InputError(
+            f"the samples are {period:g} s apart; expected {SHORTEST:g} to {LONGEST:g} s: is the time in "
+            "seconds, and the right column?"
+        )
     for role, values in signals.items():
+        size = float(np.abs(values[first:last]).max())
+        if size > LARGEST or 0 < size < 1 / LARGEST:
+            raise InputError(
+                f"{role} '{names[role]}' goes to {size:g}, which nothing measures; expected at most "
+                f"{LARGEST:g}, and {1 / LARGEST:g} or more: is it the right column, in the right unit?"
+            )
         if constant(values[first:last]):
             raise describe_constant(role, names[role], float(values[first]))
     if count < FEW:
@@ -127,10 +152,12 @@ def doubts(role: str, name: str, unit: str, values: NDArray[np.float64]) -> list
             f"row ({100 * part:.2g} % of all): it looks clipped, and a clipped signal gives a wrong gain; "
             f"{advice}"
         )
-    hold = held(values)
+    # A command may well be a staircase; a motion is none.
+    hold = slowly_held(values) if role == "input" else held(values)
     if hold > 1:
+        besides = ", and no command in steps" if role == "input" else ""
         found.append(
-            f"{role} '{name}' changes only every {hold} samples: it was recorded {hold} times slower and "
-            "held, which adds a delay; record it at the full rate"
+            f"{role} '{name}' changes only every {hold} samples: was it recorded {hold} times slower and "
+            f"held? That adds a delay; if so{besides}, record it at the full rate"
         )
     return found

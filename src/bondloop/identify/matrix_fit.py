@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import InputError, SolveError
 from bondloop.identify.fit_frequency import fit_response, lines_to_fit
 from bondloop.identify.least_squares import minimise
@@ -84,6 +86,9 @@ class MatrixFit:
     common_poles: bool
     sample_period: float = 0.0
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     def process(self, output: int, input: int) -> Process:  # noqa: A002 - as in `Data`
         """Return the model from an input to an output, both counted from 0."""
         rows, columns = len(self.matrix), len(self.matrix[0])
@@ -137,6 +142,7 @@ class MatrixFit:
         return "\n".join(lines)
 
 
+@telling("fitting a matrix of models")
 def fit_matrix(
     inputs: ArrayLike,
     outputs: ArrayLike,

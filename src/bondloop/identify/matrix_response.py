@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class MatrixResponse:
     response: Complex
     deviation: Array
     coherence: Array
+
+    __repr__ = brief
 
     def entry(self, output: int, input: int) -> tuple[Array, Complex, Array]:  # noqa: A002 - as in `Data`
         """Return frequencies, response and deviation of one entry, where it is known."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.identify.confidence import covariance, estimates, freedom
 from bondloop.transfer.thin_products import dot
 
@@ -69,6 +71,8 @@ class ProcessFit:
     tests: ResidualTests | None
     warnings: tuple[str, ...] = ()
 
+    __repr__ = brief
+
     @property
     def name(self) -> str:
         """The model's name."""
@@ -114,6 +118,17 @@ class ProcessFit:
             "independence": self.tests.independence if self.tests else None,
             "warnings": list(self.warnings),
         }  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        rows = [(name, str(estimate)) for name, estimate in self.parameters.items()]
+        return notebook(
+            f"{self.name}: fit {self.fit:.2f} %, rms error {self.rms:.4g}",
+            [
+                paragraph(str(self.process)), table(("parameter", "estimate"), rows),
+                paragraph(str(self.tests)) if self.tests else "",
+                *(paragraph(f"Warning: {w}") for w in self.warnings),
+            ],
+        )  # fmt: skip
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.process}", f"fit {self.fit:.2f} %, rms error {self.rms:.4g}"]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import BondloopError, InputError
 from bondloop.identify.fit_frequency import fit_response, lines_to_fit, longest_delay, response_bounds
 from bondloop.identify.fit_time import fit_record, record_to_fit
@@ -68,24 +70,38 @@ class Ranking:
     reasons: tuple[str, ...]
     failed: dict[str, str]
 
+    __repr__ = brief
+
     def table(self) -> str:
         """Return the ranking as text; the criteria are differences to the best."""
-        best, least = self.fits[0].aic(self.effective), min(f.bic(self.effective) for f in self.fits)
         lines = [
             f"{'model':<26}{'parameters':>11}{'fit %':>9}{'rms error':>12}{'AIC':>12}{'BIC':>12}  residuals"
         ]
-        for f in self.fits:
+        for f, (name, size, fit, rms, aic, bic, words) in zip(self.fits, self._rows(), strict=True):
             mark = "*" if f is self.recommended else " "
+            lines.append(f"{mark}{name:<25}{size:>11}{fit:>9}{rms:>12}{aic:>12}{bic:>12}  {words}")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        best, least = self.fits[0].aic(self.effective), min(f.bic(self.effective) for f in self.fits)
+        rows: list[tuple[str, ...]] = []
+        for f in self.fits:
             words = ""
             if f.tests is not None:
                 words = ("white" if f.tests.white else "coloured") + (
                     "" if f.tests.independent else ", follow the input"
                 )
-            lines.append(
-                f"{mark}{f.name:<25}{f.size:>11}{f.fit:>9.2f}{f.rms:>12.4g}"
-                f"{f.aic(self.effective) - best:>+12.1f}{f.bic(self.effective) - least:>+12.1f}  {words}"
-            )
-        return "\n".join(line.rstrip() for line in lines)
+            aic, bic = f.aic(self.effective) - best, f.bic(self.effective) - least
+            numbers = (str(f.size), f"{f.fit:.2f}", f"{f.rms:.4g}", f"{aic:+.1f}", f"{bic:+.1f}")
+            rows.append((f.name, *numbers, words))
+        return rows
+
+    def _repr_html_(self) -> str:
+        head = ("model", "parameters", "fit %", "rms error", "AIC", "BIC", "residuals")
+        kinds = ("", *["number"] * 5, "")
+        reasons = [paragraph(reason) for reason in self.reasons]
+        title = f"Ranking of {len(self.fits)} models; recommended: {self.recommended.name}"
+        return notebook(title, [table(head, self._rows(), kinds), *reasons])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as a dictionary that fits into JSON."""
@@ -103,11 +119,14 @@ class Ranking:
         return "\n".join([self.table(), "", *self.reasons])
 
 
+@telling("ranking models")
 def rank_time(
     command: ArrayLike,
     output: ArrayLike,
     sample_period: float,
     models: Sequence[Structure | str] | str = AUTO,
+    *,
+    progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Ranking:
     """Fit several models to a record and rank them; options are those of `fit_time`.
@@ -119,6 +138,8 @@ def rank_time(
     models
         Structures to try, or their names; ``"auto"`` tries all up to six poles, three zeros and a delay
         on the record's spectrum and fits the promising ones.
+    progress
+        Called with how many models are fitted, of how many, before the first and after each.
     **options
         Of `fit_time`.
 
@@ -138,13 +159,14 @@ def rank_time(
     if search_all:
         tried = search(record.lines, record.bounds, record.furthest)
         starts = {f.structure: f.start for f in promising(tried, plain=record.used <= LONG)} or starts
-    fits, failed = _fitted(starts, lambda s, theta: fit_record(record, s, theta))
+    fits, failed = _fitted(starts, lambda s, theta: fit_record(record, s, theta), progress)
     f = np.fft.rfftfreq(len(fits[0].measured), sample_period)
     energy = np.cumsum(np.abs(np.fft.rfft(fits[0].measured - fits[0].measured.mean())) ** 2)
     band = float(f[min(int(np.searchsorted(energy, 0.99 * energy[-1])), f.size - 1)])
     return rank(fits, band=band, failed=failed)
 
 
+@telling("ranking models")
 def rank_frequency(
     frequency: ArrayLike,
     response: ArrayLike,
@@ -195,18 +217,24 @@ def _listed(models: Sequence[Structure | str] | str) -> Sequence[Structure | str
 
 
 def _fitted(
-    starts: dict[Structure, Array | None], fit: Callable[[Structure, Array | None], ProcessFit]
+    starts: dict[Structure, Array | None],
+    fit: Callable[[Structure, Array | None], ProcessFit],
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[ProcessFit], dict[str, str]]:
     """Fit all structures; return the fits, and why others could not be fitted."""
     fits: list[ProcessFit] = []
     failed: dict[str, str] = {}
     for model, theta in starts.items():
+        if progress is not None:
+            progress(len(fits) + len(failed), len(starts))
         try:
             fits.append(fit(model, theta))
         except BondloopError as error:
             failed[model.name] = str(error)
             if not fits and len(failed) == len(starts):
                 raise
+    if progress is not None:
+        progress(len(starts), len(starts))
     return fits, failed
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.transfer.thin_products import dot
 
@@ -45,6 +46,8 @@ class ResidualTests:
     whiteness: float
     independence: float
     effective_samples: float
+
+    __repr__ = brief
 
     @property
     def white(self) -> bool:

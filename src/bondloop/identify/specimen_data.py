@@ -137,7 +137,8 @@ def _record(name: str, data: Data, names: Sequence[str], displacement: str, forc
         if np.ptp(values) == 0:
             raise InputError(f"{name}: {channel} is constant ({values[0]:g}); is the sensor connected?")
     bounds = whole_cycles(x)
-    notes += _drifts(name, {displacement: x, force: F}, bounds)
+    # A sensor that drifts by as much as it is moved has hardly a cycle left about the middle of its range.
+    notes += _drifts(name, {displacement: x, force: F}, max(bounds, whole_cycles(_levelled(x)), key=len))
     judged = slice(bounds[1], bounds[-1]) if len(bounds) > 2 else slice(0, x.size)
     notes += _turned_round(name, x[judged], F[judged], len(bounds) - 2)
     return SpecimenRecord(name, x, F, driven, data.sample_period, judged, tuple(notes))
@@ -187,6 +188,12 @@ def whole_cycles(displacement: Array) -> list[int]:
             begins.append(i if abs(x[i]) < abs(x[i - 1]) else i - 1)
             last = i
     return begins
+
+
+def _levelled(values: Array) -> Array:
+    """Return samples less the straight line that is nearest to them."""
+    steps = np.arange(values.size) - (values.size - 1) / 2
+    return np.asarray(values - values.mean() - (steps @ values) / (steps @ steps) * steps)
 
 
 def _drifts(name: str, channels: Mapping[str, Array], bounds: Sequence[int]) -> list[str]:

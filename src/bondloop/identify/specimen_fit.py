@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import SolveError
 from bondloop.identify.confidence import Estimate, covariance, estimates, freedom
 from bondloop.identify.least_squares import minimise
@@ -35,6 +37,8 @@ __all__ = ["SCOUTS", "SpecimenFit", "fit_specimen"]
 
 SCOUTS = 24
 """Starts that are looked at besides the law's own values."""
+FITTED = 2
+"""Of all starts, how many are fitted from, unless that leaves a part of the law out."""
 ENOUGH = 50
 """Samples of a record from which on it is asked whether its residuals are white."""
 POOR = 0.1
@@ -79,6 +83,9 @@ class SpecimenFit:
     samples: int
     effective: float
     notes: tuple[str, ...] = ()
+
+    __repr__ = brief
+    _repr_html_ = as_text
 
     @property
     def error(self) -> float:
@@ -139,6 +146,7 @@ class SpecimenFit:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
+@telling("fitting a specimen")
 def fit_specimen(
     element: OdeSpecimen | OdeElement,
     data: Measured,
@@ -163,7 +171,8 @@ def fit_specimen(
     displacement, force
         Names of the channels, positive in the same direction: a force that pulls lengthens.
     scouts
-        Starts that are looked at besides the law's own values; the best two are fitted from.
+        Starts that are looked at besides the law's own values; the best two are fitted from, and the next
+        ones as long as the fit is poor and a part of the law has no effect in it.
 
     Examples
     --------
@@ -187,8 +196,13 @@ def fit_specimen(
     """
     problem = SpecimenProblem(MovedSpecimen(element, data, displacement, force), free)
     starts = [problem.own, *problem.spread(scouts)]
-    minima = [problem.minimum(theta) for theta in problem.best(starts, 2)]
-    best = min((m for m in minima if m is not None), key=lambda m: m.cost, default=None)
+    best: Minimum | None = None
+    for number, theta in enumerate(problem.best(starts, len(starts))):
+        if number >= FITTED and best is not None and not _stuck(problem, best):
+            break
+        minimum = problem.minimum(theta)
+        if minimum is not None and (best is None or minimum.cost < best.cost):
+            best = minimum
     if best is None:
         raise SolveError(
             f"{type(element).__name__} could not be moved as the specimen was with any of the values that "
@@ -202,10 +216,15 @@ def fit_specimen(
     return _result(problem, best)
 
 
+def _stuck(problem: SpecimenProblem, best: Minimum) -> bool:
+    """Whether a poor fit leaves a part of its law out: an elastic brace does not say when it yields."""
+    return bool(best.cost > POOR**2 * len(problem.records) and not np.any(best.jacobian, axis=1).all())
+
+
 def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     """Return what was found, judged on all samples."""
     still = ~np.any(best.jacobian, axis=1)
-    values = problem.values(np.where(still, problem.own, best.theta))
+    values = problem.values(_kept(problem, best, still))
     law = replace(problem.known.law, **dict(zip(problem.names, values.tolist(), strict=True)))
     known = problem.known.carrying(law)
     forces = known.forces()
@@ -226,6 +245,12 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     errors = {r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)}
     notes += [note for r in known.records if errors[r.name] > POOR for note in _offsets(r)]
     notes += _doubts(parameters, best, [n for n in problem.names if n not in moving])
+    notes += [
+        f"{name}: each measurement says what it was, and the fitted law has {getattr(law, name):g}; "
+        f"replace(fit.specimen, {name}=...) of dataclasses sets another"
+        for name in dict.fromkeys(name for record in known.records for name in record.driven)
+        if name in ranges
+    ]
     return SpecimenFit(
         specimen=law,
         parameters=parameters,
@@ -238,6 +263,13 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
         effective=effective_samples(best.residual),
         notes=tuple(notes),
     )
+
+
+def _kept(problem: SpecimenProblem, best: Minimum, still: NDArray[np.bool_]) -> Array:
+    """Return the coordinates that were found, those without effect as they were, if they have none there."""
+    theta = np.where(still, problem.own, best.theta)
+    again = problem.errors(theta[None]) if still.any() else best.residual[None]
+    return theta if again is not None and float(again[0] @ again[0]) <= 1.000001 * best.cost else best.theta
 
 
 def _white(records: Sequence[SpecimenRecord], residual: Array) -> bool:

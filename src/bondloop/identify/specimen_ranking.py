@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.identify.process_fit import information
 from bondloop.identify.specimen_fit import SCOUTS, SpecimenFit, fit_specimen
@@ -41,6 +43,9 @@ class Validation:
     errors: dict[str, dict[str, float]]
     fitted: dict[str, float]
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     @property
     def error(self) -> float:
         """Rms of all errors on what was left out."""
@@ -61,6 +66,7 @@ class Validation:
         return "\n".join(lines)
 
 
+@telling("fitting without each part of the data")
 def leave_out(
     element: OdeSpecimen | SpecimenFit,
     data: Mapping[str, Data],
@@ -149,6 +155,9 @@ class SpecimenRanking:
     reasons: tuple[str, ...]
     failed: dict[str, str]
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     def table(self) -> str:
         """Return the ranking as text; Schwarz's criterion is the difference to the least."""
         criteria = _criteria(self.fits)
@@ -170,6 +179,7 @@ class SpecimenRanking:
         return "\n".join([self.table(), "", *self.reasons, *failed])
 
 
+@telling("ranking specimens")
 def rank_specimens(
     elements: Mapping[str, OdeSpecimen] | Sequence[OdeSpecimen],
     data: Data | Mapping[str, Data],

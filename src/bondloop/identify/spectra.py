@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.assess.samples import positive, same_length
+from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.stepped_sine import FrequencyResponse
 
@@ -46,6 +47,8 @@ class Spectral:
     coherence: NDArray[np.float64]
     averages: float
     sample_period: float
+
+    __repr__ = brief
 
     @property
     def deviation(self) -> NDArray[np.float64]:
@@ -147,6 +150,8 @@ class PowerSpectrum:
     frequency: NDArray[np.float64]
     density: NDArray[np.float64]
 
+    __repr__ = brief
+
 
 def power_spectrum(
     signal: ArrayLike,
@@ -211,7 +216,10 @@ class SpectralSurface:
     frequency: NDArray[np.float64]
     density: NDArray[np.float64]
 
+    __repr__ = brief
 
+
+@telling("working out spectra")
 def spectral_surface(
     responses: Sequence[ArrayLike],
     excitations: Sequence[float],

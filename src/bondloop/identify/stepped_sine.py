@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
 from bondloop.errors import InputError
 from bondloop.identify.fourier import FourierPoint, fourier_point
 
@@ -48,6 +49,8 @@ class FrequencyResponse:
     frequency: NDArray[np.float64]
     response: NDArray[np.complex128]
     deviation: NDArray[np.float64]
+
+    __repr__ = brief
 
     @property
     def gain(self) -> NDArray[np.float64]:
@@ -170,6 +173,7 @@ class SteppedSine:
         return FrequencyResponse(self.frequency[there], self.response[row, there], self.deviation[row, there])
 
 
+@telling("reading stepped sines")
 def stepped_sine(
     data: InputOutput | Sequence[Any],
     plan: SteppedSinePlan | None = None,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.described import Described
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Const, Expr, Var, variables
 from bondloop.program.remember import remember
 from bondloop.program.resolve import resolve
 from bondloop.program.tick import Step, instantiate
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.program.statespace import StateSpace
     from bondloop.program.system import System
 
-__all__ = ["Discretised", "InputsAt", "Integrator", "check_period", "linear_space"]
+__all__ = ["Discretised", "InputsAt", "Integrator", "check_period", "linear_space", "worked_in"]
 
 InputsAt = Callable[[float], Mapping[Var, Expr]]
 """Gives the inputs of a system at a fraction of the step: 0 at its beginning, 1 at its end."""
@@ -42,12 +43,16 @@ class Discretised:
     table: dict[Var, Expr] = field(default_factory=dict)
     rest: list[Step] = field(default_factory=list)
 
+    __repr__ = brief
+
 
 class Integrator(Described, ABC, family="integrator"):
     """A time-stepping scheme: turns a continuous system into steps of a tick."""
 
     order: ClassVar[int]
     """Order of accuracy."""
+
+    __repr__ = brief
 
     @abstractmethod
     def discretise(self, system: System, period: float, inputs: InputsAt, goals: list[Expr]) -> Discretised:
@@ -91,6 +96,24 @@ def linear_space(system: System, which: str) -> StateSpace:
         names = ", ".join(u.name for u in system.input_rates)
         raise InputError(f"{system.name} needs the rate of {names}, which a held input has not; use RK4")
     return system.numeric().explicit()
+
+
+def worked_in(system: System, goals: Iterable[Expr] = ()) -> frozenset[str]:
+    """Return the names of the parameters on which the rates of a system depend: they are in its matrices.
+
+    Parameters
+    ----------
+    system
+        Of which matrices are made.
+    goals
+        Further expressions that become rows of a matrix.
+    """
+    work, seen = [*system.rate_exprs, *goals], set[Var]()
+    while work:
+        new = {v for v in variables(work.pop()) if v not in seen}
+        seen |= new
+        work += [system.definitions[v] for v in new if v in system.definitions]
+    return frozenset(v.name for v in seen if v in system.parameters_by_var)
 
 
 def check_period(period: float) -> Const:

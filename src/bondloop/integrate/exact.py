@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.program.expr import Expr, Var
 from bondloop.program.tick import Product, Update
 
@@ -76,7 +76,7 @@ class Exact(Integrator):
             first,
             table,
             [
-                Product(targets, matrix, tuple(sources)),
+                Product(targets, matrix, tuple(sources), worked_in(system)),
                 Update(tuple(zip(system.state_vars, targets, strict=True))),
             ],
         )

@@ -34,6 +34,7 @@ def implicit_products(
     inputs: Sequence[Expr],
     *,
     full: bool = False,
+    worked_in: frozenset[str] = frozenset(),
 ) -> list[Product] | None:
     """Return the products of a step; None where one with a full matrix is less work.
 
@@ -50,6 +51,8 @@ def implicit_products(
     full
         Where factors are more work than an inverse, take that of the states that are not eliminated; and
         eliminate stretches, too.
+    worked_in
+        Names of the parameters that the system's matrices are made of.
     """
     from scipy import sparse
 
@@ -75,7 +78,7 @@ def implicit_products(
     leading = tuple(targets[i] for i in lead)
     sources = (*states, *inputs)
     products = [
-        Product(sums, _kept(right[lead] - left[lead][:, follow] @ known), sources),
+        Product(sums, _kept(right[lead] - left[lead][:, follow] @ known), sources, worked_in),
         Product(leading, inner, sums),
     ]
     if len(follow):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import SolveError
+from bondloop.integrate.base import worked_in
 from bondloop.integrate.implicit_step import followers, implicit_products
 from bondloop.program.calculus import tangent
 from bondloop.program.evaluator import evaluator
@@ -142,7 +143,11 @@ class LocalLaws:
         ]
         acting = [x for end in ends for x in (*(end[u] for u in inputs), *held)]
         trial = tuple(Var(x.name + "@trial") for x in states)
-        products = implicit_products(elastic, h, states, trial, acting, full=True)
+        # The laws' own parameters are not worked in: with other values k is not their slope any more, but
+        # still what is subtracted from their forces and added again.
+        products = implicit_products(
+            elastic, h, states, trial, acting, full=True, worked_in=worked_in(self.linear)
+        )
         if products is None:
             raise SolveError(f"{system.name}: a step of {h:g} s has no solution: its matrix is singular")
         steps += products

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondloop.errors import InputError
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.program.expr import Const, Expr, Op, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Product, Step, Update, instantiate
@@ -81,7 +81,7 @@ class Modal(Integrator):
             first,
             table,
             [
-                Product(targets, matrix, tuple(sources)),
+                Product(targets, matrix, tuple(sources), worked_in(system, goals)),
                 Update(tuple(zip(system.state_vars, targets, strict=True))),
             ],
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space
+from bondloop.integrate.base import Discretised, InputsAt, Integrator, check_period, linear_space, worked_in
 from bondloop.integrate.implicit_step import implicit_products
 from bondloop.integrate.local_laws import local_laws
 from bondloop.program.expr import Const, Expr, Var, substitute
@@ -56,14 +56,14 @@ class NewmarkAverage(Integrator):
             space = system.numeric()
             acting = [inputs(c)[u] for c in (0.0, 1.0) for u in system.input_vars]
             targets = tuple(Var(x.name + "@next") for x in states)
-            products = implicit_products(space, h, states, targets, acting)
+            products = implicit_products(space, h, states, targets, acting, worked_in=worked_in(system))
             # A step by factors needs no rates, and so no second factorisation, of the masses alone.
             first, table = self.at_start(system, period, inputs, goals, rates=products is None)
             if products is None:
                 E, A, B = (M.toarray() for M in (space.E, space.A, space.B))
                 left = np.linalg.inv(E - h / 2 * A)
                 matrix = np.hstack([left @ (E + h / 2 * A), left @ B * (h / 2), left @ B * (h / 2)])
-                products = [Product(targets, matrix, (*states, *acting))]
+                products = [Product(targets, matrix, (*states, *acting), worked_in(system))]
             return Discretised(first, table, [*products, Update(tuple(zip(states, targets, strict=True)))])
         local = local_laws(system)
         if local is not None:
@@ -111,7 +111,7 @@ class NewmarkAverage(Integrator):
         steps, table = instantiate(system.schedule(goals), given, "")
         first: list[Step] = [Product(tuple(at), np.hstack([np.eye(n), G]), (*states, *sources)), *steps]
         rest: list[Step] = [
-            Product(tuple(ahead), np.hstack([F, G]), (*at, *sources)),
+            Product(tuple(ahead), np.hstack([F, G]), (*at, *sources), worked_in(system)),
             Update(tuple(zip(states, ahead, strict=True))),
         ]
         return Discretised(first, table, rest)

@@ -94,6 +94,9 @@ def actuator() -> Process:
 def model(current: float = 1.0) -> Model:
     """Return the building with the damper; displacements are relative to the ground.
 
+    The ground shakes the floors. What it does to the damper's rod (11 kg beside 2 t) is left out, as on a rig
+    that imposes the relative motion.
+
     Parameters
     ----------
     current

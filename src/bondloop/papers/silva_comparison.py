@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid import Simulation
 from bondloop.hybrid.rehearsal import steps_of
@@ -134,6 +135,7 @@ def trials(seeds: int = 3, plants: int = 20) -> tuple[Trial, ...]:
     return (*(Trial(seed=s) for s in range(1, seeds + 1)), *(Trial(p) for p in range(1, plants + 1)))
 
 
+@telling("comparing controllers")
 def compare(
     controllers: Sequence[str] = tuple(CONTROLLERS),
     cases: Sequence[int] = CASES,

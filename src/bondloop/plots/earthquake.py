@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.plots.axis_unit import labelled, scaled
+from bondloop.plots.axis_unit import labelled, quantity_of, scaled
 from bondloop.plots.histories import mark_end
-from bondloop.plots.page import COLOURS, GREY, INK, WIDTH, dress, finish, heading, legend, note, page
+from bondloop.plots.page import (
+    COLOURS,
+    GREY,
+    INK,
+    WIDTH,
+    dress,
+    finish,
+    heading,
+    legend,
+    note,
+    page,
+    round_steps,
+)
 from bondloop.plots.thinning import drawable, envelope, trajectory
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -27,6 +40,7 @@ Path = str | os.PathLike[str]
 STACKED = {
     "damping energy": COLOURS[0],
     "energy of the specimen": COLOURS[1],
+    "energy of devices": COLOURS[3],
     "strain energy": COLOURS[2],
     "kinetic energy": COLOURS[5],
 }
@@ -110,9 +124,8 @@ def hysteresis(
     >>> t = np.linspace(0, 2 * np.pi, 401)
     >>> record = Record(t, {"x": np.sin(t), "f": np.cos(t)}, {"x": "m", "f": "N"})
     >>> hysteresis(record, {"ellipse": ("x", "f")}).axes[0].texts[0].get_text()
-    'energy taken, stored included: 3.14 J'
+    'work done on it: 3.14 J'
     """
-    from bondloop.assess.energy import work
     from bondloop.program.quantity import Role
 
     if pairs is None:
@@ -126,15 +139,34 @@ def hysteresis(
     figure = page(3.2 * rows, {1: 3.8, 2: 6.4}.get(across, WIDTH))
     for k, (title, (moved, force)) in enumerate(pairs.items()):
         axes = figure.add_subplot(rows, across, k + 1)
-        x, f = drawable(record[moved]), drawable(record[force])
-        (by_x, unit_x), (by_f, unit_f) = scaled(record.units[moved], [x]), scaled(record.units[force], [f])
-        axes.plot(*trajectory(x * by_x, f * by_f), color=COLOURS[0], linewidth=0.9)
-        dress(axes, labelled("displacement", unit_x), labelled("force", unit_f))
-        taken = np.array([work(f, x)[-1] if len(x) else 0.0])
-        size, unit = scaled("J", [taken])
+        draw_loops(axes, record, moved, force)
         heading(axes, title, lines_below=1)
-        note(axes, f"energy taken, stored included: {taken[0] * size:.3g} {unit}")
     return finish(figure, path)
+
+
+def draw_loops(axes: Axes, record: Record, moved: str, force: str) -> None:
+    """Draw a force over a displacement into axes, with the energy taken above.
+
+    Parameters
+    ----------
+    axes
+        Where.
+    record
+        The run.
+    moved, force
+        Channels of the displacement and the force.
+    """
+    from bondloop.assess.energy import work
+
+    x, f = drawable(record[moved]), drawable(record[force])
+    (by_x, unit_x), (by_f, unit_f) = scaled(record.units[moved], [x]), scaled(record.units[force], [f])
+    axes.plot(*trajectory(x * by_x, f * by_f), color=COLOURS[0], linewidth=0.9)
+    motion = quantity_of(record.units[moved]) or "displacement"
+    dress(axes, labelled(motion, unit_x), labelled(quantity_of(record.units[force]) or "force", unit_f))
+    axes.xaxis.set_major_locator(round_steps(5))
+    taken = np.array([work(f, x)[-1] if len(x) else 0.0])
+    size, unit = scaled("J", [taken])
+    note(axes, f"work done on it: {taken[0] * size:.3g} {unit}")
 
 
 FELT = "specimen, as felt"

@@ -85,15 +85,30 @@ def _fills(y: NDArray[np.float64]) -> bool:
     return span > 0 and float(np.abs(np.diff(y)).sum()) > FILLED * span
 
 
-def draw_history(axes: Axes, record: Record, group: Group) -> None:
-    """Draw channels of one group into axes."""
+def draw_history(
+    axes: Axes, record: Record, group: Group, looks: Mapping[str, Mapping[str, Any]] | None = None
+) -> None:
+    """Draw channels of one group into axes.
+
+    Parameters
+    ----------
+    axes
+        Where.
+    record
+        The run.
+    group
+        The channels.
+    looks
+        Of some, by label, in place of the usual ones.
+    """
     names = _labelled(group)
     signals = {label: record[name] for label, name in names.items()}
     units = {record.units[name] for name in names.values()}
     unit = units.pop() if len(units) == 1 else ""
     factor, shown = scaled(unit, [drawable(values) for values in signals.values()])
     for number, (label, values) in enumerate(signals.items()):
-        look = DESIRED if number == 0 else ACTUAL if number == 1 else later(number)
+        usual = DESIRED if number == 0 else ACTUAL if number == 1 else later(number)
+        look = dict((looks or {}).get(label, usual))
         x, y = envelope(record.time, drawable(values) * factor)
         if number and _fills(y):
             # So many samples fill an area: dashes vanish in it, and what lies beneath must show through.

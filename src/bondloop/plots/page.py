@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
+from bondloop.display.figure import Figure, save
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "GREY",
     "INK",
     "LABEL",
+    "REFERENCE",
     "RESOLUTION",
     "RULE",
     "SMALL",
@@ -53,6 +54,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5
 """Okabe and Ito's colours, told apart with every colour vision; without the yellow, too faint on paper."""
 DESIRED: dict[str, Any] = {"color": INK, "linestyle": "-", "linewidth": 1.1}
 ACTUAL: dict[str, Any] = {"color": COLOURS[1], "linestyle": (0, (4, 1.6)), "linewidth": 1.2}
+REFERENCE: dict[str, Any] = {"color": COLOURS[2], "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
 ERROR: dict[str, Any] = {"color": COLOURS[0], "linestyle": "-", "linewidth": 0.9}
 DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
 RESOLUTION = 200
@@ -148,8 +150,7 @@ def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
         raise InputError(f"cannot save a figure as '{target.name}'; end the name in {_either(FORMATS)}")
     if not target.parent.is_dir():
         raise InputError(f"cannot save {target}: there is no folder {target.parent}; make it first")
-    dateless: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-    figure.savefig(target, format=kind, dpi=RESOLUTION, metadata=dateless[kind])
+    save(figure, target, kind, RESOLUTION)
     return figure
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.plots.earthquake import drift_profile, energies, hysteresis
 from bondloop.plots.force_diagrams import force_diagram
@@ -73,6 +74,8 @@ class RunPlots:
     title: str = ""
     compared: Record | None = None
     nodal: Callable[[str | None], tuple[Structure, NDArray[np.float64]]] | None = None
+
+    __repr__ = brief
 
     @property
     def _compared(self) -> Record:
@@ -162,5 +165,5 @@ class RunPlots:
         return force_diagram(frame, motion[k], force, title=when, path=path)
 
     def overview(self, *, path: Path | None = None) -> Figure:
-        """Draw history, error and subspace plot of every actuator on one page."""
+        """Draw motion, error, subspace plot, reference, force and its loops of every actuator on one page."""
         return overview(self.record, self.pairs, title=self.title, compared=self._compared, path=path)

@@ -109,11 +109,14 @@ def draw_spectrum(
     frequency = lines["desired"][0]
     end = highest or _band(frequency, [amplitude for _, amplitude in lines.values()])
     inside = frequency <= end
+    # An error far below the motion is still to be seen, down to what rounding leaves of it.
+    error = float(lines["error"][1][inside].max()) * factor
+    floor = min(FLOOR * peak, max(0.03 * error, 1e-15 * peak))
     axes.set_yscale("log")
     for name, (_, amplitude) in lines.items():
-        f, a = envelope(frequency[inside], np.maximum(amplitude[inside] * factor, 1e-3 * FLOOR * peak))
+        f, a = envelope(frequency[inside], np.maximum(amplitude[inside] * factor, 1e-3 * floor))
         axes.plot(f, a, label=name, **looks[name])
-    axes.set(xlim=(0.0, end), ylim=(FLOOR * peak, 2.0 * peak))
+    axes.set(xlim=(0.0, end), ylim=(floor, 2.0 * peak))
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     what = quantity_of(unit)
     dress(axes, "frequency [Hz]", labelled(f"{what} amplitude".strip(), shown))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from bondloop.display import brief
 from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, is_trivial
@@ -75,6 +76,8 @@ class Applied:
     parameters: dict[Var, float] = field(default_factory=dict)
     channels: tuple[Channel, ...] = ()
     adapted: tuple[Var, ...] = ()
+
+    __repr__ = brief
 
 
 def at_interface(applied: Applied, interface: int) -> Applied:

@@ -1,4 +1,4 @@
-"""Calls of Python functions in a tick: for rehearsals in Python, and for nothing else."""
+"""Calls in a tick of what is no formula: a Python function, or the C that runs somebody else's model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Call", "calls"]
 
 
 class Call(Op):
-    """What a Python function of numbers returns: no formula, so nothing else can be made of it.
+    """What a function of numbers returns: no formula, so it can be executed and nothing else.
 
     Parameters
     ----------
@@ -24,13 +24,18 @@ class Call(Op):
         Called at every execution, with numbers; returns a number. Its ``__qualname__`` is for messages.
     args
         Its arguments.
+    source
+        C that defines a function of the label's name with the same result; empty where there is none, and the
+        tick runs in Python alone.
     """
 
-    __slots__ = ("function", "label")
+    __slots__ = ("function", "label", "source")
 
-    def __init__(self, label: str, function: Callable[..., float], args: tuple[Expr, ...]) -> None:
+    def __init__(
+        self, label: str, function: Callable[..., float], args: tuple[Expr, ...], source: str = ""
+    ) -> None:
         super().__init__("call", args)
-        self.label, self.function = label, function
+        self.label, self.function, self.source = label, function, source
 
     @property
     def identity(self) -> Hashable:
@@ -39,9 +44,20 @@ class Call(Op):
 
     def with_args(self, args: tuple[Expr, ...]) -> Call:
         """Return the same call with other arguments."""
-        return Call(self.label, self.function, args)
+        return Call(self.label, self.function, args, self.source)
 
 
-def calls(tick: Tick) -> dict[str, Callable[..., float]]:
-    """Return the Python functions whose results a tick takes as they are, by label."""
-    return {e.label: e.function for s in tick.steps for e in s.expressions if isinstance(e, Call)}
+def calls(tick: Tick, *, in_python: bool = False) -> dict[str, Callable[..., float]]:
+    """Return the functions whose results a tick takes as they are, by label.
+
+    Parameters
+    ----------
+    tick
+        The tick.
+    in_python
+        Only those that there is no C of.
+    """
+    from bondloop.program.tick import every  # which knows of expressions, and so of this
+
+    found = [e for s in every(tick.steps) for e in s.expressions if isinstance(e, Call)]
+    return {e.label: e.function for e in found if not (in_python and e.source)}

@@ -13,6 +13,37 @@ from bondloop.program.system import System
 __all__ = ["connect", "prefixed", "with_values"]
 
 
+class _ElsewhereError(InputError):
+    """A path that does not begin as the names of a part do, or of several."""
+
+    def __init__(self, path: str, prefixes: tuple[str, ...]) -> None:
+        self.prefixes = prefixes
+        super().__init__(path, prefixes)
+
+    def __str__(self) -> str:
+        begin = " or ".join(f"'{p}'" for p in self.prefixes)
+        part = "this part" if len(self.prefixes) == 1 else "these parts"
+        return f"unknown variable '{self.args[0]}'; the names of {part} begin with {begin}"
+
+
+def _nearest(path: str, errors: Sequence[InputError]) -> InputError:
+    """Return what the part says of a path that has the names most like it."""
+    inside = [e for e in errors if isinstance(e, UnknownNameError)]
+    if inside:
+        return max(inside, key=lambda e: max((_shared(path, name) for name in e.known), default=0))
+    others = [e for e in errors if not isinstance(e, _ElsewhereError)]
+    if others:
+        return others[-1]
+    prefixes = (p for e in errors if isinstance(e, _ElsewhereError) for p in e.prefixes)
+    return _ElsewhereError(path, tuple(dict.fromkeys(prefixes)))
+
+
+def _shared(path: str, name: str) -> int:
+    """Return by how many characters two names begin alike."""
+    pairs = zip(path, name, strict=False)
+    return next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(path), len(name)))
+
+
 def prefixed(system: System, prefix: str) -> System:
     """Return a copy with every path name prefixed: ``rig.`` before ``m3.v.flow``."""
     if not prefix:
@@ -47,7 +78,7 @@ def prefixed(system: System, prefix: str) -> System:
 
     def lookup(path: str) -> Expr:
         if not path.startswith(prefix):
-            raise InputError(f"unknown variable '{path}'; the names of this part begin with '{prefix}'")
+            raise _ElsewhereError(path, (prefix,))
         try:
             return put(system.expression(path[len(prefix) :]))
         except UnknownNameError as error:
@@ -136,13 +167,13 @@ def connect(
         )
 
     def lookup(path: str) -> Expr:
-        error: InputError | None = None
+        errors: list[InputError] = []
         for s in systems:
             try:
                 return s.expression(path)
             except InputError as e:
-                error = e
-        raise error or InputError(f"unknown variable '{path}'")
+                errors.append(e)
+        raise _nearest(path, errors)
 
     return System(
         name,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
@@ -38,6 +39,8 @@ class Parameter:
     unit
         What it measures, as an SI unit, ``"1"`` for a plain number, any one of several; None for anything.
     """
+
+    __repr__ = brief
 
     def __init__(
         self,

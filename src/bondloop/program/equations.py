@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bondloop.display.html import notebook, preformatted
 from bondloop.errors import InputError
 from bondloop.program.decimals import cancelled, readable
 from bondloop.program.descriptor import has_rates
@@ -29,6 +30,9 @@ SHORT = 8
 
 LONGEST = 50_000
 """Operations of an equation, with everything written out, beyond which the program is shown instead."""
+
+TYPESET = 8_000
+"""Letters up to which equations are typeset in a notebook; longer ones stay text."""
 
 Left = str | tuple[tuple[Any, str], ...]
 """The left side of an equation: a name, or coefficients with the names that they multiply."""
@@ -57,6 +61,15 @@ class Equations:
         width = max((len(left) for left, _ in self.rows), default=0)
         lines = [f"{left:<{width}} = {right}" for left, right in self.rows]
         return "\n".join([*lines, *(f"# {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Equations: {len(self.rows)} rows>"
+
+    def _repr_latex_(self) -> str | None:
+        return self.latex() if len(str(self)) <= TYPESET else None
+
+    def _repr_html_(self) -> str | None:
+        return None if len(str(self)) <= TYPESET else notebook("Equations", [preformatted(str(self))])
 
     def latex(self) -> str:
         """Return a LaTeX ``align*`` environment."""

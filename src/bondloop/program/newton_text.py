@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Const, Expr, Op
-from bondloop.program.loop_terms import curves, implicit, sizes
+from bondloop.program.loop_terms import Curve, curves, implicit, sizes
 
 if TYPE_CHECKING:
     from bondloop.program.expression_text import PythonText
     from bondloop.program.schedule import Assign, Loop
 
-__all__ = ["linear_lines", "loop_functions", "matrix", "residuals"]
+__all__ = ["LoopTerms", "linear_lines", "loop_functions", "matrix", "residuals"]
+
+
+@dataclass(frozen=True)
+class LoopTerms:
+    """What Newton's method needs of a loop, as expressions.
+
+    Attributes
+    ----------
+    residuals, matrix
+        What must vanish, and I - J.
+    sizes
+        Assignments, and the sizes of the residuals' terms.
+    curves
+        The laws of single tears.
+    """
+
+    residuals: list[Expr]
+    matrix: list[list[Expr]]
+    sizes: tuple[list[Assign], list[Expr]]
+    curves: list[Curve]
+
+    @staticmethod
+    def of(loop: Loop) -> LoopTerms:
+        """Return those of a loop."""
+        return LoopTerms(residuals(loop), matrix(loop), sizes(loop), curves(loop))
 
 
 def residuals(loop: Loop) -> list[Expr]:

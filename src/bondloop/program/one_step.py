@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.program.collection import collection_paused
 from bondloop.program.delayed_step import DelayedStep, dense_matrix, response, written_out
 from bondloop.program.paths import within
 from bondloop.program.spectrum import Spectrum, spectrum
+from bondloop.program.tangents import Tangents
 from bondloop.program.walk import Point, Walk
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ Jordan block of three, which a table has, is split by rounding to about the cube
 
 EXACT, DOUBLE = 1e-8, 1e-6
 """The same for a single eigenvalue, and for a Jordan block of two."""
+
+SLOW = 1e-4
+"""Rate [1/s] below which a single eigenvalue at 1 rests: it adds less than half in an hour. What the design
+of a controller makes rest is at 1 only as exactly as the design was solved: an integrator in an inverse whose
+numbers were searched for, to 2e-8 a step, up or down as the machine rounds."""
 
 MARGIN = 1e-9
 """Growth per step that is taken for rounding."""
@@ -82,6 +89,8 @@ class OneStep:
     steepness
         By name of a variable with a curved statement, the largest slope in it: a friction law is steep where
         it sticks and flat where it slides.
+    tangents
+        What statements in pieces follow, in the piece in force.
     at
         What everything is at the point: the step is about it.
     """
@@ -99,6 +108,7 @@ class OneStep:
     bends: Mapping[str, frozenset[Bend]]
     branches: tuple[tuple[str, int], ...] = ()
     steepness: Mapping[str, float] = field(default_factory=dict)
+    tangents: Tangents = field(default_factory=Tangents, repr=False, compare=False)
     at: Values | None = None
 
     def __repr__(self) -> str:
@@ -127,9 +137,10 @@ class OneStep:
         """Eigenvalues, the largest first; those at rest, at 1 but for rounding, are left out."""
         values = self.spectrum.eigenvalues
         off = np.abs(values - 1)
-        near = values[(off > EXACT) & (off <= REST)]
+        single = min(max(EXACT, SLOW * self.period), DOUBLE)
+        near = values[(off > single) & (off <= REST)]
         # One alone is no Jordan block; two are split by the square root of rounding, three by its cube root.
-        split = EXACT if len(near) < 2 else DOUBLE if len(near) == 2 else REST
+        split = single if len(near) < 2 else DOUBLE if len(near) == 2 else REST
         return np.asarray(values[off > split])
 
     @property
@@ -201,6 +212,7 @@ class OneStep:
         return replace(self, step=step, L=self.L + F @ Ux, M=self.M + F @ Uy)
 
 
+@collection_paused()
 def one_step(
     tick: Tick,
     parameters: Mapping[str, float] | None = None,
@@ -261,16 +273,18 @@ def one_step(
     order = [-1 - walk.start[v] for v in walk.states] + [-1 - c for c in walk.pop_columns]
     inner = len(order)  # columns of states and delayed values; those of the probes follow
     order += [-1 - walk.probe_columns[v] for v in probes.values()]
-    full = walk.rows(numbers)[:, order]
     n, q = len(walk.states), len(walk.pushes)
-    # A command that is held goes into its delay line at every substep: one value, one source.
-    same: dict[int | None, int] = {}
-    first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
-    sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
     if outputs:
         core = [i for i, v in enumerate(walk.states) if within(v.name, *always)]
     else:
         core = [i for i, v in enumerate(walk.states) if not within(v.name, beside)]
+    roots = [*output_numbers, *(walk.start[walk.states[i]] for i in core)]
+    full = walk.rows(numbers, roots)
+    full = full[:, order]
+    # A command that is held goes into its delay line at every substep: one value, one source.
+    same: dict[int | None, int] = {}
+    first = [i if k is None else same.setdefault(k, i) for i, k in enumerate(walk.pushes)]
+    sources, delays = tuple(first[s] for s, _ in walk.pops), tuple(m for _, m in walk.pops)
     kept, lines = _acting(full[:, :inner], n, q, sources, core, bool(outputs))
     states = [walk.states[i] for i in kept]
     pushed = sorted({sources[j] for j in lines})
@@ -306,6 +320,7 @@ def one_step(
         bends={name: frozenset(kinds) for name, kinds in bends.items()},
         branches=tuple(walk.slopes.branches),
         steepness=walk.steepness,
+        tangents=walk.tangents,
         at=Values(
             x=np.array([walk.before[v] for v in states]),
             y=np.array([walk.popped[j] for j in lines]),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COS_SERIES",
     "HALF_PI",
+    "LARGEST",
     "LN2",
     "LOG_SERIES",
     "MULTIPLIERS",

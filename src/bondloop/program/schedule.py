@@ -12,12 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bondloop.errors import ModelError
 from bondloop.program.calculus import partials
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_terms import bent_cause, beyond_tear, with_floor
 from bondloop.program.statement import Known, Stated
+
+if TYPE_CHECKING:
+    from bondloop.program.newton_text import LoopTerms
 
 __all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "loops", "schedule", "tear"]
 
@@ -93,6 +98,13 @@ class Loop(Stated):
         """Those of the equations and of their slopes."""
         slopes = (e for row in self.jacobian for e in row)
         return [*super().expressions, *(a.expr for a in self.tangents), *slopes]
+
+    @cached_property
+    def terms(self) -> LoopTerms:
+        """What Newton's method needs of it; a loop is solved thousands of times, and always with the same."""
+        from bondloop.program.newton_text import LoopTerms
+
+        return LoopTerms.of(self)
 
     @property
     def writes(self) -> Sequence[Var]:

@@ -6,7 +6,8 @@ statement, has its place as its number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,9 +47,7 @@ class SlopeRows:
         self.names: list[str] = []
         self.columns = 0
         self.tears: list[int] = []
-        self._i: list[int] = []
-        self._j: list[int] = []
-        self._v: list[float] = []
+        self._filled: list[tuple[int, Sequence[tuple[int, float]]]] = []
         self._blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
 
     def new_column(self) -> int:
@@ -63,9 +62,7 @@ class SlopeRows:
 
     def fill(self, row: int, pairs: Sequence[tuple[int, float]]) -> None:
         """Add slopes to a row, by number."""
-        self._i += [row] * len(pairs)
-        self._j += [j for j, _ in pairs]
-        self._v += [s for _, s in pairs]
+        self._filled.append((row, pairs))
 
     def fill_block(
         self, rows: NDArray[np.int64], numbers: NDArray[np.int64], slopes: NDArray[np.float64]
@@ -73,14 +70,49 @@ class SlopeRows:
         """Add slopes to many rows at once, entry by entry."""
         self._blocks.append((rows, numbers, slopes))
 
-    def solved(self, numbers: Sequence[int | None]) -> Matrix:
-        """Return d(w, g)/dg, a row for each number, one of zeros for None; sparse where columns are many."""
+    def reached(self, roots: Iterable[int | None], onward: Mapping[int, int | None]) -> NDArray[np.bool_]:
+        """Return which columns some numbers depend on, now or some ticks later, by what stands where.
+
+        Parameters
+        ----------
+        roots
+            The numbers.
+        onward
+            By number of a column, what it will be in the next tick.
+        """
+        from scipy import sparse
+        from scipy.sparse.csgraph import breadth_first_order
+
+        n, g = len(self.names), self.columns
+        begin = g + n  # one node more, from which all roots are one step away
+        ways = [(-1 - column, later) for column, later in onward.items()]
+        ways += [(begin, root) for root in roots]
+        known = [(a, b + g if b >= 0 else -1 - b) for a, b in ways if b is not None]
+        rows = self._matrix.tocoo()
+        places = np.array(known, dtype=np.int64).reshape(-1, 2)
+        ends = np.concatenate([places[:, 1], rows.coords[1]])
+        starts = np.concatenate([places[:, 0], rows.coords[0] + g])
+        graph = sparse.coo_array((np.ones(len(ends)), (starts, ends)), shape=(begin + 1, begin + 1)).tocsr()
+        seen = np.zeros(begin + 1, dtype=bool)
+        seen[breadth_first_order(graph, begin, return_predecessors=False)] = True
+        return seen[:g]
+
+    def solved(self, numbers: Sequence[int | None], columns: NDArray[np.bool_] | None = None) -> Matrix:
+        """Return d(w, g)/dg, a row for each number, one of zeros for None; sparse where columns are many.
+
+        Parameters
+        ----------
+        numbers
+            Of rows and columns.
+        columns
+            Which ones are wanted; the others may be left at zero.
+        """
         from scipy import sparse
 
         n, g = len(self.names), self.columns
-        full = self._matrix()
+        full = self._matrix
         if g <= SMALL:
-            return self._solved_densely(full, numbers)
+            return self._solved_densely(full, numbers, columns)
         place = {k: i for i, k in enumerate(dict.fromkeys(numbers))}
         if len(place) <= SMALL:
             return self._solved_backwards(full, list(place))[[place[k] for k in numbers]]
@@ -99,13 +131,25 @@ class SlopeRows:
         return sparse.csr_array(choose[:, g:] @ dw + choose[:, :g])
 
     def _solved_densely(
-        self, full: sparse.csr_array[np.float64], numbers: Sequence[int | None]
+        self,
+        full: sparse.csr_array[np.float64],
+        numbers: Sequence[int | None],
+        columns: NDArray[np.bool_] | None,
     ) -> NDArray[np.float64]:
-        n, g = len(self.names), self.columns
-        known = np.vstack([np.eye(g), np.zeros((1, g))])
-        if n:
-            known = np.vstack([known, self._factors(full).solve(full[:, :g].toarray())])
-        return known[[g if k is None else g + 1 + k if k >= 0 else -1 - k for k in numbers]]
+        g = self.columns
+        wanted = np.arange(g) if columns is None else np.flatnonzero(columns)
+        places, rows = [], []
+        slopes = np.zeros((len(numbers), g))
+        for r, k in enumerate(numbers):
+            if k is not None and k < 0:
+                slopes[r, -1 - k] = 1.0
+            elif k is not None:
+                places.append(r)
+                rows.append(k)
+        if rows:
+            solution = self._factors(full).solve(full[:, wanted].toarray())
+            slopes[np.array(places)[:, None], wanted] = solution[rows]
+        return slopes
 
     def _solved_backwards(
         self, full: sparse.csr_array[np.float64], numbers: Sequence[int | None]
@@ -141,16 +185,17 @@ class SlopeRows:
         except RuntimeError:
             raise SolveError(singular_loop([self.names[t] for t in self.tears])) from None
 
+    @cached_property
     def _matrix(self) -> sparse.csr_array[np.float64]:
         """Return [G W], a row for every executed statement."""
         from scipy import sparse
 
         g = self.columns
-        rows, numbers, slopes = zip(
-            (np.array(self._i, dtype=np.int64), np.array(self._j, dtype=np.int64), np.array(self._v)),
-            *self._blocks,
-            strict=True,
-        )
+        filled = [(row, j, slope) for row, pairs in self._filled for j, slope in pairs]
+        entries = zip(*filled, strict=True) if filled else ((), (), ())
+        kinds = (np.int64, np.int64, np.float64)
+        first = tuple(np.array(x, dtype=kind) for x, kind in zip(entries, kinds, strict=True))
+        rows, numbers, slopes = zip(first, *self._blocks, strict=True)
         places = np.concatenate(numbers)
         places = np.where(places < 0, -1 - places, places + g)
         values = np.concatenate(slopes).astype(float)

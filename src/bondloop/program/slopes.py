@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Literal
 
-from bondloop.program.calculus import partials
 from bondloop.program.expr import COMPARISONS, LOGIC, Const, Expr, Op, Var, apply, evaluate
+from bondloop.program.slope_forms import Forms, derivatives
 
 __all__ = ["Bend", "Slopes"]
 
@@ -40,6 +39,8 @@ class Slopes:
         The number of every variable that moves with the states; the others are constants here.
     bent
         Numbers of variables that are not linear in the states.
+    forms
+        Expressions that were written out in an earlier walk of the same tick.
 
     Attributes
     ----------
@@ -50,8 +51,15 @@ class Slopes:
         lists, equal regimes.
     """
 
-    def __init__(self, values: dict[Var, float], columns: Mapping[Var, int], bent: set[int]) -> None:
+    def __init__(
+        self,
+        values: dict[Var, float],
+        columns: Mapping[Var, int],
+        bent: set[int],
+        forms: Forms | None = None,
+    ) -> None:
         self.values, self.columns, self.bent = values, columns, bent
+        self._forms = Forms() if forms is None else forms
         self.bends: set[Bend] = set()
         self.branches: list[tuple[str, int]] = []
         self._statement = ""
@@ -66,7 +74,8 @@ class Slopes:
 
     def begin(self, statement: str) -> None:
         """Begin a new statement, by the name of its target."""
-        self.bends = set()
+        if self.bends:
+            self.bends = set()
         self._statement = statement
 
     def of(self, expr: Expr) -> Sloped:
@@ -79,7 +88,13 @@ class Slopes:
         if type(expr) is Const:
             return expr.value, [], False
         assert isinstance(expr, Op)
-        return self._rules.get(expr.name, self._function)(expr)
+        known = self._forms.sloped(expr, self.values, self.columns, self.bent)
+        if known is None:
+            return self._rules.get(expr.name, self._function)(expr)
+        sloped, curved = known
+        if curved:
+            self.bends.add("smooth")
+        return sloped
 
     def _sum(self, expr: Op) -> Sloped:
         total, pairs, bent = self.of(expr.args[0])
@@ -135,7 +150,7 @@ class Slopes:
         """Whether an expression depends on what moves."""
         if type(expr) is Var:
             return expr in self.columns
-        return isinstance(expr, Op) and any(self._moves(a) for a in expr.args)
+        return isinstance(expr, Op) and any(v in self.columns for v in self._forms.variables(expr))
 
     def _function(self, expr: Op) -> Sloped:
         name, operands = expr.name, [self.of(a) for a in expr.args]
@@ -166,18 +181,11 @@ class Slopes:
 
 def _chain(name: str, operands: Sequence[Sloped]) -> Pairs:
     """Slopes of a curved function by the chain rule and the rules of `program.calculus`, at numbers."""
-    variables, derivatives = _derivatives(name, len(operands))
+    variables, slopes = derivatives(name, len(operands))
     values = {v: value for v, (value, _, _) in zip(variables, operands, strict=True)}
     result: Pairs = []
     for v, (_, pairs, _) in zip(variables, operands, strict=True):
-        if pairs and v in derivatives:
-            slope = evaluate(derivatives[v], values)
+        if pairs and v in slopes:
+            slope = evaluate(slopes[v], values)
             result += [(j, slope * s) for j, s in pairs]
     return result
-
-
-@cache
-def _derivatives(name: str, count: int) -> tuple[tuple[Var, ...], dict[Var, Expr]]:
-    """Return operands of a function, and its partial derivatives as expressions of them."""
-    operands = tuple(Var(f"operand[{i}]") for i in range(count))
-    return operands, partials(Op(name, operands))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.calls import clear_calls
+from bondloop.display import brief
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.solving import SingularError, factorised
 
@@ -64,6 +65,8 @@ class StateSpace:
     outputs: tuple[str, ...]
     dt: float = 0.0
     mode: str = ""
+
+    __repr__ = brief
 
     @classmethod
     def from_blocks(  # noqa: PLR0913 - the blocks of one matrix and its names

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.calls import clear_calls
+from bondloop.display import telling
+from bondloop.display.html import listed, notebook, paragraph, table
 from bondloop.errors import InputError, UnknownNameError, unknown_name
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
@@ -20,6 +22,8 @@ from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, sched
 from bondloop.program.statespace import StateSpace, named_vector
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike, NDArray
 
     from bondloop.program.divisor import Divisor
@@ -32,6 +36,10 @@ if TYPE_CHECKING:
     from bondloop.program.symbolic import Symbolic
 
 __all__ = ["System", "is_linear"]
+
+
+TYPESET = 8
+"""States up to which a notebook is offered the equations of a system."""
 
 
 @clear_calls
@@ -221,6 +229,17 @@ class System:
             f"<System {self.name}: {len(self.states)} states, {len(self.inputs)} inputs, "
             f"{len(self.outputs)} outputs, {len(self.parameters_by_var)} parameters>"
         )
+
+    def _repr_html_(self) -> str:
+        names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
+        rows = [(word, str(len(paths)), listed(paths)) for word, paths in names.items()]
+        values = [n if x is None else f"{n} = {x:.6g}" for n, x in self.parameters.items()]
+        rows.append(("parameters", str(len(values)), listed(values)))
+        notes = [paragraph(f"Note: {note}") for note in self.notes]
+        return notebook(f"System {self.name}", [table(("", "", ""), rows, ("", "number", "")), *notes])
+
+    def _repr_latex_(self) -> str | None:
+        return self.equations()._repr_latex_() if len(self.states) <= TYPESET else None
 
     # ------------------------------------------------------------------ structure
 
@@ -575,6 +594,7 @@ class System:
         self._refuse_memory("a sensitivity")
         return sensitivity_system(self, parameters)
 
+    @telling("simulating")
     def simulate(  # noqa: PLR0913 - what to integrate, and how
         self,
         duration: float | tuple[float, float],
@@ -604,6 +624,29 @@ class System:
     def to_control(self) -> Any:
         """Return a python-control ``StateSpace`` with the same names."""
         return self._local(None).to_control()
+
+    def write_fmu(
+        self, path: str | Path, *, rate: float | str | None = None, version: int = 3, binary: bool = True
+    ) -> Path:
+        """Write the system as an FMU: rates, outputs and directional derivatives, or steps of its own.
+
+        Parameters
+        ----------
+        path
+            Of the file, ``"frame.fmu"``.
+        rate
+            Steps a second of an FMU for co-simulation, which integrates itself by RK4 with its inputs held
+            (`bondloop.integrate.write_stepped_fmu` has other schemes); None for one for model exchange.
+        version
+            Of FMI, 2 or 3.
+        binary
+            Whether a binary for this platform is built and put in beside the C sources.
+        """
+        import bondloop
+
+        if rate is None:
+            return bondloop.fmu.write_system_fmu(self, path, version=version, binary=binary)
+        return bondloop.integrate.write_stepped_fmu(self, path, rate=rate, version=version, binary=binary)
 
     @classmethod
     def from_control(cls, plant: Any, name: str | None = None) -> System:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from bondloop.errors import InputError, ModelError
@@ -17,9 +18,12 @@ from bondloop.program.expr import Const, Expr, Op, Var, substitute, variables
 from bondloop.program.matrix_rows import ConstantMatrix, SolvedMatrix, gathered
 from bondloop.program.quantity import NOTHING, Meaning, Quantity, Role
 from bondloop.program.schedule import Assign, Loop
+from bondloop.program.slope_forms import Forms
 from bondloop.program.statement import Known, Stated
+from bondloop.program.tunable import Tunable  # noqa: TC001 - files of ticks are read by the types of fields
 
 __all__ = [
+    "NOT_IN_FILES",
     "ZERO",
     "Channel",
     "Delay",
@@ -37,6 +41,9 @@ __all__ = [
 ]
 
 ZERO = Const(0.0)
+
+NOT_IN_FILES = "not in files"
+"""Marks a field that a file with a tick does not hold: who runs it elsewhere decides that anew."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +96,21 @@ class Delay(Stated):
 
 @dataclass(frozen=True)
 class Product(Stated):
-    """A constant matrix times a vector: ``targets = matrix @ sources``, summed column by column."""
+    """A constant matrix times a vector: ``targets = matrix @ sources``, summed column by column.
+
+    Attributes
+    ----------
+    targets, matrix, sources
+        The product.
+    worked_in
+        Names of the parameters whose values the matrix was made of: to change one of them afterwards would
+        change nothing here.
+    """
 
     targets: tuple[Var, ...]
     matrix: Any
     sources: tuple[Expr, ...]
+    worked_in: frozenset[str] = field(default=frozenset(), compare=False, metadata={NOT_IN_FILES: True})
 
     @property
     def expressions(self) -> Sequence[Expr]:
@@ -214,6 +231,8 @@ class Tick:
         For some channel names the largest allowed magnitude; beyond it (or at NaN) the run stops.
     measured
         Those of the inputs that the rig's sensors give; they come last.
+    tunable
+        Parameters that may be changed while it runs on a clock, by name; None: all of them, in their ranges.
     """
 
     name: str
@@ -227,6 +246,7 @@ class Tick:
     channels: tuple[Channel, ...]
     bounds: Mapping[str, float] = field(default_factory=dict)
     measured: tuple[Var, ...] = ()
+    tunable: Mapping[str, Tunable] | None = field(default=None, metadata={NOT_IN_FILES: True})
 
     def __post_init__(self) -> None:
         if self.measured and self.inputs[-len(self.measured) :] != self.measured:
@@ -251,6 +271,16 @@ class Tick:
     def delays(self) -> list[Delay]:
         """All delay lines, in order, at any depth."""
         return [step for step in every(self.steps) if isinstance(step, Delay)]
+
+    @cached_property
+    def forms(self) -> Forms:
+        """What was written out to differentiate its statements, for the next time."""
+        return Forms()
+
+    @property
+    def worked_in(self) -> frozenset[str]:
+        """Names of the parameters that are worked into matrices: what is set later has no effect there."""
+        return frozenset().union(*(s.worked_in for s in every(self.steps) if isinstance(s, Product)))
 
 
 def every(steps: Iterable[Step]) -> Iterator[Step]:

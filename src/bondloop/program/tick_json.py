@@ -36,7 +36,7 @@ from bondloop.program.json_values import (
     write_number,
     write_variable,
 )
-from bondloop.program.tick import Product, Tick
+from bondloop.program.tick import NOT_IN_FILES, Product, Tick
 
 __all__ = ["dump_tick", "load_tick"]
 
@@ -243,7 +243,7 @@ class _Reader:
 @cache
 def _hints(cls: Any) -> dict[str, Any]:
     hints = get_type_hints(cls)
-    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls) if NOT_IN_FILES not in f.metadata}
 
 
 def _is_needed(field: dataclasses.Field[Any]) -> bool:

@@ -18,12 +18,11 @@ from bondloop.errors import SolveError
 from bondloop.program.evaluator import unsolved
 from bondloop.program.expr import Expr, Var, evaluate, shortened
 from bondloop.program.factored import Factored
-from bondloop.program.loop_terms import curves, sizes
 from bondloop.program.newton import LoopFunctions, newton
-from bondloop.program.newton_text import matrix, residuals
 from bondloop.program.schedule import Assign, Loop
 from bondloop.program.slope_rows import SlopeRows
 from bondloop.program.slopes import Bend, Pairs, Sloped, Slopes
+from bondloop.program.tangents import Tangents
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, Update
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ if TYPE_CHECKING:
     from bondloop.program.delayed_step import Matrix
 
 __all__ = ["Point", "Walk"]
+
+WIDE = 100
+"""Columns from which it pays to look first which of them matter: of a hundred states of a reference, none."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Walk:
         By name of a variable, how its statement departs from a straight line.
     steepness
         By name of a variable with a curved statement, the largest slope in it.
+    tangents
+        What statements in pieces follow.
     """
 
     def __init__(
@@ -121,14 +125,16 @@ class Walk:
         self.values.update({v: float(at.states.get(v.name, x)) for v, x in tick.states.items()})
         self.columns: dict[Var, int] = {}
         self._bent: set[int] = set()
-        self.slopes = Slopes(self.values, self.columns, self._bent)
+        self.slopes = Slopes(self.values, self.columns, self._bent, tick.forms)
         self.bends: dict[str, set[Bend]] = {}
         self.steepness: dict[str, float] = {}
+        self.tangents = Tangents()
         self._rows = SlopeRows()
         self._frozen = held
         for v in self.states:
             self.columns[v] = self._rows.new_column()
         self.start = dict(self.columns)
+        self.tangents.given = {column: v.name for v, column in self.start.items()}
         self.before = {v: self.values[v] for v in tick.states}
         self._lines: dict[int, _Line] = {}
         self.pops: list[tuple[int, int]] = []
@@ -160,6 +166,7 @@ class Walk:
             return
         row = self._rows.new_row(v.name)
         self._rows.fill(row, pairs)
+        self.tangents.made[row] = (v.name, pairs)
         if bent:
             self._bent.add(row)
         self.columns[v] = row
@@ -195,12 +202,16 @@ class Walk:
                         raise SolveError(f"no consistent mode of {names} was found at this point")
 
     def _of(self, expr: Expr, name: str) -> Sloped:
-        self.slopes.begin(name)
+        slopes = self.slopes
+        slopes.begin(name)
         value, pairs, bent = self._sloped(expr)
-        if self.slopes.bends:
-            self.bends.setdefault(name, set()).update(self.slopes.bends)
-            if "smooth" in self.slopes.bends:
+        if slopes.bends:
+            self.bends.setdefault(name, set()).update(slopes.bends)
+            if "smooth" in slopes.bends:
                 self.steepness[name] = max((abs(s) for _, s in pairs), default=0.0)
+                self.tangents.curves.setdefault(name, pairs)
+            else:
+                self.tangents.pieces.setdefault(name, pairs)
         return value, pairs, bent
 
     def _sloped(self, expr: Expr) -> Sloped:
@@ -269,7 +280,8 @@ class Walk:
                 self.values[a.target] = evaluate(a.expr, self.values)
             return [evaluate(e, self.values) for e in ends]
 
-        (assigns, totals), entries, ends = sizes(step), matrix(step), residuals(step)
+        terms = step.terms
+        (assigns, totals), entries, ends = terms.sizes, terms.matrix, terms.residuals
 
         def rows_of(*guess: float) -> list[list[float]]:
             residual(*guess)
@@ -286,7 +298,7 @@ class Walk:
         def law(expr: Expr, tear: Var) -> Callable[[float], float]:
             return lambda x: evaluate(expr, {**self.values, tear: x})
 
-        laws = [(c.tear, law(c.law, t), law(c.slope, t)) for c in curves(step) for t in [step.tears[c.tear]]]
+        laws = [(c.tear, law(c.law, t), law(c.slope, t)) for c in terms.curves for t in [step.tears[c.tear]]]
         functions = LoopFunctions(residual, rows_of, sizes_of, laws)
         # A linear loop is solved by one step, and known to be by a second one.
         solution = newton(functions, [0.0] * len(names), max(step.iterations, 2))
@@ -346,9 +358,26 @@ class Walk:
 
     # ---------------------------------------------------------------- the result
 
-    def rows(self, numbers: Sequence[int | None]) -> Matrix:
-        """Return what has these numbers per column; see `SlopeRows.solved`."""
-        return self._rows.solved(numbers)
+    def rows(self, numbers: Sequence[int | None], roots: Iterable[int | None] | None = None) -> Matrix:
+        """Return what has these numbers per column; see `SlopeRows.solved`.
+
+        Parameters
+        ----------
+        numbers
+            Of what is wanted.
+        roots
+            Numbers of what matters in the end; columns on which none of these ever depends are left at zero.
+        """
+        if roots is None or self._rows.columns < WIDE:
+            return self._rows.solved(numbers)
+        onward = {self.start[v]: later for v, later in zip(self.states, self.after, strict=True)}
+        onward |= {
+            column: self.pushes[source]
+            for column, (source, _) in zip(self.pop_columns, self.pops, strict=True)
+        }
+        reached = self._rows.reached(roots, onward)
+        reached[[-1 - column for column in self.probe_columns.values()]] = True
+        return self._rows.solved(numbers, reached)
 
     def output(self, expr: Expr) -> tuple[int | None, float]:
         """Return number and value of an expression in a channel: a state stands for what it was before."""

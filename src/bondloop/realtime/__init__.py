@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bondloop.realtime.console import Console
     from bondloop.realtime.export import export_c
     from bondloop.realtime.mailbox import Mailbox
     from bondloop.realtime.options import LoopOptions, RigOptions
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bondloop.realtime.session import run_realtime
 
 __all__ = [
+    "Console",
     "LoopOptions",
     "LoopProcess",
     "Mailbox",
@@ -33,6 +35,7 @@ __all__ = [
 
 # The module of each name. A name added here goes into __all__ and into the TYPE_CHECKING block above.
 _LAZY = {
+    "Console": "console",
     "LoopOptions": "options",
     "LoopProcess": "process",
     "Mailbox": "mailbox",

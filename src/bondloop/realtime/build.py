@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import build_program, compiler
 from bondloop.errors import CompileError, InputError
-from bondloop.realtime.interface import Ends, computer_ends, interface_c, rig_ends
+from bondloop.realtime.channels.wiring import channels_c, wire
+from bondloop.realtime.interface import Ends, computer_ends, interface_c, links_c, rig_ends
 from bondloop.realtime.shared import need_linux
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
+    from bondloop.realtime.channels import Channels
 
 __all__ = ["LINKS", "Programs", "build_loop", "build_pair", "build_rig", "loop_sources", "rig_sources"]
 
@@ -31,10 +33,13 @@ _SHARED = ("platform", "shelter", "siphash", "packet", "model", "link_udp", "lin
 _LOOP = (
     *_SHARED,
     "links",
+    "field",
+    "channels",
     "link_loopback",
     "link_none",
     "segment",
     "guard",
+    "commands",
     "executive",
     "bench",
     "loop_main",
@@ -67,6 +72,8 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     drivers: Sequence[Path] = (),
     libraries: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
+    channels: Channels | None = None,
+    includes: Sequence[Path] = (),
 ) -> Path:
     """Build the loop, or take it from the cache; return the executable.
 
@@ -86,15 +93,19 @@ def build_loop(  # noqa: PLR0913 - each says one thing of the loop
     rate
         Largest change of a command a second, on the way to the first one.
     drivers
-        C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers and further
-        sources beside them are not looked for.
+        C files of further links; ``link_x.c`` defines ``bl_link_x`` for URLs ``x://...``. Headers beside them
+        are found; those of a library, where they are installed.
     libraries
-        Libraries that the drivers need, by name: ``"comedi"`` for ``-lcomedi``.
+        Libraries that the drivers need, by name: ``"comedi"`` for ``-lcomedi``; or the path of a file.
     about
         Kept in the telemetry's metadata.
+    channels
+        The laboratory's channels, for drivers that read them.
+    includes
+        Folders of headers that the drivers need and the compiler does not know.
     """
-    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within, rate)
-    return _built(sources, f"{tick.name}-loop", large, libraries)
+    sources, large = _loop_files(tick, rig, safe, bounds, drivers, about, within, rate, channels)
+    return _built(sources, f"{tick.name}-loop", large, libraries, includes)
 
 
 def build_rig(
@@ -138,7 +149,7 @@ def build_pair(
     )
 
 
-def loop_sources(
+def loop_sources(  # noqa: PLR0913 - each says one thing of the loop
     tick: Tick,
     *,
     rig: Tick | None = None,
@@ -148,15 +159,16 @@ def loop_sources(
     rate: float = math.inf,
     drivers: Sequence[Path] = (),
     about: Mapping[str, Any] | None = None,
+    channels: Channels | None = None,
 ) -> dict[str, str]:
     """Return all files of a loop's program by name: every ``.c`` among them belongs to the one executable.
 
     Parameters
     ----------
-    tick, rig, safe, bounds, within, rate, drivers, about
+    tick, rig, safe, bounds, within, rate, drivers, about, channels
         As for `build_loop`.
     """
-    return _loop_files(tick, rig, safe, bounds, drivers, about, within, rate)[0]
+    return _loop_files(tick, rig, safe, bounds, drivers, about, within, rate, channels)[0]
 
 
 def rig_sources(
@@ -172,7 +184,7 @@ def rig_sources(
     return _rig_files(rig_ends(tick, commands, measured))[0]
 
 
-def _loop_files(
+def _loop_files(  # noqa: PLR0913, PLR0917 - as above
     tick: Tick,
     rig: Tick | None,
     safe: Mapping[str, float] | None,
@@ -181,9 +193,16 @@ def _loop_files(
     about: Mapping[str, Any] | None,
     within: float,
     rate: float,
+    channels: Channels | None,
 ) -> tuple[dict[str, str], bool]:
-    ends = computer_ends(tick, safe=safe, bounds=bounds, within=within, rate=rate, about=about)
-    files = _hand_written(_LOOP)
+    wiring = None
+    if channels is not None:
+        tick, wiring = wire(channels, tick)
+    recorded = 0 if wiring is None else wiring.recorded
+    ends = computer_ends(
+        tick, safe=safe, bounds=bounds, within=within, rate=rate, about=about, recorded=recorded
+    )
+    files = _hand_written(_LOOP) | {"channels_table.c": channels_c(wiring)}
     schemes = list(LINKS)
     for path in drivers:
         scheme = path.stem.removeprefix("link_")
@@ -191,13 +210,15 @@ def _loop_files(
             raise InputError(f"a driver is a file link_NAME.c with a new name; found {path.name}")
         if not path.is_file():
             raise InputError(f"there is no driver {path}")
+        files |= {h.name: h.read_text(encoding="utf-8") for h in sorted(path.parent.glob("*.h"))}
         files[path.name] = path.read_text(encoding="utf-8")
         schemes.append(scheme)
     rig_end: Ends | None = None
     if rig is not None:
         other = replace(rig, name=f"{rig.name}_rig") if rig.name == tick.name else rig
         rig_end = rig_ends(other, ends.commands, ends.measured)
-    files["interface.c"] = interface_c(ends, rig_end, schemes)
+    files["interface.c"] = interface_c(ends, rig_end)
+    files["drivers.c"] = links_c(schemes)
     large = _add_tick(files, tick)
     if rig_end is not None:
         large |= _add_tick(files, rig_end.tick)
@@ -206,7 +227,8 @@ def _loop_files(
 
 def _rig_files(ends: Ends) -> tuple[dict[str, str], bool]:
     files = _hand_written(_RIG)
-    files["interface.c"] = interface_c(None, ends, ())
+    files["interface.c"] = interface_c(None, ends)
+    files["drivers.c"] = links_c(())
     return files, _add_tick(files, ends.tick)
 
 
@@ -223,11 +245,26 @@ def _hand_written(names: Sequence[str]) -> dict[str, str]:
     return files | {f"{n}.c": (folder / f"{n}.c").read_text(encoding="utf-8") for n in names}
 
 
-def _built(sources: dict[str, str], name: str, large: bool, libraries: Sequence[str] = ()) -> Path:
+def _built(
+    sources: dict[str, str],
+    name: str,
+    large: bool,
+    libraries: Sequence[str] = (),
+    includes: Sequence[Path] = (),
+) -> Path:
     need_linux()
     using = compiler()
     if using is None:
         raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
+    folders = [f"-I{folder}" for folder in (*includes, *_header_folders(libraries))]
     # A library is named before the objects that need it.
-    extra = ("-Wl,--no-as-needed", *(f"-l{library}" for library in libraries)) if libraries else ()
+    named = [library if "/" in library else f"-l{library}" for library in libraries]
+    extra = (*folders, "-Wl,--no-as-needed", *named) if libraries or folders else ()
     return build_program(sources, name, using, large=large, extra=extra)
+
+
+def _header_folders(libraries: Sequence[str]) -> list[Path]:
+    """Return folders of libraries' headers, beside those that a compiler looks in by itself."""
+    roots = (Path("/usr/include"), Path("/usr/local/include"), Path("/opt/include"))
+    names = [library for library in libraries if "/" not in library]
+    return [root / name for name in names for root in roots if (root / name).is_dir()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING
 from bondloop.compile.c_writer import write_c_sized
 from bondloop.compile.toolchain import LARGE_FLAGS, PROGRAM_FLAGS
 from bondloop.errors import InputError
+from bondloop.fmu import described
 from bondloop.hybrid.rehearsal import steps_of
+from bondloop.program.call import calls
 from bondloop.realtime.build import loop_sources, rig_sources
 from bondloop.realtime.interface import command_names, measured_names
 from bondloop.realtime.programs import safe_position, signal_table, start_rate, start_within
@@ -102,8 +105,11 @@ $signals
 `common/packet.h` describes the packets, `common/segment.h` the telemetry: every channel of every tick, in
 POSIX shared memory under the name given with `--telemetry`. Where bondloop is installed,
 `python -m bondloop.realtime.recorder NAME FILE.h5` records it. `common/link.h` is the interface to hardware:
-a driver of your own is one more C file in `loop/`, named in `Makefile` and in the list at the end of
-`loop/interface.c`.
+a driver of your own is one more C file in `loop/`, named in `Makefile` and in the list in `loop/drivers.c`.
+
+`loop/description.json` and `rig/description.json` tell what the arrays of each tick hold
+(`common/interface.h`): states, inputs, parameters and channels with names, units and values. What is both an
+input and a channel has one `path` and two names.
 
 Test signals that are no formulas are in `signals.f64`, rows of doubles, if the test has any.
 """)
@@ -131,6 +137,11 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
     computer, safe = test.computer_tick, safe_position(test)
     commands, measured = command_names(computer), measured_names(computer)
     rig = test.rig_tick(test.period / test.rig.substeps)
+    for function in (*calls(computer).values(), *calls(rig).values()):
+        raise InputError(
+            f"{function.__qualname__} is a program of its own on this machine (a Python function, an FMU), "
+            "so the folder would not run on another"
+        )
     parts = {
         "loop": loop_sources(
             computer,
@@ -165,6 +176,9 @@ def export_c(test: HybridTest, folder: str | os.PathLike[str], *, seconds: float
         gap=f"{test.gap:g}",
         signals="\n".join(f"| `{name}` | {way} |" for name, way in signals),
     )
+    tables = len(computer.inputs) - len(measured)
+    for part, about in (("loop", described(computer, tables)), ("rig", described(rig))):
+        files[f"{part}/description.json"] = f"{json.dumps(about, indent=1)}\n"
     written = _write(Path(folder), files)
     if table is not None:
         written.append(Path(folder) / "signals.f64")

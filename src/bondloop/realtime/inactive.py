@@ -70,6 +70,8 @@ def newest_measured(ring: Ring) -> Measured:
     shown = {name: known[name] for name in ring.metadata["measured"] if name in known}
     if int(rows["flags"][-1]) & FLAGS["stopped"]:
         shown["emergency stop"] = (1.0, "pressed")
+    if int(rows["flags"][-1]) & FLAGS["fault"]:
+        shown["controller"] = (1.0, "fault")
     return shown
 
 

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.compile.plan import Plan
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.tunables import allowed
 from bondloop.program.quantity import Meaning, Role, channels_of
+from bondloop.realtime.tuned import about_parameter
 from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
+    from bondloop.program.expr import Var
     from bondloop.program.tick import Tick
 
-__all__ = ["Ends", "command_names", "computer_ends", "interface_c", "measured_names", "rig_ends"]
+__all__ = ["Ends", "command_names", "computer_ends", "interface_c", "links_c", "measured_names", "rig_ends"]
 
 _CAUSES = {
     "displacement": Cause.DISPLACEMENT,
@@ -56,6 +59,8 @@ class Ends:
         How far from where the test begins the rig may stand at the start, in m.
     rate
         Largest change of a command a second, on the way to the first one.
+    recorded
+        How many of the measured values, the last ones, are recorded and no part of the loop.
     """
 
     tick: Tick
@@ -68,6 +73,7 @@ class Ends:
     within: float = math.inf
     rate: float = math.inf
     about: Mapping[str, Any] = field(default_factory=dict)
+    recorded: int = 0
 
     @property
     def signature(self) -> int:
@@ -83,6 +89,7 @@ def computer_ends(
     within: float = math.inf,
     rate: float = math.inf,
     about: Mapping[str, Any] | None = None,
+    recorded: int = 0,
 ) -> Ends:
     """Find commands among the channels and measured values among the inputs of a computer's tick.
 
@@ -100,6 +107,8 @@ def computer_ends(
         Largest change of a command a second, on the way to the first one.
     about
         Kept in the metadata of the telemetry.
+    recorded
+        How many of the measured values, the last ones, are recorded and no part of the loop.
     """
     commands, measured = command_names(tick), measured_names(tick)
     if not commands:
@@ -122,6 +131,7 @@ def computer_ends(
         within,
         rate,
         dict(about or {}),
+        recorded,
     )
 
 
@@ -160,23 +170,33 @@ def rig_ends(
     )
 
 
-def interface_c(computer: Ends | None, rig: Ends | None, drivers: Sequence[str]) -> str:
-    """Write ``interface.c``.
+def interface_c(computer: Ends | None, rig: Ends | None) -> str:
+    """Write ``interface.c``: a table for each tick.
 
     Parameters
     ----------
     computer, rig
         The ticks linked into the program.
-    drivers
-        Schemes of the links: ``udp`` stands for the constant ``bl_link_udp``.
     """
     parts = ["/* Written by bondloop; changes here are lost. */", "#include <math.h>", "#include <stddef.h>"]
-    parts += ['#include "interface.h"', '#include "link.h"', ""]
+    parts += ['#include "interface.h"', ""]
     for role, ends in (("computer", computer), ("rig", rig)):
         if ends is None:
             parts.append(f"const bl_interface *const bl_{role} = NULL;\n")
         else:
             parts.append(_table(role, ends))
+    return "\n".join(parts)
+
+
+def links_c(drivers: Sequence[str]) -> str:
+    """Write ``drivers.c``: the list of the links.
+
+    Parameters
+    ----------
+    drivers
+        Schemes of the links: ``udp`` stands for the constant ``bl_link_udp``.
+    """
+    parts = ["/* Written by bondloop. */", "#include <stddef.h>", '#include "link.h"', ""]
     own = [d for d in drivers if d not in ("udp", "shm", "loopback", "none")]
     parts += [f"extern const bl_link bl_link_{d};" for d in own]
     listed = "".join(f"    &bl_link_{d},\n" for d in drivers)
@@ -203,6 +223,8 @@ def _table(role: str, ends: Ends) -> str:
             ],
             "parameters": parameters,
             "ranges": {v.name: v.range.describe() for v in tick.parameters if v.range is not None},
+            "about_parameters": [about_parameter(tick, v) for v in tick.parameters],
+            "bounds": {n: b for n, b in tick.bounds.items() if math.isfinite(b)},
             "commands": list(ends.commands),
             "measured": list(ends.measured),
             "tables": [v.name for v in tick.inputs[:tables]],
@@ -213,6 +235,8 @@ def _table(role: str, ends: Ends) -> str:
     values = {
         "initial": plan.initial().tolist(),
         "values": list(tick.parameters.values()) or [0.0],
+        "parameter_least": [allowed(tick, v)[0] for v in tick.parameters],
+        "parameter_most": [allowed(tick, v)[1] for v in tick.parameters],
         "safe": list(ends.safe),
         "bound": list(ends.bound),
         "place_within": [ends.within] * len(ends.commands),
@@ -222,7 +246,19 @@ def _table(role: str, ends: Ends) -> str:
     once = f"{tick.name}_tick_once"
     lines = [f"extern int {once}(double *, const double *, const double *, double, double, double *);"]
     lines += [f"static const double {role}_{n}[] = {{{_doubles(v)}}};" for n, v in values.items()]
-    for name, texts in (("parameter_names", parameters), ("channel_names", channels)):
+    texts_of = {
+        "parameter_names": parameters,
+        "parameter_units": [_unit(v) for v in tick.parameters],
+        "channel_names": channels,
+        "channel_units": [c.unit for c in tick.channels],
+        "input_names": [v.name for v in tick.inputs],
+        "input_units": [_unit(v) for v in tick.inputs],
+        "state_names": [v.name for v in tick.states],
+        "state_units": [_unit(v) for v in tick.states],
+        "command_names": ends.commands,
+        "measured_names": ends.measured,
+    }
+    for name, texts in texts_of.items():
         quoted = ", ".join(map(_quoted, texts)) or '""'
         lines.append(f"static const char *const {role}_{name}[] = {{{quoted}}};")
     for name, numbers in (
@@ -235,6 +271,8 @@ def _table(role: str, ends: Ends) -> str:
     units = [c.unit in ("m", "rad") for c in tick.channels]
     flags = ", ".join(str(int(units[i])) for i in ends.command_at if role == "computer") or "0"
     lines.append(f"static const int {role}_is_place[] = {{{flags}}};")
+    nonzero = ", ".join(str(int(v.range is not None and v.range.nonzero)) for v in tick.parameters) or "0"
+    lines.append(f"static const int {role}_parameter_nonzero[] = {{{nonzero}}};")
     causes = ", ".join(str(_cause(c.meaning)) for c in tick.channels) or "0"
     lines.append(f"static const int {role}_channel_cause[] = {{{causes}}};")
     lines.append(f"static const char {role}_metadata[] = {{\n{_characters(metadata)}\n}};")
@@ -248,11 +286,15 @@ def _table(role: str, ends: Ends) -> str:
         "channels": len(channels),
         "initial": f"{role}_initial",
         "parameter_values": f"{role}_values",
-        "parameter_names": f"{role}_parameter_names",
-        "channel_names": f"{role}_channel_names",
+        "parameter_least": f"{role}_parameter_least",
+        "parameter_most": f"{role}_parameter_most",
+        "parameter_nonzero": f"{role}_parameter_nonzero",
+        "named_states": len(tick.states),
+        **{word: f"{role}_{word}" for word in texts_of},
         "metadata": f"{role}_metadata",
         "commands": len(ends.commands),
         "measured": len(ends.measured),
+        "judged": len(ends.measured) - ends.recorded,
         "command_at": f"{role}_command_at",
         "measured_at": f"{role}_measured_at",
         "signature": f"{ends.signature}u",
@@ -273,6 +315,10 @@ def _table(role: str, ends: Ends) -> str:
     lines.append(f"static const bl_interface {role}_interface = {{\n{rows}}};")
     lines.append(f"const bl_interface *const bl_{role} = &{role}_interface;\n")
     return "\n".join(lines)
+
+
+def _unit(v: Var) -> str:
+    return "" if v.quantity is None else v.quantity.unit
 
 
 def _places(ends: Ends) -> dict[str, list[int]]:

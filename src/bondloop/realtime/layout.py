@@ -9,12 +9,32 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BINS", "FLAGS", "HEADER", "MAGIC", "MAIL", "MAILS", "MAIL_KEY", "STATES", "VERSION", "slot_type"]
+__all__ = [
+    "BATCH",
+    "BINS",
+    "EVENT",
+    "EVENTS",
+    "EVENT_KINDS",
+    "FLAGS",
+    "HEADER",
+    "MAGIC",
+    "MAIL",
+    "MAILS",
+    "MAIL_KEY",
+    "REFUSALS",
+    "STATES",
+    "VERSION",
+    "WHO",
+    "slot_type",
+]
 
 MAGIC = b"BLRING01"
-VERSION = 2
+VERSION = 4
 BINS = 640
 MAILS = 64
+EVENTS = 1024
+BATCH = 16
+WHO = 32
 MAIL_KEY = 0x626F6E646C6F6F70
 
 STATES = ("unconfigured", "inactive", "active", "retreat", "safe", "finalized")
@@ -30,12 +50,52 @@ FLAGS = {
     "silent": 64,
     "stopped": 128,
     "enabled": 256,
+    "fault": 512,
 }
 """Bits of the flags of a sample."""
 
 MAIL = np.dtype(
-    [("number", "<u8"), ("kind", "<u4"), ("index", "<u4"), ("value", "<f8"), ("check", "<u8")], align=False
+    [
+        *(("number", "<u8"), ("kind", "<u4"), ("index", "<u4"), ("value", "<f8")),
+        *(("more", "<u8"), ("who", f"S{WHO}"), ("check", "<u8")),
+    ],
+    align=False,
 )
+
+EVENT = np.dtype(
+    [
+        *(("sequence", "<u8"), ("mail", "<u8"), ("time_ns", "<i8"), ("cycle", "<i8"), ("step", "<i8")),
+        *(("kind", "<u4"), ("index", "<u4"), ("before", "<f8"), ("value", "<f8")),
+        *(("refused", "<u4"), ("run", "<u4"), ("who", f"S{WHO}")),
+    ]
+)
+
+EVENT_KINDS = {
+    1: "start",
+    2: "stop",
+    3: "set",
+    4: "trip",
+    5: "reset",
+    7: "arm",
+    8: "retreat",
+    100: "state",
+    101: "cause",
+}
+"""What is logged, by number."""
+
+REFUSALS = (
+    "",
+    "what lay in the mailbox was no command",
+    "the loop knows no such command",
+    "it makes no sense in the state that the loop is in",
+    "the loop has no such parameter",
+    "the value is not finite",
+    "the value is out of bounds",
+    "the test does not let this parameter be changed while it runs",
+    "another value of the same command was refused",
+    "the loop is not armed",
+)
+"""Why a command was not obeyed, by number."""
 
 _HISTOGRAM = np.dtype(
     [("count", "<u8"), ("sum", "<i8"), ("least", "<i8"), ("most", "<i8"), ("bins", "<u8", (BINS,))]
@@ -78,7 +138,8 @@ HEADER = np.dtype(
         ("loop_pid", "<i8"),
         ("lock_step", "<u8"),
         ("mails", "<u8"),
-        ("spare0", "<u8", (2,)),
+        ("parameters_at", "<u8"),
+        ("parameters", "<u8"),
         ("written", "<u8"),
         ("heartbeat_ns", "<i8"),
         ("state", "<u8"),
@@ -90,7 +151,10 @@ HEADER = np.dtype(
         ("counts", _COUNTS),
         ("link", _LINK),
         ("mail_taken", "<u8"),
-        ("spare1", "<u8", (6,)),
+        *((name, "<u8") for name in ("events_written", "run", "armed")),
+        ("step", "<i8"),
+        ("emulated", "<u8"),
+        ("spare1", "<u8", (1,)),
         ("wake", _HISTOGRAM),
         ("busy", _HISTOGRAM),
         ("exchange", _HISTOGRAM),
@@ -98,8 +162,12 @@ HEADER = np.dtype(
         ("supervisor_ns", "<i8"),
         ("mail_given", "<u8"),
         ("stops", "<u8"),
-        ("spare3", "<u8", (5,)),
+        ("operator_ns", "<i8"),
+        ("stopped_by", f"S{WHO}"),
         ("mail", MAIL, (MAILS,)),
+        ("events", EVENT, (EVENTS,)),
+        ("fault_words", "S128"),
+        ("recording_words", "S128"),
     ]
 )
 

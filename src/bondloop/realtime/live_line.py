@@ -110,7 +110,7 @@ class Watcher:
         values = block["channels"][block["step"] >= 0]
         status = ring.status()
         return Live(
-            time=max(status.counts["steps"] - 1, 0) * self.period,
+            time=max(status.steps - 1, 0) * self.period,
             state=status.state,
             misses=self._missed(status) - self._before,
             jitter=1e-9 * float(block["wake_ns"].max()) if len(block) else float("nan"),

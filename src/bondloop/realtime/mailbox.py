@@ -7,28 +7,31 @@ for longer than `PATIENCE`. Stopping is no command of the ring but a word of its
 
 from __future__ import annotations
 
-import struct
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+import numpy as np
+
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import Range
-from bondloop.realtime.layout import MAIL_KEY, MAILS
+from bondloop.realtime.layout import BATCH, MAIL, MAIL_KEY, MAILS, WHO
 from bondloop.realtime.shared import Segment, fence
 
-if sys.platform != "win32":  # as in shared.py
+try:
     import fcntl
+except ImportError:  # as in shared.py
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Mailbox"]
 
 PATIENCE = 1.0
 """Seconds to wait for other writers, and for room."""
 
-_START, _SET, _TRIP, _RESET = 1, 3, 4, 5
+_START, _SET, _TRIP, _RESET, _ARM, _RETREAT = 1, 3, 4, 5, 7, 8
 
 
 class Mailbox:
@@ -39,6 +42,8 @@ class Mailbox:
     segment
         The loop's telemetry segment, attached as writable.
     """
+
+    __repr__ = brief
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
@@ -55,43 +60,82 @@ class Mailbox:
         """Names of what `set` can change."""
         return list(self._parameters)
 
-    def start(self) -> int:
-        """Make the loop active."""
-        return self._send(_START)
+    def arm(self, who: str = "") -> int:
+        """Let the next start be obeyed, where the loop asks for that."""
+        return self._send(_ARM, who=who)
 
-    def stop(self) -> None:
+    def start(self, who: str = "") -> int:
+        """Make the loop active."""
+        return self._send(_START, who=who)
+
+    def stop(self, who: str = "") -> None:
         """End the test: the command goes to its safe value, then the loop ends. It waits for nobody."""
+        self.segment.header["stopped_by"][0] = _name(who)
         # Two at once may count as one: either stops.
         self.segment.header["stops"][0] += 1
 
-    def set(self, parameter: str, value: float) -> int:
+    def set(self, parameter: str, value: float, who: str = "") -> int:
         """Change a parameter of the tick, within its range: a switch, a set point, a gain."""
-        if parameter not in self._parameters:
-            raise InputError(unknown_name("parameter", parameter, self._parameters))
-        within = Range(**self.segment.metadata.get("ranges", {}).get(parameter, {}))
-        return self._send(_SET, self._parameters[parameter], within.check(value, parameter))
+        return self.set_all({parameter: value}, who)
 
-    def trip(self, cause: int = 9) -> int:
-        """Trip: bring the rig to its safe state, with a cause (9: the operator)."""
-        return self._send(_TRIP, 0, float(cause))
+    def set_all(self, values: Mapping[str, float], who: str = "") -> int:
+        """Change parameters, all of them in one tick or none; return the number of the last.
 
-    def reset(self) -> int:
-        """Leave the safe state after a trip: the loop is inactive again, its tick as at the beginning."""
-        return self._send(_RESET)
+        Parameters
+        ----------
+        values
+            By name; at most 16.
+        who
+            For the log; at most 32 bytes of it are kept.
+        """
+        if not 1 <= len(values) <= BATCH:
+            raise InputError(f"set: expected from 1 to {BATCH} parameters at once; found {len(values)}")
+        mails = []
+        for parameter, value in values.items():
+            if parameter not in self._parameters:
+                raise InputError(unknown_name("parameter", parameter, self._parameters))
+            index = self._parameters[parameter]
+            within = Range(**self.segment.metadata.get("ranges", {}).get(parameter, {}))
+            about = self.segment.metadata["about_parameters"][index]
+            allowed = within & Range(least=about.get("least"), most=about.get("most"))
+            mails.append((_SET, index, allowed.check(value, parameter)))
+        return self._send_all(mails, who)
+
+    def trip(self, cause: int = 9, who: str = "", patience: float = PATIENCE) -> int:
+        """Trip: bring the rig to its safe state, with a cause (9: the operator).
+
+        Where another writer keeps the mailbox for longer than `patience` seconds it is an `InputError`; a
+        stop, which needs no mailbox, brings the rig to its safe state too.
+        """
+        return self._send_all([(_TRIP, 0, float(cause))], who, patience)
+
+    def retreat(self, who: str = "") -> int:
+        """Bring the rig to its safe state and stay there until reset or stopped, without a trip."""
+        return self._send(_RETREAT, who=who)
+
+    def reset(self, who: str = "") -> int:
+        """Leave the safe state: the loop is inactive again, tick and parameters as at the beginning."""
+        return self._send(_RESET, who=who)
 
     def taken(self, number: int) -> bool:
         """Whether the loop has handled the command of this number."""
         return int(self.segment.header["mail_taken"][0]) >= number
 
-    def _send(self, kind: int, index: int = 0, value: float = 0.0) -> int:
+    def _send(self, kind: int, index: int = 0, value: float = 0.0, who: str = "") -> int:
         """Put a command into the mailbox; return its number."""
-        until = time.monotonic() + PATIENCE
+        return self._send_all([(kind, index, value)], who)
+
+    def _send_all(
+        self, mails: Sequence[tuple[int, int, float]], who: str = "", patience: float = PATIENCE
+    ) -> int:
+        """Put what belongs together into the mailbox; the loop sees all of it or nothing."""
+        until = time.monotonic() + patience
         with self._turn(until):
-            return self._put(kind, index, value, until)
+            return self._put(mails, who, until)
 
     @contextmanager
     def _turn(self, until: float) -> Iterator[None]:
-        if not self._lock.acquire(timeout=PATIENCE):
+        if not self._lock.acquire(timeout=max(0.0, until - time.monotonic())):
             raise InputError("the mailbox is in use by another thread, which does not let go of it")
         try:
             while True:
@@ -112,24 +156,27 @@ class Mailbox:
         finally:
             self._lock.release()
 
-    def _put(self, kind: int, index: int, value: float, until: float) -> int:
+    def _put(self, mails: Sequence[tuple[int, int, float]], who: str, until: float) -> int:
         header: Any = self.segment.header
-        number = max(int(header["mail_given"][0]), int(header["mail_taken"][0])) + 1
-        while number - int(header["mail_taken"][0]) > MAILS:
+        before = max(int(header["mail_given"][0]), int(header["mail_taken"][0]))
+        last = before + len(mails)
+        while last - int(header["mail_taken"][0]) > MAILS:
             if time.monotonic() > until:
                 raise InputError(
                     f"the mailbox is full: {MAILS} commands wait and the loop takes none; is it still alive?"
                 )
             time.sleep(0.001)
-        bits = struct.unpack("<Q", struct.pack("<d", value))[0]
-        entry = header["mail"][0]
-        at = (number - 1) % MAILS
-        check = number ^ (kind | index << 32) ^ bits ^ MAIL_KEY
+        entries = np.zeros(len(mails), MAIL)
+        for i, (kind, index, value) in enumerate(mails):
+            entries[i] = (before + 1 + i, kind, index, value, len(mails) - 1 - i, _name(who), 0)
+        words = entries.view("<u8").reshape(len(mails), -1)
+        entries["check"] = np.bitwise_xor.reduce(words, axis=1) ^ np.uint64(MAIL_KEY)
         fence()  # the loop is done with what lies there
-        entry[at] = (number, kind, index, value, check)
+        for i, entry in enumerate(entries):
+            header["mail"][0, (before + i) % MAILS] = entry
         fence()
-        header["mail_given"][0] = number
-        return number
+        header["mail_given"][0] = last
+        return last
 
     def close(self) -> None:
         """Detach."""
@@ -140,3 +187,12 @@ class Mailbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _name(who: str) -> bytes:
+    """Return a name in as many bytes as the log keeps, cut between two letters.
+
+    >>> _name("operator at the rig").decode(), len(_name("é" * 40))
+    ('operator at the rig', 32)
+    """
+    return who.encode()[:WHO].decode(errors="ignore").replace("\0", " ").encode()

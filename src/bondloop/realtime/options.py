@@ -31,6 +31,8 @@ class LoopOptions:
         Loop and rig wait for each other instead of following the clock.
     start
         Begin at once; otherwise the loop stays inactive until ``mailbox.start()``.
+    arm
+        A start is obeyed only after the operator has armed the loop (`Console.arm`).
     priority, cpu
         Of SCHED_FIFO (0: none), and the processor to run on (None: any).
     lock_memory
@@ -61,6 +63,8 @@ class LoopOptions:
         Trip when all measured values are the same to the bit for so many ticks; 0: never.
     supervisor
         Trip without the supervisor's heartbeat for so many seconds; 0: never.
+    operator_loss
+        Trip when no operator's console has beaten for so many seconds while the test runs; 0: never.
     machine
         The rig may be a machine. Without it only links to rigs that say that they are models are opened.
     inactive
@@ -93,6 +97,7 @@ class LoopOptions:
     steps: int = 0
     lock_step: bool = False
     start: bool = True
+    arm: bool = False
     priority: int = 0
     cpu: int | None = None
     lock_memory: bool = True
@@ -106,6 +111,7 @@ class LoopOptions:
     stale: int = 20
     frozen: int = 0
     supervisor: float = 2.0
+    operator_loss: float = 0.0
     machine: bool = False
     inactive: bool = False
     approach: float = 0.0
@@ -135,6 +141,7 @@ class LoopOptions:
             "--stale": self.stale,
             "--frozen": self.frozen,
             "--supervisor": self.supervisor,
+            "--operator-loss": self.operator_loss,
             "--retreat": self.retreat,
             "--approach": self.approach,
             "--timeout": self.timeout,
@@ -157,7 +164,7 @@ class LoopOptions:
         words = ["--link", self.link, "--overrun", self.overrun]
         words += [text for name, value in numbers.items() for text in (name, repr(value))]
         switches = {"lock-step": self.lock_step, "start": self.start, "hold": self.hold, "hot": self.hot}
-        switches.update(machine=self.machine, inactive=self.inactive)
+        switches.update(machine=self.machine, inactive=self.inactive, arm=self.arm)
         words += [f"--{name}" for name, is_on in switches.items() if is_on]
         words += [] if self.lock_memory else ["--no-lock"]
         words += ["--awake"] if self.awake else []

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.keys import with_key
@@ -169,6 +170,8 @@ class RigProcess(_Child):
         The URL at which a loop finds it.
     """
 
+    __repr__ = brief
+
     def __init__(self, program: Path, options: RigOptions) -> None:
         need_linux()
         super().__init__(
@@ -215,6 +218,8 @@ class LoopProcess(_Child):
     attendant
         Who beats the heartbeat and can be called by a signal; None without `supervise`.
     """
+
+    __repr__ = brief
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,36 @@ from bondloop.errors import InputError
 from bondloop.program.signals.in_tick import now_and_next
 from bondloop.realtime.build import build_loop, build_rig
 from bondloop.realtime.interface import command_names, computer_ends, measured_names
+from bondloop.safety import Limits
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
+    from bondloop.realtime.channels import Channels
+    from bondloop.safety import Switch
 
-__all__ = ["loop_program", "rig_program", "safe_position", "signal_table", "start_rate", "start_within"]
+__all__ = [
+    "loop_program",
+    "rig_program",
+    "safe_position",
+    "signal_table",
+    "start_rate",
+    "start_within",
+    "switch_facts",
+    "trip_limits",
+]
 
 
 def loop_program(
-    test: HybridTest, *, loopback: bool, drivers: Sequence[Path] = (), libraries: Sequence[str] = ()
+    test: HybridTest,
+    *,
+    loopback: bool,
+    drivers: Sequence[Path] = (),
+    libraries: Sequence[str] = (),
+    channels: Channels | None = None,
+    includes: Sequence[Path] = (),
 ) -> Path:
     """Build the program of a test's loop.
 
@@ -34,13 +53,25 @@ def loop_program(
         With its emulated rig inside. That takes the rehearsal's steps, so that the numbers are the same.
     drivers, libraries
         C files of further links, and the libraries that they need.
+    channels
+        The laboratory's channels, for drivers that read them.
+    includes
+        Folders of headers that the drivers need.
     """
     computer = test.computer_tick
     safe = dict.fromkeys(command_names(computer), safe_position(test))
     rig = test.rig_tick() if loopback else None
-    within, rate = start_within(test), start_rate(test)
     return build_loop(
-        computer, rig=rig, safe=safe, within=within, rate=rate, drivers=drivers, libraries=libraries
+        computer,
+        rig=rig,
+        safe=safe,
+        within=start_within(test),
+        rate=start_rate(test),
+        drivers=drivers,
+        libraries=libraries,
+        channels=channels,
+        includes=includes,
+        about={"name": test.name, "limits": trip_limits(test), "switches": switch_facts(test)},
     )
 
 
@@ -84,6 +115,29 @@ def start_rate(test: HybridTest) -> float:
     """Return how fast a test's command may change before the first tick and after the last: as in any."""
     limit = None if test.interlock is None else test.interlock.limits.command_rate
     return math.inf if limit is None else float(limit)
+
+
+def trip_limits(test: HybridTest) -> dict[str, float]:
+    """Return the limits of a test's interlock by the name of the cause of a trip, as `limit_name` has it."""
+    if test.interlock is None:
+        return {}
+    limits = {f.name.replace("_", " "): getattr(test.interlock.limits, f.name) for f in fields(Limits)}
+    if test.interlock.power is not None:
+        limits["power"] = test.interlock.power.threshold
+    return {name: float(x) for name, x in limits.items() if x is not None and name != "warning"}
+
+
+def switch_facts(test: HybridTest) -> dict[str, dict[str, float | None]]:
+    """Return where a test's switches begin and how they go, as `start_words` wants it; empty without any."""
+    if test.switches is None:
+        return {}
+    return {name: _facts(getattr(test.switches, name)) for name in ("displacement", "force")}
+
+
+def _facts(switch: Switch) -> dict[str, float | None]:
+    assert isinstance(switch.initial, float)
+    schedule = switch.schedule if isinstance(switch.schedule, float) else None  # a signal: over time
+    return {"initial": switch.initial, "ramp": float(switch.ramp), "schedule": schedule}
 
 
 def signal_table(test: HybridTest, steps: int) -> NDArray[np.float64] | None:

@@ -3,7 +3,8 @@
 ``python -m bondloop.realtime.recorder SEGMENT FILE`` attaches to a running loop and records until that ends.
 It only reads the ring, so it cannot hold the loop up; what it could not keep up with is counted in the file's
 attributes. It never overwrites: where FILE exists, FILE-2 is written, so that after one recorder was killed
-another can be started with the same words. It begins with the oldest sample that is still in the ring.
+another can be started with the same words. A run that begins after a reset of the loop gets a file of its
+own, too. It begins with the oldest sample that is still in the ring.
 """
 
 from __future__ import annotations
@@ -12,26 +13,33 @@ import argparse
 import contextlib
 import errno
 import json
+import math
 import os
 import shutil
 import signal
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondloop.errors import BondloopError
+from bondloop.realtime.event_log import EventLog
 from bondloop.realtime.layout import STATES
-from bondloop.realtime.ring import Ring
+from bondloop.realtime.ring import Ring, Status
+from bondloop.realtime.shared import is_alive
 from bondloop.realtime.summary import outcome, timing
+from bondloop.records.event_table import COLUMNS
 from bondloop.records.growing import GrowingRun
 from bondloop.safety.causes import Cause, cause_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bondloop.realtime.snapshot import Event
 
 __all__ = ["CYCLE", "Recorder", "free_path", "main"]
 
@@ -84,7 +92,7 @@ class Recorder:
     ) -> None:
         about = about or {}
         self.tells = tells
-        self.ring, self.path = ring, path
+        self.ring = ring
         self.period = float(ring.metadata.get("period", ring.period))
         self.wanted = int(about.get("steps", 0))
         self.about = {
@@ -92,10 +100,25 @@ class Recorder:
             "realtime_offset_ns": ring.realtime_offset_ns,
             **about.get("attributes", {}),
         }
-        self.lost = self.before = 0
+        self.lost = self.before = self._lost_before = 0
         self.trouble = ""
-        self._origin: int | None = None
+        self._asked, self._description = path, about.get("description", {})
+        self._events = EventLog(ring.segment)
+        self._pending: list[Event] = []
+        self._row_bytes = 8 * len(ring.names) + sum(np.dtype(t).itemsize for t in CYCLE.values()) + 8
         self._first: int | None = None
+        self._state = 0
+        self.run_number = 1
+        self._open(path)
+
+    def _open(self, path: Path) -> None:
+        """Begin a file: one for each run of the loop."""
+        ring = self.ring
+        self.path = path
+        self._origin: int | None = None
+        self._last_step = -1
+        self._next: int | None = None
+        self._cause: Event | None = None
         self._begun = False
         self.file = GrowingRun(
             path,
@@ -103,11 +126,10 @@ class Recorder:
             CYCLE,
             meanings=dict(zip(ring.names, ring.meanings, strict=True)),
             rate=1.0 / self.period,
-            description=about.get("description", {}),
+            description=self._description,
             attributes={**self.about, "status": "recording", "message": NOTHING_YET},
             words=WORDS,
         )
-        self._row_bytes = 8 * len(ring.names) + sum(np.dtype(t).itemsize for t in CYCLE.values()) + 8
 
     def catch_up(self) -> int:
         """Write what has come since the last time, and commit it; return how many samples that were."""
@@ -119,6 +141,8 @@ class Recorder:
                 self._need_room(len(block))
                 self._write(block)
             count += len(block)
+        if self._next is None and self._origin is not None:
+            self._log(self.ring.cursor)
         self.file.commit()
         if self.file.committed and not self._begun:
             self._begun = True
@@ -136,46 +160,131 @@ class Recorder:
             raise DiskFullError(f"the disk is full: {free:,} bytes left in {self.path.parent}")
 
     def _write(self, block: NDArray[Any]) -> None:
-        number = block["sequence"].astype(np.int64) - 1
+        """Write rows, those of each run into a file of its own."""
         if self._first is None:
-            self._first = self.before = int(number[0])
+            self._first = self.before = int(block["sequence"][0]) - 1
+            self._pending += self._events.events()
+            runs = [event.run for event in self._pending if event.cycle <= block["cycle"][0]]
+            self.run_number = max(runs, default=1)
+        states = block["state"]
+        before = np.concatenate([[self._state], states[:-1]])
+        self._state = int(states[-1])
+        rests = STATES.index("retreat")
+        begin = 0
+        for at in [*np.flatnonzero((before >= rests) & (states < rests)).tolist(), len(block)]:
+            if at > begin:
+                self._write_rows(block[begin:at])
+            if at < len(block):  # a reset: what is recorded from here on belongs to the next run
+                self._next = int(block["cycle"][at])
+            begin = at
+
+    def _write_rows(self, block: NDArray[Any]) -> None:
+        number = block["sequence"].astype(np.int64) - 1
         ticked = block["step"] >= 0
-        if self._origin is None and ticked.any():
-            # Time counts from the first tick, also for a recorder that came later.
-            at = int(np.argmax(ticked))
-            self._origin = int(number[at] - block["step"][at])
-        time = (number - (self._origin or 0)).astype(np.float64) * self.period
         retreating = ~ticked & (block["state"] >= STATES.index("retreat"))
+        if not (ticked | retreating).any():
+            return
+        if ticked.any():
+            at = int(np.argmax(ticked))
+            if self._next is None and block["step"][at] <= self._last_step:  # the reset itself was lost
+                self._next = int(block["cycle"][at])
+        if self._next is not None:
+            if not (ticked | (block["state"] == STATES.index("retreat"))).any():
+                return  # nothing has moved since the reset: there is no next run yet
+            self._begin_next()
+        if ticked.any():
+            self._last_step = int(block["step"].max())
+            if self._origin is None:
+                # Time counts from the first tick, also for a recorder that came later.
+                self._origin = int(number[at] - block["step"][at])
+        time = (number - (self._origin or 0)).astype(np.float64) * self.period
         for part, chosen in (("/", ticked), ("/retreat", retreating)):
             if not chosen.any():
                 continue
             rows, times = (block, time) if chosen.all() else (block[chosen], time[chosen])
             self.file.append(times, rows["channels"], {name: rows[name] for name in CYCLE}, part)
 
+    def _begin_next(self) -> None:
+        """Close the file of a run that a reset has ended, and begin that of the next."""
+        assert self._next is not None
+        self._pending += self._events.events()  # complete up to here: the loop logs before it writes a row
+        number = max((e.run for e in self._pending if e.cycle <= self._next), default=self.run_number + 1)
+        later = [event for event in self._pending if event.run >= number]
+        self._pending = [event for event in self._pending if event.run < number]
+        self._log(self._next + 1)
+        self.finish()
+        self._pending, self.run_number, self._lost_before = later, number, self.ring.lost
+        self._open(free_path(self._asked))
+        if self.tells:
+            with contextlib.suppress(OSError):
+                os.write(sys.stdout.fileno(), f"file {self.path}\n".encode())
+
+    def _log(self, end: int) -> None:
+        """Write the events of all cycles before one."""
+        self._pending += self._events.events()
+        here = [event for event in self._pending if event.cycle < end]
+        self._pending = [event for event in self._pending if event.cycle >= end]
+        for event in here:
+            if event.kind == "cause" and not event.mail:
+                self._cause = event
+        origin = self._origin
+        self.file.events.append(
+            [
+                {
+                    **{name: getattr(event, name) for name in COLUMNS if name != "time"},
+                    "time": math.nan if origin is None else (event.cycle - origin) * self.period,
+                }
+                for event in here
+            ]
+        )
+
     def finish(self) -> dict[str, Any]:
         """Write what became of the run and close the file; return the attributes."""
+        self._log(sys.maxsize)
         attributes = self._attributes()
         self.file.close(attributes)
         return attributes
 
     def _attributes(self) -> dict[str, Any]:
         # What the ring had overwritten before this recorder came is not lost by it: `before` tells it.
-        self.lost = max(0, self.ring.lost - self.before)
-        loop = outcome(self.ring.status(), self.period, self.wanted, alive=_alive(self.ring))
+        self.lost = max(0, self.ring.lost - max(self.before, self._lost_before))
+        status = self.ring.status()
+        if self._next is not None:  # a reset has been: the loop no longer knows what became of this run
+            status = self._ended(status)
+        loop = outcome(status, self.period, self.wanted, alive=is_alive(self.ring.segment))
+        if self._next is not None and not loop["cause"]:
+            loop.update(
+                status="stopped", message=f"the operator ended it by a reset after {loop['steps']} ticks"
+            )
         return {
             **self.about,
             **loop,
             "timing": timing(self.file.cycles(), self.period),
+            "run": self.run_number,
+            "events_missing": self._events.lost + self.file.events.left_out,
             "samples_lost": self.lost,
             "samples_before": self.before,
             "recording": self.trouble,
             **({"status": "stopped", "message": self.trouble} if self.trouble else {}),
         }
 
+    def _ended(self, status: Status) -> Status:
+        """Return the status as it was when a reset ended the run."""
+        cause = self._cause
+        return replace(
+            status,
+            state="finalized",
+            steps=self._last_step + 1,
+            cause=0 if cause is None else cause.index,
+            cause_step=-1 if cause is None else cause.step,
+            cause_detail=0 if cause is None else int(cause.before),
+            cause_value=0.0 if cause is None else cause.value,
+        )
+
     @property
     def over(self) -> bool:
         """Whether the loop has ended, one way or another."""
-        return self.ring.state == "finalized" or not _alive(self.ring)
+        return self.ring.state == "finalized" or not is_alive(self.ring.segment)
 
     def run(self, stop: threading.Event) -> int:
         """Record until the loop ends or somebody asks to stop; return the exit code."""
@@ -211,16 +320,6 @@ def _reason(error: Exception) -> str:
         if f"errno = {number}" in text or getattr(error, "errno", None) == number:
             return os.strerror(number).lower()
     return text
-
-
-def _alive(ring: Ring) -> bool:
-    """Whether the loop's process is running; one that is dead but not yet buried is not."""
-    pid = int(ring.segment.header["loop_pid"][0])
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
 
 
 def free_path(path: Path) -> Path:

@@ -58,6 +58,8 @@ class News:
         not known: what came before the first recorder was ready is of no interest, for the test begins then.
     lost
         Samples lost so far, by it and those before it.
+    files
+        That it began after its first: a line ``file PATH`` for every run after a reset.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class News:
     def __init__(self, lines: Iterable[str] = (), after: News | None = None) -> None:
         self.at: int | None = None if after is None else after.at
         self.lost: int = 0 if after is None else after.lost
+        self.files: list[str] = [] if after is None else after.files
         self._inherited = self.lost
         self._joined = self.at
         self._thread = threading.Thread(target=self._listen, args=(lines,), name="recorder", daemon=True)
@@ -81,7 +84,9 @@ class News:
         try:
             for line in lines:
                 word, *numbers = line.split() or [""]
-                if word == "at" and len(numbers) == 3:
+                if word == "file" and numbers:
+                    self.files.append(line.strip().removeprefix("file "))
+                elif word == "at" and len(numbers) == 3:
                     at, lost, before = (int(n) for n in numbers)
                     # What the ring had overwritten before it came, and its predecessor had not read.
                     missed = 0 if self._joined is None else max(0, before - self._joined)

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +17,12 @@ import numpy as np
 from bondloop.errors import BondloopError
 from bondloop.realtime.recorder_health import Health, News
 from bondloop.records import Record
-from bondloop.records.hdf5 import read_cycles
+from bondloop.records.hdf5 import read_cycles, read_run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Recorders", "merged_files"]
+__all__ = ["Recorders", "last_run", "merged_files"]
 
 SUCCESSORS = 5
 """Recorders that are started after the first, at most."""
@@ -38,7 +38,8 @@ class Recorders:
     Attributes
     ----------
     paths
-        Of the files, in the order in which they were begun.
+        Of the files, in the order in which they were begun, but for those of runs after a reset: `files`
+        has all.
     troubles
         What went wrong, in words.
     """
@@ -76,6 +77,11 @@ class Recorders:
     def pid(self) -> int:
         """Number of the process; 0 while there is none."""
         return 0 if self._process is None else self._process.pid
+
+    @property
+    def files(self) -> list[Path]:
+        """All files: of each recorder its first, and then those of the runs after a reset."""
+        return [*self.paths, *(Path(name) for name in self._news.files)]
 
     def _start(self) -> threading.Thread:
         thread = threading.Thread(target=self._begin, name="start of a recorder", daemon=True)
@@ -186,6 +192,10 @@ class Recorders:
             if self._starting is before:
                 self._note_end(code)
                 break
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._news.wait()  # its last words, before the pipe is closed
         self._buried(self._process)
 
     def close(self) -> None:
@@ -209,6 +219,18 @@ class Recorders:
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+def last_run(paths: Sequence[Path]) -> list[Path]:
+    """Return those of the files that hold the last run: after a reset there are several runs.
+
+    Parameters
+    ----------
+    paths
+        Of all files of a session.
+    """
+    runs = {path: int(read_run(path, []).attributes.get("run", 1)) for path in paths}
+    return [path for path in paths if runs[path] == max(runs.values())]
 
 
 def merged_files(paths: list[Path]) -> tuple[Record, dict[str, NDArray[Any]]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.program.quantity import Meaning
 from bondloop.realtime.layout import BINS, STATES, slot_type
 from bondloop.realtime.shared import Segment, fence
@@ -83,10 +84,16 @@ class Status:
         When: the executive's cycle and the tick's number.
     cause_detail, cause_value
         Which measured value or channel, or the status bits of the tick; and the value found.
+    run, steps
+        Number of the run, 1 until the first reset, and how many ticks of it were executed.
     written
         Samples written so far.
     heartbeat_ns
         When the loop last wrote one, by CLOCK_MONOTONIC.
+    fault_words
+        What the rig's controller said of the fault that is the cause; empty if there is none.
+    recording_words
+        What the supervisor says is wrong with the record; empty while all is well, or nothing is recorded.
     counts, link
         Counters of the executive and of the link, by name.
     wake, busy, exchange
@@ -99,6 +106,8 @@ class Status:
     cause_step: int
     cause_detail: int
     cause_value: float
+    run: int
+    steps: int
     written: int
     heartbeat_ns: int
     counts: dict[str, int]
@@ -106,6 +115,8 @@ class Status:
     wake: Histogram
     busy: Histogram
     exchange: Histogram
+    fault_words: str = ""
+    recording_words: str = ""
 
 
 class Ring:
@@ -127,6 +138,8 @@ class Ring:
     cursor
         Index of the sample that is read next.
     """
+
+    __repr__ = brief
 
     def __init__(self, segment: Segment, *, from_now: bool = False) -> None:
         self.segment = segment
@@ -224,6 +237,8 @@ class Ring:
             cause_step=int(header["cause_step"]),
             cause_detail=int(header["cause_detail"]),
             cause_value=float(header["cause_value"]),
+            run=int(header["run"]),
+            steps=int(header["step"]),
             written=int(header["written"]),
             heartbeat_ns=int(header["heartbeat_ns"]),
             counts=plain(header["counts"]),
@@ -231,6 +246,8 @@ class Ring:
             wake=histogram(header["wake"]),
             busy=histogram(header["busy"]),
             exchange=histogram(header["exchange"]),
+            fault_words=bytes(header["fault_words"]).decode("utf-8", "replace"),
+            recording_words=bytes(header["recording_words"]).decode("utf-8", "ignore"),
         )
 
     def close(self) -> None:

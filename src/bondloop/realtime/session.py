@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import platform
 import signal
 import subprocess
@@ -14,30 +13,42 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from bondloop.display import at_work
 from bondloop.errors import InputError, unknown_name
+from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.rehearsal import steps_of
-from bondloop.hybrid.run import Run
+from bondloop.hybrid.run import Run, origin
+from bondloop.hybrid.tunables import operated
+from bondloop.program.call import calls
 from bondloop.program.ranges import checked_values
+from bondloop.program.tick_json import dump_tick
+from bondloop.realtime.beside import Beside
+from bondloop.realtime.build import LINKS
+from bondloop.realtime.channels.wiring import refuse_misfits
 from bondloop.realtime.disk_room import expect_room
+from bondloop.realtime.fmu_rig import fmu_driver
+from bondloop.realtime.interface import measured_names
 from bondloop.realtime.interrupts import interrupts
 from bondloop.realtime.keys import fresh_key
 from bondloop.realtime.live_line import Live, Watcher
 from bondloop.realtime.process import LoopOptions, LoopProcess, RigOptions, RigProcess
 from bondloop.realtime.programs import loop_program, rig_program, signal_table
 from bondloop.realtime.recorder import RESERVE
-from bondloop.realtime.recorder_process import Recorders, merged_files
+from bondloop.realtime.recorder_process import Recorders, last_run, merged_files
 from bondloop.realtime.rig_limits import as_told, for_a_machine, machine_options, refuse_no_retreat
 from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
+from bondloop.realtime.shared import need_linux
+from bondloop.realtime.shipped import drivers_for
 from bondloop.realtime.silence import silence_words
 from bondloop.realtime.summary import WARNING, moving, outcome, timing, warnings_of
 from bondloop.safety.causes import Cause
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from bondloop.hybrid import HybridTest
+    from bondloop.realtime.channels import Channels
     from bondloop.realtime.recorder_health import Health
 
 __all__ = ["Prepared", "prepare", "run_realtime"]
@@ -58,7 +69,7 @@ RING_BYTES = 1 << 28
 
 def run_realtime(  # noqa: PLR0913 - each is one decision
     test: HybridTest,
-    seconds: float,
+    seconds: float | None,
     *,
     link: str = "loopback://",
     rate: float | None = None,
@@ -68,8 +79,11 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     record: str | Path | None = None,
     drivers: Sequence[str | Path] = (),
     libraries: Sequence[str] = (),
+    channels: Channels | None = None,
+    includes: Sequence[str | Path] = (),
     force: bool = False,
     live: Callable[[Live], None] | None = None,
+    started: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Run:
     """Run a test in real time.
@@ -82,10 +96,10 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     test
         The test; its coupling must be sampled.
     seconds
-        Length of the run.
+        Length of the run; None: until it is stopped. Tabulated signals then keep their last values.
     link
-        Where the rig is: ``udp://HOST:PORT``, ``shm://NAME``, or ``loopback://``, the emulated rig in the
-        same process.
+        Where the rig is: ``udp://HOST:PORT``, ``shm://NAME``; ``fmu://rig.fmu``, an FMU in the same process;
+        or ``loopback://``, the emulated rig in the same process.
     rate
         Samples a second, if not the test's own.
     lock_step
@@ -101,10 +115,17 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
         Run file to write; with a number added to its name if it exists. Nothing is kept if not given.
     drivers, libraries
         C files of further links, ``link_x.c`` for ``x://...``, and the libraries that they need, by name.
+    channels
+        The laboratory's channels, from `bondloop.description.read_channels`; drivers take their calibration
+        from them, auxiliary ones are recorded, and the run file keeps them.
+    includes
+        Folders of headers that the drivers need and the compiler does not know.
     force
         Run although the check did not pass.
     live
         Called ten times a second with how the loop is doing.
+    started
+        Called once with the name of the telemetry segment, for `Console.attach`.
     **options
         Further options of the loop, by name: ``priority``, ``cpu``, ``spin``, ``overrun``... (`LoopOptions`).
 
@@ -115,16 +136,18 @@ def run_realtime(  # noqa: PLR0913 - each is one decision
     >>> run.completed, len(run.time)
     (True, 101)
     """
-    made = prepare(
-        test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, emulated=emulated,
-        drivers=drivers, libraries=libraries, force=force, options=options,
-    )  # fmt: skip
-    return made.run(record=record, live=live)
+    with at_work("running in real time", quiet=live is not None):  # who asks for its state shows it
+        made = prepare(
+            test, seconds, link=link, rate=rate, lock_step=lock_step, start_rig=start_rig, emulated=emulated,
+            drivers=drivers, libraries=libraries, channels=channels, includes=includes, force=force,
+            options=options,
+        )  # fmt: skip
+        return made.run(record=record, live=live, started=started)
 
 
 def prepare(  # noqa: PLR0913 - each is one decision
     test: HybridTest,
-    seconds: float,
+    seconds: float | None,
     *,
     link: str = "loopback://",
     rate: float | None = None,
@@ -133,35 +156,52 @@ def prepare(  # noqa: PLR0913 - each is one decision
     emulated: bool | None = None,
     drivers: Sequence[str | Path] = (),
     libraries: Sequence[str] = (),
+    channels: Channels | None = None,
+    includes: Sequence[str | Path] = (),
     force: bool = False,
     inactive: bool = False,
+    open_end: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Prepared:
     """Check and build all that a run needs, and start nothing; arguments as in `run_realtime`.
 
     With `inactive` only to look at what is measured: nothing moves, so neither check nor limits are needed.
+    With `open_end` the run goes on until it is stopped; `seconds` is then the length of the check alone.
     """
+    given_test: object = test
+    if isinstance(given_test, PseudoDynamicTest):
+        raise InputError(
+            "a pseudo-dynamic test has a model of its rig, without an actuator; in real time its scheme "
+            "moves a rig that `bondloop serve --protocol plain --clock` offers: "
+            "bondloop.external.run_pseudo_dynamic(test, seconds, RemoteRig('udp://...'))"
+        )
     if not hasattr(test, "computer_tick"):
         raise InputError("a plain simulation has no rig, and nothing to run in real time; rehearse it")
+    need_linux()  # before a check that may take long
     if rate is not None and rate != test.rate:
         test = test.replaced(rate=rate)
-    steps = steps_of(seconds, test.period)
+    length = test.length if seconds is None else seconds  # of what can be known beforehand
+    steps = steps_of(length, test.period)
     scheme = link.partition("://")[0]
     if emulated is None:
-        emulated = start_rig or scheme in ("loopback", "none")
+        emulated = start_rig or scheme in ("loopback", "none", "fmu")
     more = dict(options or {})
-    check = test.check(seconds)
+    if more.get("arm"):
+        test = operated(test)
+        more.setdefault("hold", True)
+    check = test.check(length)
     if not check.passed and not force and not inactive:
+        forced = ", force=True (--force) runs it all the same" if check.built else ""
         raise InputError(
             f"the check has not passed, so nothing was started: {'; '.join(check.problems)}; "
-            "`bondloop check` tells more, force=True (--force) runs it all the same"
+            f"`bondloop check` tells more{forced}"
         )
     if start_rig and scheme not in ("udp", "shm"):
         raise InputError(f"a rig in a process of its own is reached by udp:// or shm://; found {link}")
     if not inactive:
         refuse_no_retreat(more)
         if not emulated:
-            test = for_a_machine(test, seconds, check, link, more)
+            test = for_a_machine(test, length, check, link, more)
             more = machine_options(test, more)
         elif test.interlock is not None:
             told = as_told(test.interlock, more)
@@ -171,6 +211,33 @@ def prepare(  # noqa: PLR0913 - each is one decision
         more.setdefault("overrun_limit", test.interlock.deadline)
     if start_rig:
         more.setdefault("key", fresh_key())
+    _pace(more, test, scheme, lock_step=lock_step, start_rig=start_rig, emulated=emulated)
+    given = replace(
+        _options(test, steps, link, lock_step, more, endless=seconds is None or open_end),
+        machine=not emulated or inactive,
+        inactive=inactive,
+    )
+    own, needed = drivers_for(scheme, [Path(d) for d in drivers], libraries)
+    if scheme == "fmu":
+        own = [*own, fmu_driver(test, link)]
+    if channels is not None and not inactive:
+        refuse_misfits(channels, test)
+    wired = channels if scheme not in LINKS else None  # those links carry SI units, and know no channels
+    loop = loop_program(
+        test, loopback=scheme == "loopback", drivers=own, libraries=needed, channels=wired,
+        includes=[Path(i) for i in includes],
+    )  # fmt: skip
+    rig = rig_program(test, lock_step=lock_step) if start_rig else None
+    return Prepared(
+        test, seconds, given.steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
+        emulated=emulated, inactive=inactive, channels=channels,
+    )  # fmt: skip
+
+
+def _pace(
+    more: dict[str, Any], test: HybridTest, scheme: str, *, lock_step: bool, start_rig: bool, emulated: bool
+) -> None:
+    """Add the options that say how loop and rig keep step, where they were not given."""
     if scheme in ("udp", "shm") and not lock_step:
         # Half a step of an emulated rig behind it: what it measured at the beginning of the tick has come,
         # and the command is there before it needs one, as in the rehearsal.
@@ -178,22 +245,12 @@ def prepare(  # noqa: PLR0913 - each is one decision
     if start_rig:
         # A model may answer late without harm: a rehearsal on a busy machine need not end for it.
         more.setdefault("stale", max(LoopOptions.stale, round(PATIENCE / test.period)))
-    if not lock_step and emulated and (start_rig or scheme == "loopback"):
+    if not lock_step and emulated and (start_rig or scheme in ("loopback", "fmu")):
         # The ticks that were missed, all at once, are a jump for the rig: right for a model, whose time is
         # the clock's too, and not for a machine. A burst of commands makes the measurement that answers the
         # last of them late by as many.
         stale = int(more.get("stale", LoopOptions.stale))
         more.setdefault("catch_up", min(round(CATCH_UP / test.period), stale // 2))
-    given = replace(
-        _options(test, steps, link, lock_step, more), machine=not emulated or inactive, inactive=inactive
-    )
-    own = [Path(d) for d in drivers]
-    loop = loop_program(test, loopback=scheme == "loopback", drivers=own, libraries=libraries)
-    rig = rig_program(test, lock_step=lock_step) if start_rig else None
-    return Prepared(
-        test, seconds, steps, given, loop, rig, signal_table(test, steps), check.passed, check.verdict,
-        emulated=emulated, inactive=inactive,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -203,7 +260,7 @@ class Prepared:
     Attributes
     ----------
     test, seconds, steps
-        What runs, how long, and in how many ticks.
+        What runs, how long, and in how many ticks; None and 0 where it runs until it is stopped.
     options
         Of the loop.
     loop, rig
@@ -216,10 +273,12 @@ class Prepared:
         Whether the rig is a model.
     inactive
         Whether it is only for looking at what is measured.
+    channels
+        The laboratory's; None where no file was given.
     """
 
     test: HybridTest
-    seconds: float
+    seconds: float | None
     steps: int
     options: LoopOptions
     loop: Path
@@ -229,9 +288,20 @@ class Prepared:
     verdict: str = ""
     emulated: bool = True
     inactive: bool = False
+    channels: Channels | None = None
 
-    def run(self, record: str | Path | None = None, live: Callable[[Live], None] | None = None) -> Run:
-        """Start everything, wait, and return what was recorded; arguments as in `run_realtime`."""
+    def run(
+        self,
+        record: str | Path | None = None,
+        live: Callable[[Live], None] | None = None,
+        started: Callable[[str], None] | None = None,
+        beside: Callable[[str], None] | None = None,
+    ) -> Run:
+        """Start everything, wait, and return what was recorded; arguments as in `run_realtime`.
+
+        `beside` is called in a thread of its own once the loop was told to start, with the name of its
+        telemetry; when it returns, or fails, the loop is stopped.
+        """
         if self.inactive:
             raise InputError("this was prepared for looking at what is measured, and may move nothing")
         with contextlib.ExitStack() as stack:
@@ -246,7 +316,13 @@ class Prepared:
             recorders = Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
             stack.callback(recorders.close)
             stack.callback(loop.send, signal.SIGTERM)  # before anything else is waited for
-            return self._watched(loop, recorders, live, keep=record is not None)
+            if started is not None:
+                started(loop.name)
+            helper = None if beside is None else Beside(beside, loop)
+            run = self._watched(loop, recorders, live, helper, keep=record is not None)
+            if helper is not None:
+                helper.join()
+            return run
 
     def start(self, stack: contextlib.ExitStack) -> LoopProcess:
         """Start the rig, if it is ours, and the loop, which waits inactive; the stack ends both."""
@@ -266,7 +342,13 @@ class Prepared:
         return RigOptions(link=link, timeout=2 * given.timeout, priority=paced, key=given.key)
 
     def _watched(
-        self, loop: LoopProcess, recorders: Recorders, live: Callable[[Live], None] | None, *, keep: bool
+        self,
+        loop: LoopProcess,
+        recorders: Recorders,
+        live: Callable[[Live], None] | None,
+        helper: Beside | None,
+        *,
+        keep: bool,
     ) -> Run:
         watcher = Watcher(loop.ring)
         began = time.monotonic()
@@ -274,13 +356,16 @@ class Prepared:
         assert loop.attendant is not None
         with interrupts(bell=loop.attendant.bell):
             before = loop.status()
-            if not self.options.start:
+            if not (self.options.start or self.options.arm):  # else the operator does
                 loop.mailbox.start()
+            if helper is not None:
+                helper.start()
             while loop.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     loop.wait(LOOK)
                 recorders.look_after()
                 health = self._health(loop, recorders)
+                loop.segment.header["recording_words"][0] = health.words.encode()[:128]
                 if health.loss and self.test.record_loss == "retreat" and not retreats:
                     retreats = True
                     _retreat_for_record(loop)
@@ -293,10 +378,13 @@ class Prepared:
                 live(replace(watcher.look(), recording=shown.recording))  # it ended behind the last look
         wall = time.monotonic() - began
         recorders.finish()
+        files = last_run(recorders.files)
         known = outcome(loop.status(), self.test.period, self.steps, alive=False)
         if known["cause"] == Cause.ELSEWHERE:
             known["message"] = elsewhere_words(self.test, known["cause_detail"], float(known["cause_value"]))
-        merged, cycles = merged_files(recorders.paths)
+        merged, cycles = merged_files(files)
+        if loop.status().run > 1:  # the loop knows no more of earlier runs: their files do
+            known.update({name: merged.attributes[name] for name in known if name in merged.attributes})
         attributes = {
             **merged.attributes,
             **known,
@@ -307,7 +395,7 @@ class Prepared:
             "notes": [*self._notes(), *(line for line in loop.said.splitlines() if line.strip())],
             "recording": "; ".join(recorders.troubles),
             "samples_missing": known["steps"] - len(merged),
-            "files": [str(p) for p in recorders.paths] if keep else [],
+            "files": [str(p) for p in recorders.files] if keep else [],
         }
         return Run(replace(merged, attributes=attributes))
 
@@ -324,15 +412,27 @@ class Prepared:
         warning = ["the packets have no key: whoever reaches the rig's port can command it; see --key-file"]
         return [trips_in_words(self.test, self.options), *(warning if open_to_all else [])]
 
+    def _repeat(self) -> dict[str, Any]:
+        """Return how to repeat what the loop computes of what it measures."""
+        tick = self.test.computer_tick
+        values = {v.name: self.options.parameters.get(v.name, x) for v, x in tick.parameters.items()}
+        tick = replace(tick, parameters={v: values[v.name] for v in tick.parameters})
+        if calls(tick):
+            return {}
+        tables = {name: s.describe() for name, s in self.test.tables.items()}
+        measured = measured_names(tick)  # channels of the same names hold what was measured
+        return {
+            "repeat": {"tick": dump_tick(tick), "steps": self.steps, "tables": tables, "measured": measured}
+        }
+
     def _about(self, link: str) -> dict[str, Any]:
         """Return what the recorder writes into the file beside the samples."""
-        import bondloop
-
         options = self.options
         return {
             "steps": self.steps,
             "description": {
                 **self.test.about(),
+                **self._repeat(),
                 "seconds": self.seconds,
                 "every": 1,
                 "realtime": {
@@ -342,6 +442,7 @@ class Prepared:
                     "record_loss": self.test.record_loss,
                     "emulated": self.emulated,
                 },
+                **({} if self.channels is None else {"channels": self.channels.describe()}),
             },
             "attributes": {
                 "backend": "c",
@@ -349,13 +450,8 @@ class Prepared:
                 "lock_step": options.lock_step,
                 "check_passed": self.passed,
                 "seed": self.test.seed,
-                "versions": {
-                    "bondloop": bondloop.__version__,
-                    "numpy": np.__version__,
-                    "python": platform.python_version(),
-                },
                 "machine": f"{platform.node()} {platform.release()} {platform.machine()}",
-                "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+                **origin(),
             },
         }
 
@@ -373,7 +469,9 @@ def _row_bytes(test: HybridTest) -> int:
     return 64 + 8 * len(test.computer_tick.channels) + 63
 
 
-def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any]) -> LoopOptions:
+def _options(
+    test: HybridTest, steps: int, link: str, lock_step: bool, given: dict[str, Any], *, endless: bool = False
+) -> LoopOptions:
     known = set(LoopOptions.__dataclass_fields__)
     own = {"link", "steps", "lock_step", "start", "slots", "gap", "hot", "bare", "machine", "inactive"}
     if "gap" in given:
@@ -383,7 +481,8 @@ def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: di
             raise InputError(unknown_name("option", name, sorted(known - own), where="the loop"))
     if test.interlock is not None:
         given.setdefault("retreat", float(test.interlock.retreat))
-    made = LoopOptions(link=link, steps=steps, lock_step=lock_step, gap=test.gap, **given)
+    wanted = 0 if endless else steps
+    made = LoopOptions(link=link, steps=wanted, lock_step=lock_step, gap=test.gap, **given)
     made.arguments()  # what cannot be is said before anything is built
     checked_values(test.computer_tick.parameters, made.parameters, "the loop")
     row_bytes = _row_bytes(test)
@@ -391,6 +490,7 @@ def _options(test: HybridTest, steps: int, link: str, lock_step: bool, given: di
         # Faster than any recorder, so the ring takes it all, from the first tick on: the loop starts at once,
         # without rows of waiting.
         rows = steps + int(made.retreat * test.rate) + 64
-        return replace(made, start=True, slots=max(8192, min(rows, RING_BYTES // row_bytes)))
+        most = RING_BYTES // row_bytes
+        return replace(made, start=not made.arm, slots=max(8192, most if endless else min(rows, most)))
     rows = int(RING_SECONDS * test.rate)
     return replace(made, start=False, slots=max(8192, min(rows, RING_BYTES // row_bytes)))

@@ -25,8 +25,10 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.realtime.layout import HEADER, MAGIC, VERSION
 
-if sys.platform != "win32":  # there the room can be imported, though no loop be run
+try:
     import fcntl
+except ImportError:  # there the room can be imported, though no loop be run: tests are exported as C
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "FOLDER",
@@ -34,6 +36,7 @@ __all__ = [
     "Segment",
     "fence",
     "fresh_name",
+    "is_alive",
     "need_linux",
     "opened",
     "remove",
@@ -53,9 +56,12 @@ _YOUNG = 10.0
 
 def need_linux() -> None:
     """Refuse systems on which the executive cannot run."""
-    if sys.platform != "linux":
+    locks: object = fcntl
+    if sys.platform != "linux" or locks is None:
+        lacks = "" if locks is not None else ", without file locks (fcntl)"
         raise InputError(
-            f"the real-time loop needs Linux; this is {sys.platform}. Rehearse here, and run it on Linux"
+            f"the real-time loop needs Linux; this is {sys.platform}{lacks}. Rehearse here, and run it on "
+            "Linux"
         )
     if not (FOLDER.is_dir() and os.access(FOLDER, os.W_OK)):
         raise InputError(
@@ -233,3 +239,19 @@ class Segment:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_alive(segment: Segment) -> bool:
+    """Whether the process of a segment's loop is running; one that is dead but not yet buried is not.
+
+    Parameters
+    ----------
+    segment
+        Attached.
+    """
+    pid = int(segment.header["loop_pid"][0])
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")

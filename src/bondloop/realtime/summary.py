@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from bondloop.realtime.ring import Status
 
-__all__ = ["PERCENTS", "WARNING", "duration", "moving", "outcome", "summary_lines", "timing", "warnings_of"]
+__all__ = [
+    "PERCENTS",
+    "STOPPED",
+    "WARNING",
+    "duration",
+    "moving",
+    "outcome",
+    "summary_lines",
+    "timing",
+    "warnings_of",
+]
 
 PERCENTS = (50.0, 99.0, 99.9, 100.0)
 """Percentiles that are told; the last is the most."""
@@ -47,11 +57,12 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
     -----
     ``counts`` and ``link_counts`` are those of the executive since it began, also of cycles without a tick.
     """
-    steps = status.counts["steps"]
+    steps = status.steps
     if status.cause:
         when = f"at t = {max(status.cause_step, 0) * period:.4g} s"
         how_long = f" ({status.cause_value:.3g} s)" if status.cause == Cause.STOOD_STILL else ""
-        state, message = "stopped", f"{cause_words(status.cause)}{how_long} {when}"
+        told = f": {status.fault_words} (fault {status.cause_detail})" if status.fault_words else ""
+        state, message = "stopped", f"{cause_words(status.cause)}{told}{how_long} {when}"
     elif status.state != "finalized" and not alive:
         state, message = "stopped", f"the loop's process died after {steps} ticks"
     elif status.state != "finalized":
@@ -67,6 +78,7 @@ def outcome(status: Status, period: float, wanted: int, *, alive: bool = True) -
         "steps": steps,
         "cause": status.cause,
         "cause_words": STOPPED if status.counts["stops"] and not status.cause else cause_words(status.cause),
+        "fault_words": status.fault_words,
         "cause_step": status.cause_step,
         "cause_detail": status.cause_detail,
         "cause_value": status.cause_value if math.isfinite(status.cause_value) else str(status.cause_value),

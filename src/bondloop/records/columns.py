@@ -127,6 +127,7 @@ def read_columns(
     size: int | None,
     wanted: Sequence[str] | None,
     faults: list[str],
+    first: int = 0,
 ) -> Columns:
     """Return numbers, units and meanings of channels; what is wrong with them is added to the faults.
 
@@ -137,11 +138,13 @@ def read_columns(
     closed
         Whether the table has no rows beyond those of time, as it may while it grows.
     size
-        How many samples time has; None where that is not known.
+        How many samples are read; None where that is not known.
     wanted
         Names; all if not given.
     faults
         To which is added.
+    first
+        Sample from which on they are read.
     """
     import h5py
 
@@ -152,8 +155,12 @@ def read_columns(
     if not isinstance(table, h5py.Dataset) or table.ndim != 2 or table.dtype.kind not in "fiu":
         what = f"{table.dtype} of shape {table.shape}" if isinstance(table, h5py.Dataset) else "missing"
         faults.append(f"dataset 'channels' is {what}; a table of numbers is needed")
-    elif size is not None and names and (table.shape[0] < size or (closed and table.shape[0] > size)):
-        faults.append(f"dataset 'channels' has {table.shape[0]} samples; time has {size}")
+    elif (
+        size is not None
+        and names
+        and ((size and table.shape[0] < first + size) or (closed and table.shape[0] > size))
+    ):
+        faults.append(f"dataset 'channels' has {table.shape[0]} samples; time has {first + size}")
     elif not table.shape[1] == len(names) == len(units) == len(known):
         faults.append(
             f"dataset 'channels' has {table.shape[1]} columns, but there are {len(names)} names, "
@@ -171,15 +178,15 @@ def read_columns(
     for name in chosen:
         take_meaning(known[place[name]], name, meanings, faults)
     try:
-        numbers = _numbers(table, size, [place[name] for name in chosen])
+        numbers = _numbers(table, first, size, [place[name] for name in chosen])
     except (OSError, InputError) as error:
         faults.append(f"dataset 'channels' cannot be read ({error})")
         return nothing
     return dict(zip(chosen, numbers.T, strict=True)), {n: units[place[n]] for n in chosen}, meanings
 
 
-def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[np.float64]:
-    """Return some columns of a table; of others as little is read as the chunks allow.
+def _numbers(table: h5py.Dataset, begin: int, rows: int, places: Sequence[int]) -> NDArray[np.float64]:
+    """Return some columns of a table, from a row on; of others as little is read as the chunks allow.
 
     They lie in memory as those of a rehearsal do, side by side: sums of numbers that lie otherwise can differ
     in the last digit, and what is said of a run should not depend on whether it has been in a file.
@@ -195,7 +202,8 @@ def _numbers(table: h5py.Dataset, rows: int, places: Sequence[int]) -> NDArray[n
         first, last = min(at), max(at) + 1
         into, out_of = _slice(tile), _slice([place - first for place in at])
         for some in _blocks(rows, last - first, height):
-            numbers[some, into] = table[some, first:last][:, out_of]
+            held = slice(begin + some.start, begin + some.stop)
+            numbers[some, into] = table[held, first:last][:, out_of]
     return numbers
 
 

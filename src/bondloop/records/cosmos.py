@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.measurements.faults import refuse
 from bondloop.program.number_block import fixed_numbers
-from bondloop.records.faults import refuse
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import factor_of
 from bondloop.records.text_table import read_text

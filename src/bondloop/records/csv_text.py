@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bondloop.errors import InputError
-from bondloop.records.faults import refuse
+from bondloop.measurements.faults import refuse
+from bondloop.measurements.headings import heading
 from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
 from bondloop.records.text_table import is_number, read_table
@@ -26,8 +26,6 @@ __all__ = ["named_columns", "read_csv", "write_csv"]
 
 CELLS = 2**16
 """Numbers that are written at once."""
-
-_UNIT = re.compile(r" \[([^\[\]]*)\]$")
 
 
 def write_csv(record: Record, path: str | os.PathLike[str]) -> None:
@@ -72,15 +70,15 @@ def named_columns(path: str | os.PathLike[str]) -> tuple[list[str], list[str], N
 
 
 def _heading(name: str, unit: str) -> str:
-    return f"{name} [{unit}]" if unit or _UNIT.search(name) else name
+    return f"{name} [{unit}]" if unit or heading(name) != (name, "") else name
 
 
 def _header(cells: Sequence[str], path: str) -> tuple[list[str], list[str]]:
     names, units, faults = [], [], []
     for number, cell in enumerate(cells, 1):
-        match = _UNIT.search(cell)
-        names.append((cell[: match.start()] if match else cell).strip())
-        units.append(match[1].strip() if match else "")
+        name, unit = heading(cell)
+        names.append(name)
+        units.append(unit)
         if not names[-1]:
             faults.append(f"column {number} has no name")
         elif names[-1] in names[1:-1]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.records.columns import describe_columns, fixed_texts
+from bondloop.records.event_table import EventTable
 from bondloop.records.hdf5 import FORMAT, SCHEMA
 from bondloop.records.replacing import appearing
 
@@ -54,6 +55,11 @@ class GrowingRun:
         As in `Record`; the attributes can be replaced later.
     words
         What the numbers of a cycle mean, by name: ``{"cause": {9: "the operator asked for it"}}``.
+
+    Attributes
+    ----------
+    events
+        The table of what the operator did and what became of the loop.
 
     Examples
     --------
@@ -122,6 +128,7 @@ class GrowingRun:
             name: _Part(file if name == "/" else file.create_group(name), len(units), cycle, chunk)
             for name in ("/", "/retreat")
         }
+        self.events = EventTable(file.create_group("events"))
         for name, meant in words.items():
             for part in self._parts.values():
                 part.cycle[name].attrs["words"] = json.dumps({str(n): word for n, word in meant.items()})
@@ -170,10 +177,11 @@ class GrowingRun:
 
     def commit(self) -> None:
         """Let the file hold all rows so far, whatever becomes of this process."""
-        if any(part.pending for part in self._parts.values()):
+        tables: list[_Part | EventTable] = [*self._parts.values(), self.events]
+        if any(table.pending for table in tables):
             self._file.flush()
-            for part in self._parts.values():
-                part.commit()
+            for table in tables:
+                table.commit()
 
     def close(self, attributes: Mapping[str, Any]) -> None:
         """Commit, replace the attributes, and close the file."""

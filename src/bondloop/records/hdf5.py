@@ -39,8 +39,9 @@ import numpy as np
 
 from bondloop.containers import dataset_values, own_item, own_items, readable
 from bondloop.errors import InputError
+from bondloop.measurements.faults import refuse
 from bondloop.records.columns import fixed_texts, options_for, read_columns, write_columns
-from bondloop.records.faults import refuse
+from bondloop.records.event_table import COLUMNS
 from bondloop.records.old_layout import read_separate, row_of_numbers, text_of
 from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
     from bondloop.records.record import Record
 
-__all__ = ["FORMAT", "read_cycles", "read_run", "write_run"]
+__all__ = ["FORMAT", "read_cycles", "read_events", "read_run", "write_run"]
 
 FORMAT = "bondloop run"
 SCHEMA = 2
@@ -73,7 +74,12 @@ def write_run(record: Record, path: str | os.PathLike[str]) -> None:
         file["attributes"] = fixed_texts([json.dumps(record.attributes)])[0]
 
 
-def read_run(path: str | os.PathLike[str], channels: list[str] | None = None, part: str = "/") -> Record:
+def read_run(
+    path: str | os.PathLike[str],
+    channels: list[str] | None = None,
+    part: str = "/",
+    rows: tuple[int, int] | None = None,
+) -> Record:
     """Read a run file; every fault of a bad one is in the one error.
 
     A file that is still being written, or whose writer was killed, is read as far as it is complete.
@@ -86,9 +92,17 @@ def read_run(path: str | os.PathLike[str], channels: list[str] | None = None, pa
         Only these; all if not given.
     part
         ``"/retreat"``: the cycles in which the executive, not the test's tick, commanded the rig.
+    rows
+        Only the samples from the first of these numbers to before the second, counted from 0: a long run need
+        not fit into memory. All if not given.
     """
+    if rows is not None and not 0 <= rows[0] <= rows[1]:
+        raise InputError(
+            "read_run(rows): expected two numbers of samples, counted from 0, the first not beyond the "
+            f"second; found {rows}"
+        )
     with _opened(path) as file:
-        return _read(file, str(path), channels, part)
+        return _read(file, str(path), channels, part, rows)
 
 
 def read_cycles(path: str | os.PathLike[str], part: str = "/") -> dict[str, NDArray[Any]]:
@@ -107,6 +121,33 @@ def read_cycles(path: str | os.PathLike[str], part: str = "/") -> dict[str, NDAr
         rows = _committed(base)
         items = own_items(group)
         return {name: dataset_values(item, rows) for name, item in items if isinstance(item, h5py.Dataset)}
+
+
+def read_events(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read what the operator did in a real-time run, and what became of the loop; empty where none is kept.
+
+    Columns by name, a row an event, oldest first: ``time`` in s on the time axis of the run, ``time_ns`` by
+    the monotonic clock, ``step``, the first tick for which it holds, ``kind`` (``"set"``, ``"start"``,
+    ``"state"``, ``"cause"``, ...), ``name`` (of the parameter, the state or the cause), ``before`` and
+    ``value``, ``who``, and ``refused``, why the loop did not obey.
+
+    Parameters
+    ----------
+    path
+        A run file; one that is being written, too.
+    """
+    import h5py
+
+    with _opened(path) as file:
+        group = own_item(file, "events")
+        if not isinstance(group, h5py.Group):
+            return {}
+        rows = _committed(group)
+        found = {name: own_item(group, name) for name in COLUMNS}
+        tables = {n: dataset_values(d, rows) for n, d in found.items() if isinstance(d, h5py.Dataset)}
+        return {
+            n: np.char.decode(x, errors="replace") if x.dtype.kind == "S" else x for n, x in tables.items()
+        }
 
 
 @contextmanager
@@ -133,7 +174,9 @@ def _committed(group: h5py.Group) -> int | None:
     return None if dataset is None else int(dataset_values(dataset))
 
 
-def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
+def _read(
+    file: Any, path: str, wanted: list[str] | None, part: str, rows: tuple[int, int] | None = None
+) -> Record:
     import h5py
 
     from bondloop.records.record import Record
@@ -153,13 +196,16 @@ def _read(file: Any, path: str, wanted: list[str] | None, part: str) -> Record:
         raise InputError(f"{path} has no part '{part}'; only runs in real time have")
     faults: list[str] = []
     committed = _committed(base)
-    time = row_of_numbers(base, "time", committed, None, faults)
+    first, last = (0, None) if rows is None else rows
+    if committed is not None:
+        last = committed if last is None else min(last, committed)
+    time = row_of_numbers(base, "time", last, None, faults, first)
     description, attributes = _json(file, "description", faults), _json(file, "attributes", faults)
     size = None if time is None else time.size
     if schema == 1:
-        columns = read_separate(base, committed, size, wanted, faults)
+        columns = read_separate(base, last, size, wanted, faults, first)
     else:
-        columns = read_columns(file, base, committed is None, size, wanted, faults)
+        columns = read_columns(file, base, last is None, size, wanted, faults, first)
     refuse(path, faults)
     if time is None:  # pragma: no cover - a missing time is a fault, refused above
         raise InputError(f"{path}: no time")

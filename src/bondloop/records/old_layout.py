@@ -22,7 +22,12 @@ __all__ = ["read_separate", "row_of_numbers", "text_of"]
 
 
 def read_separate(
-    base: h5py.Group, rows: int | None, size: int | None, wanted: Sequence[str] | None, faults: list[str]
+    base: h5py.Group,
+    rows: int | None,
+    size: int | None,
+    wanted: Sequence[str] | None,
+    faults: list[str],
+    first: int = 0,
 ) -> Columns:
     """Return numbers, units and meanings of channels; what is wrong with them is added to the faults.
 
@@ -38,6 +43,8 @@ def read_separate(
         Names; all if not given.
     faults
         To which is added.
+    first
+        Sample from which on they are read.
     """
     import h5py
 
@@ -51,7 +58,7 @@ def read_separate(
         if name not in group:
             faults.append(unknown_name("channel", name, group))
             continue
-        values = row_of_numbers(group, name, rows, size, faults)
+        values = row_of_numbers(group, name, rows, size, faults, first)
         if values is None:
             continue
         unit = text_of(group[name].attrs.get("unit"))
@@ -64,7 +71,7 @@ def read_separate(
 
 
 def row_of_numbers(
-    group: h5py.Group, name: str, rows: int | None, size: int | None, faults: list[str]
+    group: h5py.Group, name: str, rows: int | None, size: int | None, faults: list[str], first: int = 0
 ) -> NDArray[np.float64] | None:
     """Return a dataset of one dimension; None, and a fault more, where that cannot be.
 
@@ -78,6 +85,8 @@ def row_of_numbers(
         How many there must be; None where any number will do.
     faults
         To which is added.
+    first
+        Number of the first that is read.
     """
     import h5py
 
@@ -91,7 +100,7 @@ def row_of_numbers(
         )
         return None
     try:
-        values = np.asarray(dataset_values(dataset, rows), dtype=np.float64)
+        values = np.asarray(dataset_values(dataset, rows, first), dtype=np.float64)
     except (OSError, InputError) as error:
         faults.append(f"dataset '{name}' cannot be read ({error})")
         return None

@@ -8,8 +8,8 @@ import re
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.measurements.faults import refuse
 from bondloop.program.number_block import NUMBER, fortran_number, free_numbers
-from bondloop.records.faults import refuse
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import FACTORS
 from bondloop.records.text_table import read_text

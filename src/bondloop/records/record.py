@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.measurements.faults import refuse
 from bondloop.program.quantity import Meaning, Role, channels_of
-from bondloop.records.faults import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,10 +166,18 @@ class Record:
         return replace(self, time=self.time[part], channels=channels)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run as one HDF5 file; an interrupted save leaves what stood at `path` as it was."""
-        from bondloop.records.hdf5 import write_run
+        """Write the run as one file; an interrupted save leaves what stood at `path` as it was.
 
-        write_run(self, path)
+        Parameters
+        ----------
+        path
+            Its ending says what is written: ``.csv``, ``.mat``, ``.parquet`` or ``.tdms`` (the last two need
+            an extra), which hold time, channels and units; any other, such as ``.h5``, a run file, which
+            holds everything.
+        """
+        from bondloop.records.saving import writer_for
+
+        writer_for(path)(self, path)
 
     @classmethod
     def load(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class ResponseSpectrum:
     displacement: NDArray[np.float64]
     velocity: NDArray[np.float64]
     acceleration: NDArray[np.float64]
+
+    __repr__ = brief
 
     @property
     def pseudo_velocity(self) -> NDArray[np.float64]:

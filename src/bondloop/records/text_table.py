@@ -15,7 +15,7 @@ import numpy as np
 
 from bondloop.containers import expect_file
 from bondloop.errors import InputError
-from bondloop.records.faults import refuse
+from bondloop.measurements.faults import refuse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,7 +96,7 @@ def read_table(path: str | os.PathLike[str], *, names: bool, width: int | None =
     >>> _ = file.write_text("0 1\n1 x\n2\n")
     >>> read_table(file, names=False)
     Traceback (most recent call last):
-    bondloop.errors.InputError: ...push.csv: 2 faults: line 2: 'x' is no number; line 3: 1 column; 2 expected
+    bondloop.errors.InputError: ...push.csv: 2 faults: line 2, column 2: 'x' is no number; line 3: ...
     """
     lines: Lines = []
     remarks: Lines = []
@@ -230,10 +230,10 @@ def _row(
         faults.append(f"line {number}: {len(cells)} column{'s' * (len(cells) != 1)}; {width} expected")
         return ()
     values = [math.nan if gaps and not cell else _number(cell, separator) for cell in cells]
-    for cell, value in zip(cells, values, strict=True):
-        if value is None or not (gaps or math.isfinite(value)):
-            faults.append(
-                f"line {number}: {cell[:40]!r} is no {'' if gaps or value is None else 'finite '}number"
-            )
-            return ()
+    bad = [i for i, x in enumerate(values) if x is None or not (gaps or math.isfinite(x))]
+    for place in bad:
+        kind = "number" if gaps or values[place] is None else "finite number"
+        faults.append(f"line {number}, column {place + 1}: {cells[place][:40]!r} is no {kind}")
+    if bad:
+        return ()
     return [value for value in values if value is not None]

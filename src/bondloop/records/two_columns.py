@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from bondloop.errors import InputError, unknown_name
-from bondloop.records.faults import refuse
+from bondloop.measurements.faults import refuse
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import UNSAID, even_period, factor_of, header_units, plausible, seconds_in
 from bondloop.records.text_table import read_table

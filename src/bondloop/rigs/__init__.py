@@ -6,6 +6,7 @@ from bondloop.devices.ode_specimen import Imposed, OdeSpecimen
 from bondloop.program.described import Parameter
 from bondloop.rigs.bracket import OnBracket
 from bondloop.rigs.emulated import Emulated, RigSystem
+from bondloop.rigs.fmu_specimen import FmuSpecimen
 from bondloop.rigs.friction import coulomb, cubic_spring, dead_zone_spring, preloaded_spring, stribeck
 from bondloop.rigs.imperfections import (
     Backlash,
@@ -39,6 +40,7 @@ __all__ = [
     "Context",
     "DamperData",
     "Emulated",
+    "FmuSpecimen",
     "GainError",
     "Imposed",
     "LoadCell",

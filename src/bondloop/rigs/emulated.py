@@ -11,12 +11,14 @@ from bondloop.bondgraph import Model, One, Port, bond
 from bondloop.bondgraph.cut import interfaces
 from bondloop.bondgraph.domain import TRANSLATION, Domain, domains_of
 from bondloop.control.base import displacement_state
+from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.integrate import RK4, Integrator
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Var, variables
 from bondloop.program.quantity import quantity_of
+from bondloop.rigs.fmu_specimen import FmuSpecimen
 from bondloop.rigs.imperfections.base import Imperfection, checked
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.coupler import Coupler
@@ -68,6 +70,8 @@ class RigSystem:
     velocities: tuple[Expr, ...]
     stated: tuple[Domain | None, ...] = ()
     excitations: tuple[Var, ...] = ()
+
+    __repr__ = brief
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -124,6 +128,8 @@ class Emulated(Described, member_of="rig"):
     integrator: Integrator = field(default_factory=RK4)
     seed: Whole = Whole(0, least=0, most=2**53 - 1)
     coupler: Coupler | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if not isinstance(self.sensors, Mapping):
@@ -301,7 +307,9 @@ class Emulated(Described, member_of="rig"):
             )
         ours = {f"{prefix}specimen.{name}" for name in excited}
         excitations = tuple(u for u in system.input_vars if u.name in ours)
-        system = _constant_sources(system, [*commands, *excitations])
+        foreign = self.physical if isinstance(self.physical, FmuSpecimen) else None
+        pushed = foreign.sources(system, f"{prefix}specimen.") if foreign is not None else []
+        system = _constant_sources(system, [*commands, *excitations, *pushed])
         states = dict(zip(system.state_vars, system.rate_exprs, strict=True))
         extra: dict[Var, Expr] = {}
         displacements: list[Expr] = []
@@ -315,6 +323,8 @@ class Emulated(Described, member_of="rig"):
             displacements.append(x)
         if extra:
             system = connect("rig", [system], {}, system.output_exprs, states=extra)
+        if foreign is not None:
+            system = foreign.driven(system, pushed, displacements, velocities)
         found = tuple(commands), tuple(forces), tuple(displacements), tuple(velocities)
         return RigSystem(system, *found, stated, excitations)
 

@@ -20,10 +20,13 @@ from bondloop.rigs.sensor import Sensor
 if TYPE_CHECKING:
     from bondloop.rigs.emulated import Emulated, RigSystem
 
-__all__ = ["MEASURED", "RigBlock", "indexed", "rig_tick"]
+__all__ = ["MEASURED", "SEED", "RigBlock", "indexed", "rig_tick"]
 
 MEASURED = {"force": "effort", "displacement": "displacement", "velocity": "flow"}
 """What the sensors of a rig read, with the kind of variable that it is on the cut bond."""
+
+SEED = "rig.seed"
+"""Parameter of a tick from which all noise of its sensors follows."""
 
 
 def indexed(word: str, count: int) -> list[str]:
@@ -87,7 +90,7 @@ class RigBlock:
         self.states = starting_states(system)
         self.parameters: dict[Var, float] = dict(system.values())
         # A parameter: other draws of the noise are other values, not another tick to compile.
-        self.seed = Var("rig.seed", range=NOT_NEGATIVE)
+        self.seed = Var(SEED, range=NOT_NEGATIVE)
         names = indexed("command", len(rig.commands))
         self.held = {u: Var(f"{c}.held") for u, c in zip(rig.commands, names, strict=True)}
         self.measured: dict[str, list[Var]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.compose import connect
 from bondloop.program.expr import Const, Expr, Var, function
@@ -79,6 +80,8 @@ class ShakingTable(SubSteppedRig):
     acceleration: float | str | None = None
     delay: float | str = 0.0
     drive: TableDrive | Sequence[TableDrive] | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         super().__post_init__()

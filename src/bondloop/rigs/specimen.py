@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces
+from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.from_matrices import system_from_matrices
@@ -49,6 +50,8 @@ class Specimen:
     forces: tuple[Expr, ...]
     matrices: Matrices | None = None
     interface: tuple[str, ...] = ()
+
+    __repr__ = brief
 
     @classmethod
     def from_matrices(cls, matrices: Matrices, interface: str | Sequence[str]) -> Specimen:

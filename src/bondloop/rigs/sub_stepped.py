@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.integrate import RK4, Exact
+from bondloop.integrate.base import worked_in
 from bondloop.program.block import Applied, Context
 from bondloop.program.compose import connect, with_values
 from bondloop.program.described import Described
@@ -94,6 +96,8 @@ class SubSteppedRig(Described, ABC, family="rig"):
     sensor: Sensor | None = None
     seed: int = 0
     integration_steps: int = 4
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if not isinstance(self.specimen, Specimen):
@@ -198,7 +202,7 @@ class Machine:
             named = {f"force[{i}]": f for i, f in enumerate(read)}
             space = connect("rig", [self.system], {}, named).numeric().explicit()
             matrix = np.hstack([space.C.toarray(), space.D.toarray()])
-            return [Product(targets, matrix, (*self.system.state_vars, *held))]
+            return [Product(targets, matrix, (*self.system.state_vars, *held), worked_in(self.system, read))]
         given: dict[Var, Expr] = {v: v for v in self.system.state_vars}
         given.update(zip(self.inputs, held, strict=True))
         program, table = instantiate(self.system.schedule(list(read)), given, "@measured")

@@ -8,9 +8,10 @@ from bondloop.safety.guard import Guarded
 from bondloop.safety.interlock import Interlock, Watch, Watched
 from bondloop.safety.limits import Limits
 from bondloop.safety.power_trip import PowerTrip
+from bondloop.safety.starting import Starting, start_words
 from bondloop.safety.switch import Switch
 
 __all__ = [
-    "Cause", "Guarded", "Interlock", "Limits", "PowerTrip", "SafetyBlock", "Switch", "Watch", "Watched",
-    "cause_words", "safety_from",
+    "Cause", "Guarded", "Interlock", "Limits", "PowerTrip", "SafetyBlock", "Starting", "Switch", "Watch",
+    "Watched", "cause_words", "safety_from", "start_words",
 ]  # fmt: skip

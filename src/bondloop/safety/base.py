@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bondloop.display import brief
 from bondloop.program.described import Described
 
 __all__ = ["SafetyBlock", "safety_from"]
@@ -12,6 +13,8 @@ __all__ = ["SafetyBlock", "safety_from"]
 
 class SafetyBlock(Described, family="safety"):
     """Base of switches, trips and interlocks: frozen values whose steps run in the tick."""
+
+    __repr__ = brief
 
 
 def safety_from(description: Mapping[str, Any]) -> SafetyBlock:

@@ -9,7 +9,7 @@ __all__ = ["Cause", "cause_words", "limit_name"]
 
 
 class Cause(IntEnum):
-    """What tripped the interlock; 0 is none. Causes 9 to 16, and 18, are found outside the tick."""
+    """What tripped the interlock; 0 is none. Causes 9 to 16 and 18 to 20 are found outside the tick."""
 
     NONE = 0
     DISPLACEMENT = 1
@@ -30,6 +30,8 @@ class Cause(IntEnum):
     RECORD_LOST = 16
     COMMAND_RATE = 17
     ELSEWHERE = 18
+    OPERATOR_LOST = 19
+    CONTROLLER_FAULT = 20
 
 
 _WORDS = {
@@ -52,6 +54,8 @@ _WORDS = {
     Cause.RECORD_LOST: "the record could not be kept, which the test demands",
     Cause.COMMAND_RATE: "the command changed faster than its limit",
     Cause.ELSEWHERE: "the rig stood elsewhere than where the test begins",
+    Cause.OPERATOR_LOST: "no operator was there for longer than the run allows",
+    Cause.CONTROLLER_FAULT: "the rig's controller reported a fault",
 }
 
 

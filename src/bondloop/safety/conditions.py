@@ -57,7 +57,7 @@ def finite(value: Expr) -> Expr:
     return abs(value) <= LARGEST
 
 
-def outside(value: Expr, limit: float) -> Expr:
+def outside(value: Expr, limit: Expr | float) -> Expr:
     """Return whether a magnitude is beyond a limit, or is NaN."""
     return no(abs(value) <= limit)
 

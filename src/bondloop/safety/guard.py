@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bondloop.display import brief
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, function, select
 from bondloop.program.schedule import Assign
@@ -37,6 +38,8 @@ class Guarded:
     applied: Applied
     bad: Expr
     frozen: Expr
+
+    __repr__ = brief
 
     @property
     def value(self) -> Expr:

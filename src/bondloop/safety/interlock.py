@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bondloop.errors import InputError
@@ -100,7 +100,13 @@ class Interlock(SafetyBlock):
         return guard(value, self.stale, context)
 
     def watch(
-        self, signals: Sequence[Watched], time: Expr, context: Context, *, latch: Var | None = None
+        self,
+        signals: Sequence[Watched],
+        time: Expr,
+        context: Context,
+        *,
+        latch: Var | None = None,
+        adjustable: Mapping[str, Var] | None = None,
     ) -> Watch:
         """Return the statements that decide whether the test goes on, and what the rig is given.
 
@@ -114,6 +120,9 @@ class Interlock(SafetyBlock):
             Names (``"interlock"``) and period.
         latch
             The variable of the cause's state, where statements before these need it; else a new one.
+        adjustable
+            Limits that may be tightened while the tick runs, by their names in `Limits`: the parameters that
+            hold them.
         """
         if not signals:
             raise InputError("the interlock needs at least one interface to watch")
@@ -128,7 +137,7 @@ class Interlock(SafetyBlock):
         asked: list[Expr] = []
         for i, signal in enumerate(switched):
             made, conditions, warnings = self._conditions(
-                signal, i, f"[{i}]" if len(signals) > 1 else "", context
+                signal, i, f"[{i}]" if len(signals) > 1 else "", context, adjustable or {}
             )
             parts.append(made)
             found += conditions
@@ -143,7 +152,12 @@ class Interlock(SafetyBlock):
         return Watch(_joined([*parts, decided, back], decided.value), decided.value, commands, cause)
 
     def _conditions(
-        self, signal: Watched, interface: int, index: str, context: Context
+        self,
+        signal: Watched,
+        interface: int,
+        index: str,
+        context: Context,
+        adjustable: Mapping[str, Var],
     ) -> tuple[Applied, list[tuple[Cause, Expr]], list[tuple[Cause, Expr]]]:
         """Return the command of an interface through its switch, its conditions for a trip, for a warning."""
         safe, limits, switch = self.safe_position, self.limits, signal.switch
@@ -170,18 +184,20 @@ class Interlock(SafetyBlock):
             steps.append(Update(((before, wanted),)))
             states[before] = self.safe_position
         near = []
-        for number, value, limit in (
-            (Cause.DISPLACEMENT, signal.displacement, limits.displacement),
-            (Cause.VELOCITY, signal.velocity, limits.velocity),
-            (Cause.FORCE, signal.force, limits.force),
-            (Cause.COMMAND, wanted, limits.command),
-            (Cause.COMMAND_RATE, change, limits.command_rate),
-            (Cause.TRACKING_ERROR, target - signal.displacement, limits.tracking_error),
+        for number, value, word in (
+            (Cause.DISPLACEMENT, signal.displacement, "displacement"),
+            (Cause.VELOCITY, signal.velocity, "velocity"),
+            (Cause.FORCE, signal.force, "force"),
+            (Cause.COMMAND, wanted, "command"),
+            (Cause.COMMAND_RATE, change, "command_rate"),
+            (Cause.TRACKING_ERROR, target - signal.displacement, "tracking_error"),
         ):
-            if limit is not None:
-                found.append((number, outside(value, float(limit))))
+            given = getattr(limits, word)
+            if given is not None:
+                limit = adjustable.get(word, float(given))
+                found.append((number, outside(value, limit)))
                 if limits.warning is not None:
-                    near.append((number, outside(value, float(limits.warning) * float(limit))))
+                    near.append((number, outside(value, float(limits.warning) * limit)))
         channels: tuple[Channel, ...] = ()
         if self.power is not None:
             label = f"{context.name}.power{index}"
@@ -191,7 +207,8 @@ class Interlock(SafetyBlock):
             channels = (Channel.of(label, function("sqrt", power.value), measures, Role.SAFETY, interface),)
             steps += power.steps
             states.update(power.states)
-        return Applied(steps, wanted, states, {}, channels), found, near
+        held = {v: float(getattr(limits, word)) for word, v in adjustable.items()}
+        return Applied(steps, wanted, states, held, channels), found, near
 
     def _decide(
         self, found: Sequence[tuple[Cause, Expr]], latch: Var, time: Expr, context: Context

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bondloop.display import brief
 from bondloop.program.expr import Const, Expr, Var
 
 if TYPE_CHECKING:
@@ -81,3 +82,5 @@ class Watch:
     tripped: Expr
     commands: tuple[Expr, ...]
     latch: Var
+
+    __repr__ = brief

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondloop.structures.attached import attach
+from bondloop.structures.attached import attach, attach_bar
 from bondloop.structures.damping_regions import RayleighRegion
 from bondloop.structures.elements import (
     Bar,
@@ -29,7 +29,7 @@ from bondloop.structures.structure_tables import matrices_from_structure, struct
 __all__ = [
     "Bar", "Beam", "Beam3D", "Dashpot", "Element", "ForeignModel", "Frame2D", "Frame3D", "LeftOut",
     "Matrices", "PointMass", "Prescribed", "RayleighRegion", "ShearBuilding", "Spring", "Structure",
-    "StructureModel", "Timoshenko", "attach", "field_form", "matrices_from_structure",
+    "StructureModel", "Timoshenko", "attach", "attach_bar", "field_form", "matrices_from_structure",
     "network_form", "read_matrices", "read_opensees", "structure_from_tables", "write_matrices",
 ]  # fmt: skip
 
@@ -40,6 +40,8 @@ from bondloop.structures.coordinates import in_coordinates
 from bondloop.structures.history import History, time_history
 from bondloop.structures.modal_system import modal_system
 from bondloop.structures.modes import Modes, mac, modes
+from bondloop.structures.p_delta import Buckling
+from bondloop.structures.pushover import Pushover, Yielding, pushover
 from bondloop.structures.reading import Reading
 from bondloop.structures.readings import Readings
 from bondloop.structures.reduction import Reduced, ReductionError, craig_bampton, guyan
@@ -47,7 +49,9 @@ from bondloop.structures.response import frequency_response
 from bondloop.structures.static import static
 
 __all__ += [
-    "History", "Modes", "Reading", "Readings", "Reduced", "ReductionError", "caughey", "craig_bampton",
+    "Buckling", "History", "Modes", "Pushover", "Reading", "Readings", "Reduced", "ReductionError",
+    "Yielding", "caughey", "craig_bampton",
     "elongation", "frequency_response", "guyan", "in_coordinates", "mac", "member_coordinates",
-    "modal_form", "modal_system", "modes", "motion_of", "reduction", "static", "strokes", "time_history",
+    "modal_form", "modal_system", "modes", "motion_of", "pushover", "reduction", "static", "strokes",
+    "time_history",
 ]  # fmt: skip

@@ -42,6 +42,8 @@ class Assembly:
         Sparse, shape (n, m): u = T q.
     free
         Places of the m free degrees of freedom among the n.
+    G
+        The share of K that axial forces have in it, shape (n, n); None without `Structure.p_delta`.
     """
 
     M: Any
@@ -53,6 +55,7 @@ class Assembly:
     rows: list[list[tuple[int, float]]]
     T: Any
     free: Array
+    G: Any = None
 
     @property
     def free_names(self) -> tuple[str, ...]:
@@ -160,6 +163,23 @@ def _entries(codes: Array, block: Array) -> Entries:
 def summed(groups: list[tuple[list[str], Array, Blocks]], part: str, number: Array, n: int) -> Any:
     """One matrix from the blocks of some elements."""
     return _summed([_entries(codes, getattr(blocks, part)) for _, codes, blocks in groups], number, n)
+
+
+def summed_entries(found: list[tuple[Array, Array]], codes: Array, count: int) -> Any:
+    """One matrix over some degrees of freedom from places and matrices of elements.
+
+    Parameters
+    ----------
+    found
+        Places 6 · node + dof, shape (n, d), and matrices, shape (n, d, d).
+    codes
+        Those that exist.
+    count
+        How many places there are.
+    """
+    number = np.full(count, -1)
+    number[codes] = np.arange(len(codes))
+    return _summed([_entries(places, block) for places, block in found], number, len(codes))
 
 
 def _summed(found: list[Entries], number: Array, n: int) -> Any:

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondloop.bondgraph import TF, Zero, bond
-from bondloop.devices import OdeSpecimen
-from bondloop.errors import InputError
+from bondloop.bondgraph import TF, C, Zero, bond
+from bondloop.devices import LargeBar, OdeSpecimen
+from bondloop.errors import InputError, unknown_name
+from bondloop.program.ranges import POSITIVE
+from bondloop.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from bondloop.structures.elements.base import Number
     from bondloop.structures.forms import StructureModel
+    from bondloop.structures.structure import Structure
 
-__all__ = ["attach"]
+__all__ = ["attach", "attach_bar"]
 
 
 def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[str, float]) -> None:
@@ -55,10 +59,121 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
             "attach: expected finite weights by degree of freedom, {'b.ux': 1, 'a.ux': -1}; found "
             f"{dict(way)}"
         )
-    junctions = [model.junction(dof) for dof in weights]
-    stretch, element = Zero(), device.element()
-    setattr(model, f"{name}_stretch", stretch)
+    element = device.element()
     setattr(model, name, element)
+    _bond_along(model, name, element, weights)
+    model._devices[name] = (device, (weights,))
+
+
+def attach_bar(
+    model: StructureModel,
+    name: str,
+    structure: Structure,
+    a: str,
+    b: str,
+    *,
+    EA: Number,
+    tension: Number = 0.0,
+    tension_only: bool = False,
+) -> None:
+    """Put a bar or a cable between two nodes that may move by any amount: its force follows its axis.
+
+    It has no mass; give its nodes theirs. `Bar` is the same for small displacements, where it stays linear.
+
+    Parameters
+    ----------
+    model
+        From `field_form` or `network_form`, whose degrees of freedom are those of the structure.
+    name
+        Of the bar in the model.
+    structure
+        With the nodes.
+    a, b
+        Names of its ends.
+    EA
+        Modulus times area, N.
+    tension
+        Force that it carries between the nodes as they are described, N.
+    tension_only
+        Whether it goes slack when it is pushed: a cable.
+
+    Examples
+    --------
+    A cable of two pieces across 2 m, without a force in it, sags under a load in its middle:
+
+    >>> from bondloop.structures import PointMass, Structure, attach_bar, field_form, static
+    >>> s = Structure("line")
+    >>> for node, x in (("left", 0.0), ("middle", 1.0), ("right", 2.0)):
+    ...     s.node(node, x=x)
+    ...     _ = s.add(PointMass(node, m=2.0, dofs=("ux", "uy")))
+    >>> for end in ("left", "right"):
+    ...     s.support(end)
+    >>> model = field_form(s.assemble(free=True), "line")
+    >>> for name, ends in {"one": ("left", "middle"), "other": ("middle", "right")}.items():
+    ...     attach_bar(model, name, s, *ends, EA="1 MN", tension="2 kN", tension_only=True)
+    >>> static(model, {"middle.uy": -1000.0}).round(4).tolist()
+    [0.0, -0.0869]
+    """
+    for node in (a, b):
+        if node not in structure.nodes:
+            raise InputError(f"attach_bar: {unknown_name('node', node, structure.nodes)}")
+    stiffness = POSITIVE.check(EA, "attach_bar(EA)", "N")
+    force = quantity(tension, "N") if isinstance(tension, str) else float(tension)
+    if not -stiffness < force < np.inf:
+        raise InputError(f"attach_bar(tension): expected more than -EA = {-stiffness:g} N; found {force:g} N")
+    span = np.array(structure.nodes[b]) - structure.nodes[a]
+    length = float(np.linalg.norm(span))
+    assembly = structure.assembly()
+    ways = []
+    for letter, part in zip("xyz", span.tolist(), strict=True):
+        ends = {f"{b}.u{letter}": 1.0, f"{a}.u{letter}": -1.0}
+        free = [dof for dof in ends if dof in model.dofs]
+        for dof in ends:
+            if dof not in free and dof in assembly.names and not assembly.held[assembly.names.index(dof)]:
+                model.junction(dof)  # which says why it is not there
+        ways.append({dof: ends[dof] for dof in free})
+        if part and not free:
+            raise InputError(
+                f"attach_bar: neither {a} nor {b} can move along {letter}, but the bar between them extends "
+                f"there by {part:g} m; bars between nodes that move in the plane lie in it"
+            )
+    flat = not ways[2]
+    if not ways[0] or not ways[1]:
+        raise InputError(
+            f"attach_bar: the nodes {a} and {b} cannot move in x and y; give one of them both degrees of "
+            "freedom (a PointMass with dofs=('ux', 'uy'))"
+        )
+    bar = LargeBar(
+        stiffness=stiffness,
+        length=length / (1 + force / stiffness),
+        **dict(zip(("span_x", "span_y", "span_z"), span.tolist(), strict=True)),
+        dimensions=2 if flat else 3,
+        tension_only=tension_only,
+    )
+    element = bar.element()
+    setattr(model, name, element)
+    for i, way in enumerate(ways[: bar.interfaces]):
+        _bond_along(model, f"{name}_{'xyz'[i]}", getattr(element, element.port_names[i]), way)
+    model._devices[name] = (bar, tuple(ways[: bar.interfaces]))
+    _keep_places(model, [dof for way in ways for dof in way])
+
+
+def _keep_places(model: StructureModel, dofs: Iterable[str]) -> None:
+    """Let degrees of freedom that nothing else holds know where they are: a spring of no stiffness."""
+    K = model.matrices.K if model.matrices is not None else None
+    for dof in dofs:
+        place = f"{dof.replace('.', '_')}_place"
+        if K is None or place in model._parts or K[[model.dofs.index(dof)]].nnz:
+            continue
+        setattr(model, place, C(stiffness=0.0))
+        bond(model.junction(dof), getattr(model, place))
+
+
+def _bond_along(model: StructureModel, name: str, port: Any, weights: Mapping[str, float]) -> None:
+    """Bond a port of an element to the sum of weights times degrees of freedom."""
+    junctions = [model.junction(dof) for dof in weights]
+    stretch = Zero()
+    setattr(model, f"{name}_stretch", stretch)
     for i, (junction, weight) in enumerate(zip(junctions, weights.values(), strict=True)):
         ends = (junction, stretch) if weight > 0 else (stretch, junction)
         if abs(weight) == 1:
@@ -68,4 +183,4 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
         setattr(model, f"{name}_lever_{i}", lever)
         bond(ends[0], lever)
         bond(lever, ends[1])
-    bond(stretch, element)
+    bond(stretch, port)

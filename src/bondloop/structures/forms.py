@@ -25,6 +25,7 @@ from bondloop.units import is_of_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.devices import OdeSpecimen
     from bondloop.structures.matrices import Matrices
 
 __all__ = ["StructureModel", "field_form", "network_form"]
@@ -52,6 +53,7 @@ class StructureModel(Model):
         self._matrices: Matrices | None = None  # what it was made of, where it was made of matrices
         self._patterns: dict[str, dict[str, float]] = {}  # loads in m/s^2, by input
         self._footing: Footing | None = None  # how it goes with the ground
+        self._devices: dict[str, tuple[OdeSpecimen, tuple[dict[str, float], ...]]] = {}  # by `attach`
         self._carriers: dict[int, One] = {}  # 1-junctions of the coordinates that the ground's loads act on
         for dof in dofs:
             self._junctions[dof] = _placed(self, dof)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.elements.base import DOFS, Array
 
@@ -69,6 +70,8 @@ class Prescribed:
     M_aa: Array
     C_aa: Array
     K_aa: Array
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, whole: Matrices, dofs: Sequence[str]) -> Prescribed:

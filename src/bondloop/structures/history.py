@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from bondloop.display import brief, telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.ranges import POSITIVE
 from bondloop.structures.excitation import Force, courses
@@ -44,6 +45,8 @@ class History:
     accelerations: NDArray[np.float64]
     dofs: tuple[str, ...]
 
+    __repr__ = brief
+
     def __getitem__(self, dof: str) -> NDArray[np.float64]:
         """Return the displacement of a degree of freedom over time."""
         if dof not in self.dofs:
@@ -51,6 +54,7 @@ class History:
         return self.displacements[:, self.dofs.index(dof)]
 
 
+@telling("integrating over time")
 def time_history(  # noqa: PLR0913 - what acts, from where it starts, how it is solved, what is kept
     matrices: Matrices,
     force: Force,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.described import Described
 from bondloop.program.kinds import origin_of
@@ -43,6 +44,8 @@ class Matrices(Described, member_of="matrices"):
     K: Any
     dofs: tuple[str, ...]
     ground: Any = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         from scipy import sparse

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
 from bondloop.errors import InputError, SolveError, unknown_name
 from bondloop.program.described import Described
 from bondloop.structures.eigen import Pencil, largest_ratio
@@ -57,6 +58,8 @@ class Modes(Described, family="modes", alone=True):
     coupling: float
     weighted: NDArray[np.float64]
     ground: Any = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         for name in ("omega", "shapes", "damping", "weighted"):  # a description has lists
@@ -130,6 +133,7 @@ class Modes(Described, family="modes", alone=True):
         )  # fmt: skip
 
 
+@telling("solving for modes")
 def modes(matrices: Matrices, count: int = 10, shift: float | None = None) -> Modes:
     """Return the lowest natural modes, K φ = ω² M φ.
 

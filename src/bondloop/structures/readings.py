@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.quantity import Quantity
 from bondloop.structures.assembly import element_blocks
@@ -45,23 +46,23 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
 class Readings(Mapping[str, Reading]):
     """What an engineer reads off a structure: drifts, member forces, reactions, nodes that follow others.
 
-    ========================================  ==========================================================
-    name                                      what
-    ========================================  ==========================================================
-    ``a.ux.displacement``, ``.velocity``,     motion of any node, tied ones too
+    =========================================  ==========================================================
+    name                                       what
+    =========================================  ==========================================================
+    ``a.ux.displacement``, ``.velocity``,      motion of any node, tied ones too
     ``.acceleration``
-    ``a.ux.absolute_acceleration``            with the ground's, where the motion is counted from it
-    ``foot.ux.reaction``                      force of a support on the structure
-    ``base.shear_x``                          force of the structure on all its supports
-    ``storey[1].drift_x``, ``.drift_ratio_x`` between the nodes named with ``structure.storeys(...)``
-    ``storey[1].shear_x``                     of all members that cross the middle of the storey
-    ``storey[1].acceleration_x``              of the node at its top, absolute
-    ``girder[0].a.fx``, ``.fy``, ``.mz``      end forces, in the member's axes
-    ``girder[0].start.N``, ``.V``, ``.M``     section forces (``middle``, ``end``); in space N, Vy, Vz, T,
-                                              My, Mz
-    ``brace.N``, ``brace.extension``          of a bar
-    ``spring[0].force``, ``.extension``       of a spring or dashpot
-    ========================================  ==========================================================
+    ``a.ux.absolute_acceleration``             with the ground's, where the motion is counted from it
+    ``foot.ux.reaction``                       force of a support on the structure
+    ``base.shear_x``                           force of the structure on all its supports
+    ``storey[1].drift_x``, ``.drift_ratio_x``  between the nodes named with ``structure.storeys(...)``
+    ``storey[1].shear_x``                      of all members that cross the middle of the storey
+    ``storey[1].acceleration_x``               of the node at its top, absolute
+    ``girder[0].a.fx``, ``.fy``, ``.mz``       end forces, in the member's axes
+    ``girder[0].start.N``, ``.V``, ``.M``      section forces (``middle``, ``end``); in space N, Vy, Vz, T,
+                                               My, Mz
+    ``brace.N``, ``brace.extension``           of a bar
+    ``spring[0].force``, ``.extension``        of a spring or dashpot
+    =========================================  ==========================================================
 
     Parameters
     ----------
@@ -83,6 +84,8 @@ class Readings(Mapping[str, Reading]):
     >>> [round(float(readings[n].of(u)), 9) for n in ("column.start.M", "column.a.fy", "foot.ux.reaction")]
     [-6.0, 3.0, -3.0]
     """
+
+    __repr__ = brief
 
     def __init__(self, matrices: Matrices) -> None:
         source = source_of(matrices)

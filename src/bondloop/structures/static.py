@@ -9,6 +9,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.structures.factor import factor
+from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["static"]
 
 
-def static(matrices: Matrices, force: Mapping[str, float] | ArrayLike) -> Array:
+def static(matrices: Matrices | StructureModel, force: Mapping[str, float] | ArrayLike) -> Array:
     """Return the displacements K⁻¹ f under a load, or under several at once.
 
     Parameters
     ----------
     matrices
-        The model, which must be supported.
+        The model, which must be supported; or a structure in either form, with the devices that are attached
+        to it, whose loads are brought on in steps (see `pushover`).
     force
         Forces by degree of freedom, or all n of them, or several loads as columns, shape (n, loads).
 
@@ -36,6 +38,11 @@ def static(matrices: Matrices, force: Mapping[str, float] | ArrayLike) -> Array:
     >>> static(m, {"floor[2].ux": 10.0}).round(12).tolist()
     [0.1, 0.3]
     """
+    model = matrices if isinstance(matrices, StructureModel) else None
+    if isinstance(matrices, StructureModel):
+        if matrices.matrices is None:
+            raise InputError("static: the model was not made of matrices; use field_form or network_form")
+        matrices = matrices.matrices
     if isinstance(force, Mapping):
         f = np.zeros(len(matrices))
         f[matrices.indices(force)] = list(force.values())
@@ -45,6 +52,11 @@ def static(matrices: Matrices, force: Mapping[str, float] | ArrayLike) -> Array:
         raise InputError(f"static: {len(matrices)} degrees of freedom; found loads of shape {f.shape}")
     if not np.isfinite(f).all():
         raise InputError("static: the load has entries that are not finite")
+    if model is not None:
+        from bondloop.structures.pushover import loaded
+
+        columns = f.reshape(len(matrices), -1)
+        return np.stack([loaded(model, load) for load in columns.T], axis=1).reshape(f.shape)
     try:
         u = np.asarray(factor(matrices.K)(f))
     except RuntimeError:

@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ShearBuilding"]
 
+GRAVITY = 9.80665
+"""Standard gravity, m/s²."""
+UNITS = {"masses": "kg", "stiffnesses": "N/m", "dampings": "N s/m", "heights": "m", "weights": "N"}
+MAY_BE_ZERO = ("dampings", "weights")
+
+ON_A_BEARING = (
+    "; for a building on a bearing let floor 1 be the slab, give storey 1 next to nothing (1 N/m) and bond "
+    "the bearing to floor[1].ux"
+)
+"""What to do where storey 1 is to be nothing but a bearing, which is no part of the structure."""
+
 
 @dataclass(frozen=True)
 class ShearBuilding(Described, member_of="structure"):
@@ -30,11 +41,17 @@ class ShearBuilding(Described, member_of="structure"):
     masses
         Floor masses in kg, the lowest first.
     stiffnesses
-        Storey stiffnesses in N/m; storey 1 stands on the ground.
+        Storey stiffnesses in N/m; storey 1 stands on the ground. Under a slab on bearings, which are parts of
+        their own, it is next to nothing: 1.
     dampings
         Storey dampings in N s/m; none: undamped.
     rayleigh
         α in 1/s and β in s of C = αM + βK, added to the storey dampings.
+    heights
+        Storey heights in m; with them the floors above push a storey on when it leans (P-Δ): its stiffness
+        is k (1 - θ), where θ = P/(k h) is its stability coefficient. None: without P-Δ.
+    weights
+        What P of a storey is summed up from, floor by floor in N; None: that of the masses.
 
     Examples
     --------
@@ -44,12 +61,20 @@ class ShearBuilding(Described, member_of="structure"):
     (('floor[1].ux', 'floor[2].ux'), [[7000.0, -3000.0], [-3000.0, 3000.0]])
     >>> building.base_excitation().tolist()
     [-2.0, -1000.0]
+
+    With P-Δ a storey is softer by P/h:
+
+    >>> leaning = ShearBuilding(masses=[1000], stiffnesses=["10 kN/m"], heights=[4], weights=["8 kN"])
+    >>> leaning.assemble().K.toarray().tolist(), leaning.stability_coefficients().tolist()
+    ([[8000.0]], [0.2])
     """
 
     masses: Sequence[Number]
     stiffnesses: Sequence[Number]
     dampings: Sequence[Number] | None = None
     rayleigh: tuple[Number, Number] = (0.0, 0.0)
+    heights: Sequence[Number] | None = None
+    weights: Sequence[Number] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rayleigh", checked_rayleigh(self.rayleigh, "ShearBuilding(rayleigh)"))
@@ -57,7 +82,7 @@ class ShearBuilding(Described, member_of="structure"):
         n = len(self.masses)
         if n == 0:
             found.append("has no storeys")
-        for name, unit in (("masses", "kg"), ("stiffnesses", "N/m"), ("dampings", "N s/m")):
+        for name, unit in UNITS.items():
             given = getattr(self, name)
             if given is None:
                 continue
@@ -68,9 +93,19 @@ class ShearBuilding(Described, member_of="structure"):
             if len(values) != n:
                 found.append(f"has {n} masses but {len(values)} {name}")
             for i, v in enumerate(values, start=1):
-                if not math.isfinite(v) or v < 0 or (v == 0 and name != "dampings"):
-                    least = "must not be negative" if name == "dampings" else "must be positive"
-                    found.append(f"storey {i}: {name} {v:g} {unit} {least}")
+                if not math.isfinite(v) or v < 0 or (v == 0 and name not in MAY_BE_ZERO):
+                    least = "must not be negative" if name in MAY_BE_ZERO else "must be positive"
+                    hint = ON_A_BEARING if (name, i, v) == ("stiffnesses", 1, 0) else ""
+                    found.append(f"storey {i}: {name} {v:g} {unit} {least}{hint}")
+        if self.weights is not None and self.heights is None:
+            found.append("has weights but no heights, without which they do nothing; give heights in m")
+        if not found:
+            found += [
+                f"storey {i}: falls over: its stability coefficient P/(k h) is {theta:.3g}, and it must be "
+                "below 1"
+                for i, theta in enumerate(self.stability_coefficients(), start=1)
+                if theta >= 1
+            ]
         if found:
             raise InputError(
                 "\n  ".join(["shear building:", *found]) if len(found) > 1 else f"shear building {found[0]}"
@@ -86,12 +121,23 @@ class ShearBuilding(Described, member_of="structure"):
         from scipy import sparse
 
         M = sparse.diags_array(np.array(self.masses, dtype=float))
-        K = _chain(self.stiffnesses)
+        K = _chain(np.array(self.stiffnesses, dtype=float) * (1 - self.stability_coefficients()))
         C = _chain(self.dampings) if self.dampings is not None else 0 * K
         alpha, beta = (float(x) for x in self.rayleigh)
         from bondloop.structures.structure_tables import remember
 
         return remember(Matrices(M, C + alpha * M + beta * K, K, self.dofs), self)
+
+    def stability_coefficients(self) -> Array:
+        """Return θ = P/(k h) of every storey, the lowest first; zeros without heights.
+
+        A static drift is 1/(1 - θ) times that without P-Δ.
+        """
+        if self.heights is None:
+            return np.zeros(len(self.masses))
+        m, k, h = (np.array(v, dtype=float) for v in (self.masses, self.stiffnesses, self.heights))
+        weights = GRAVITY * m if self.weights is None else np.array(self.weights, dtype=float)
+        return np.asarray(np.cumsum(weights[::-1])[::-1] / (k * h))
 
     def influence(self) -> Array:
         """Return the motion of the floors when the ground moves by one."""
@@ -102,7 +148,7 @@ class ShearBuilding(Described, member_of="structure"):
         return -np.array(self.masses, dtype=float)
 
 
-def _chain(values: Sequence[Number]) -> Array:
+def _chain(values: Sequence[Number] | Array) -> Array:
     """Matrix of springs or dashpots in a chain from the ground."""
     k = np.array(values, dtype=float)
     return np.diag(k + np.append(k[1:], 0.0)) - np.diag(k[1:], 1) - np.diag(k[1:], -1)

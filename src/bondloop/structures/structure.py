@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,15 @@ from bondloop.structures.footing import Footing, keep_footing
 from bondloop.structures.ground_motion import Prescribed
 from bondloop.structures.matrices import Matrices
 from bondloop.structures.modally_damped import damped
+from bondloop.structures.p_delta import (
+    AxialForces,
+    Buckling,
+    axial_forces,
+    buckling,
+    checked_axial_forces,
+    geometric_stiffness,
+    refuse_buckled,
+)
 from bondloop.structures.storey_readings import checked_column_line
 from bondloop.structures.support_damping import damped_supports
 from bondloop.structures.thermal_load import thermal_load
@@ -79,8 +89,12 @@ class Structure:
         self._proportional = (0.0, 0.0)
         self._regions: list[RayleighRegion] = []
         self._ratios: float | tuple[float, ...] | None = None
+        self._axial = AxialForces({})
         self._cache: dict[tuple[str, frozenset[str]], Assembly] = {}
         self._assembled: tuple[Any, ...] = ()  # nodes, elements, supports, constraints as they were then
+
+    def __repr__(self) -> str:
+        return f"<Structure {self.name}: {len(self.nodes)} nodes, {len(self.elements)} elements>"
 
     @property
     def coordinates(self) -> Array:
@@ -153,6 +167,12 @@ class Structure:
 
     def support(self, node: str, *dofs: str) -> None:
         """Hold degrees of freedom of a node at zero; all of them where none is named."""
+        named: tuple[Any, ...] = dofs
+        if not all(isinstance(dof, str) for dof in named):
+            raise InputError(
+                f"structure '{self.name}': support: expected names of degrees of freedom one by one, "
+                f"support('{node}', 'ux', 'uy'); found {dofs!r:.60}"
+            )
         before = self.supports.get(node, ())
         self.supports[node] = tuple(dict.fromkeys((*before, *(dofs or DOFS))))
 
@@ -235,6 +255,45 @@ class Structure:
         """
         self._ratios = checked_ratios(ratios, count, f"structure '{self.name}': modal_damping")
 
+    def p_delta(
+        self,
+        forces: Mapping[str, Number],
+        shape: Literal["consistent", "string"] = "consistent",
+    ) -> None:
+        """Let members carry axial forces that stay: K has their geometric stiffness from now on (P-Δ).
+
+        Parameters
+        ----------
+        forces
+            In N, tension positive, by member or by the name that several share; those of gravity are
+            ``axial_forces(static(m, dead))``. An empty mapping takes them off again.
+        shape
+            ``"consistent"``: members bend under them between their ends too; ``"string"``: only the line
+            between the ends leans, as OpenSees' ``PDelta`` has it.
+        """
+        self._axial = checked_axial_forces(self, forces, shape)
+        self._cache.clear()
+
+    def axial_forces(self, displacement: Array) -> dict[str, float]:
+        """Return the axial forces of members in N, tension positive, at displacements of the free ones.
+
+        Parameters
+        ----------
+        displacement
+            Of the free degrees of freedom, as `static` gives them.
+        """
+        return axial_forces(self, displacement)
+
+    def buckling(self, count: int = 1) -> Buckling:
+        """Return by how much the axial forces of `p_delta` may grow until the structure buckles.
+
+        Parameters
+        ----------
+        count
+            Load factors that are wanted, the smallest positive ones.
+        """
+        return buckling(self.name, self.assembly(), count)
+
     def faults(self) -> list[str]:
         """Everything that is wrong with nodes, elements, supports and constraints."""
         return structure_faults(self)
@@ -251,7 +310,11 @@ class Structure:
             self._assembled = now
         if key not in self._cache:
             raise_faults(self.name, self.faults())
-            self._cache[key] = with_regions(self, self._regions, assemble_all(self, mass, released))
+            assembly = with_regions(self, self._regions, assemble_all(self, mass, released))
+            if self._axial.forces:
+                G = geometric_stiffness(self, self._axial, assembly)
+                assembly = replace(assembly, K=assembly.K + G, G=G)
+            self._cache[key] = assembly
             raise_faults(self.name, lonely_masses(self, self._cache[key].names))
         return self._cache[key]
 
@@ -279,6 +342,7 @@ class Structure:
         M, C, K = (assembly.reduced(part) for part in (assembly.M, assembly.C, assembly.K))
         if not free:
             refuse_mechanism(self.name, K, assembly.free_names, self.coordinates)
+            refuse_buckled(self.name, assembly)
         matrices = Matrices(M, C, K, assembly.free_names)
         object.__setattr__(matrices, "_absent", assembly.absent)
         keep_footing(matrices, Footing.of_assembly(assembly, self.coordinates, M, K))

@@ -33,6 +33,8 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
     storeys: Sequence[str] = (),
     name: str = "structure",
     apart: Sequence[Sequence[str]] = (),
+    axial_forces: Mapping[str, Number] | None = None,
+    axial_shape: str = "consistent",
 ) -> Structure:
     """Return a structure from tables, the inverse of ``structure.describe()``.
 
@@ -60,6 +62,9 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
         What errors call it.
     apart
         Nodes at one place that nothing joins, each time two or more.
+    axial_forces, axial_shape
+        Axial forces that members carry, in N, tension positive, and how members bend under them,
+        ``"consistent"`` or ``"string"``; see `Structure.p_delta`.
 
     Examples
     --------
@@ -89,6 +94,7 @@ def structure_from_tables(  # noqa: PLR0913, PLR0917 - each is one table of the 
         structure.rayleigh_of(*region.elements, alpha=region.alpha, beta=region.beta, without=region.without)
     if storeys:
         structure.storeys(*storeys)
+    structure.p_delta(axial_forces or {}, axial_shape)  # type: ignore[arg-type]
     return structure
 
 
@@ -107,6 +113,11 @@ def describe_structure(structure: Structure) -> dict[str, Any]:
         **({"apart": [list(names) for names in structure.separate]} if structure.separate else {}),
         "highest_frequency": structure.highest_frequency,
         **({"storeys": list(structure.column_line)} if structure.column_line else {}),
+        **(
+            {"axial_forces": dict(structure._axial.forces), "axial_shape": structure._axial.shape}
+            if structure._axial.forces
+            else {}
+        ),
         "name": structure.name,
     }
 

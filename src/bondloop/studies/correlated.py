@@ -63,6 +63,9 @@ class Correlated:
         # The largest part first: a Sobol sequence is most even in its first dimensions.
         self._factor = (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
 
+    def __repr__(self) -> str:
+        return f"<Correlated: {', '.join(self.names)}>"
+
     def _checked(self, given: ArrayLike | float) -> NDArray[np.float64]:
         n, what = self.size, ", ".join(self.distributions)
         if not n:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.one_step import OneStep, one_step
 from bondloop.studies.simulated import Simulated, simulated_stability
@@ -41,6 +42,8 @@ class Case:
     backend: str = "auto"
     _run: Run | None = field(default=None, init=False, repr=False, compare=False)
     _found: dict[str, float] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    __repr__ = brief
 
     @cached_property
     def step(self) -> OneStep:

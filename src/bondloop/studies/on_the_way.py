@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
@@ -73,6 +74,8 @@ class Measure:
     over: Expr | Measure | None = None
     along: Expr | None = None
     during: Expr | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.studies.distributions import Distribution
 from bondloop.studies.named_measures import TRIP, limit_shares
@@ -96,6 +98,9 @@ class Tuned:
     after: Sampled
     interrupted: bool = False
 
+    __repr__ = brief
+    _repr_html_ = as_text
+
     @property
     def trade_off(self) -> list[Setting]:
         """Settings to which none is better in all measures, by the first one."""
@@ -135,6 +140,7 @@ def _shown(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "stopped"
 
 
+@telling("tuning over uncertain rigs")
 def tune_over(  # noqa: PLR0913 - each is one choice of the user's
     test: Any,
     settings: Mapping[str, tuple[float, float]],

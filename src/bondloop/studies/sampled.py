@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from bondloop.compile.batch import BATCHES
+from bondloop.display import brief, telling
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError, unknown_name
 from bondloop.studies.campaign import Campaign
 from bondloop.studies.histories import choose, histories
@@ -106,6 +108,8 @@ class Sampled:
     times: tuple[str, ...] = ("trip_time",)
     numbers: NDArray[np.int64] | None = None
     stopped_by: NDArray[np.object_] | None = None
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.values)
@@ -239,6 +243,25 @@ class Sampled:
             (write_parquet if target.suffix == ".parquet" else write_csv)(scratch, self.columns())
         return target
 
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return notebook("Sampled", [paragraph(str(self))])
+        shares = (5, 50, 95, 99)
+        rows = [
+            (name, *(f"{self.quantile(name, q / 100):.3g}" for q in shares))
+            for name, values in self.measured.items()
+            if name != "trip" and np.isfinite(values).any()
+        ]
+        causes = [f"by {cause}: {count:,}" for cause, count in self.causes.items()]
+        return notebook(
+            f"{len(self):,} tests in {self.seconds:.3g} s ({self.backend})",
+            [
+                table(("measure", *(f"{q} %" for q in shares)), rows, ("", *["number"] * 4)),
+                paragraph("; ".join([f"Stopped: {self.probability()}", *causes])),
+                *(paragraph(f"Note: {note}") for note in self.notes),
+            ],
+        )
+
     def __str__(self) -> str:
         n = len(self)
         if not n:
@@ -255,6 +278,7 @@ class Sampled:
         return "\n".join(lines)
 
 
+@telling("rehearsing")
 def sample(  # noqa: PLR0913 - each is one choice of the user's
     test: Any,
     distributions: Mapping[str, Distribution | Correlated | str],

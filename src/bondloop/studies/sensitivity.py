@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import InputError
 from bondloop.studies.rehearsals import Rehearsals
 from bondloop.studies.sampled import unit_points, whole_number
@@ -71,6 +73,19 @@ class Sensitivity:
     tests: int
     left_out: Mapping[str, int]
 
+    __repr__ = brief
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for measure, first in self.first.items():
+            total = self.total[measure]
+            order = sorted(first, key=lambda path: -total[path].value)
+            parts += [paragraph(f"{measure}: share of its variance (95 % confidence)")]
+            parts.append(
+                table(("", "first order", "total"), [(p, str(first[p]), str(total[p])) for p in order])
+            )
+        return notebook(f"Sensitivity, {self.tests:,} tests", parts)
+
     def __str__(self) -> str:
         lines = [f"{self.tests:,} tests"]
         for measure, first in self.first.items():
@@ -83,6 +98,7 @@ class Sensitivity:
         return "\n".join(lines)
 
 
+@telling("rehearsing")
 def sensitivity(  # noqa: PLR0913 - as `sample`
     test: Any,
     distributions: Mapping[str, Distribution | Correlated | str],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.display import brief, telling
 from bondloop.program.paths import within
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ class Simulated:
     stable: bool
     growth: float
 
+    __repr__ = brief
 
+
+@telling("looking for the border of stability")
 def simulated_stability(
     tick: Tick,
     seconds: float,

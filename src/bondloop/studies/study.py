@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief, telling
+from bondloop.display.html import notebook, paragraph, table
 from bondloop.errors import BondloopError, InputError
 from bondloop.studies.measures import Case
 
@@ -40,6 +42,8 @@ class Study:
     axes: tuple[Axis, ...]
     measured: dict[str, NDArray[Any]]
 
+    __repr__ = brief
+
     def __getitem__(self, measure: str) -> NDArray[Any]:
         """Return the array of a measure."""
         return self.measured[measure]
@@ -66,20 +70,31 @@ class Study:
         return found
 
     def __str__(self) -> str:
-        blocks = []
+        return "\n\n".join(self._block(title, rows) for title, rows in self._tables())
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for title, (head, *rows) in self._tables():
+            parts += [paragraph(title), table(head, rows, ["", *["number"] * (len(head) - 1)])]
+        return notebook(f"Study over {', '.join(axis.name for axis in self.axes)}", parts)
+
+    def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """Yield tables with their titles: the first axis across, the second one down."""
         for measure, values in self.measured.items():
             for title, place in self.panels():
-                block = values[place]
-                blocks.append(self._block(measure + (f", {title}" if title else ""), np.atleast_2d(block.T)))
-        return "\n\n".join(blocks)
+                block = np.atleast_2d(values[place].T)
+                yield measure + (f", {title}" if title else ""), self._lines(block)
 
-    def _block(self, title: str, rows: NDArray[Any]) -> str:
-        """Write a table: the first axis across, the second one down."""
+    def _lines(self, rows: NDArray[Any]) -> list[list[str]]:
         first = self.axes[0]
         names = self.axes[1].values if len(self.axes) > 1 else ("",)
         corner = f"{self.axes[1].name} \\ {first.name}" if len(self.axes) > 1 else first.name
         lines = [[corner, *first.values]]
-        lines += [[name, *(shown(v) for v in row)] for name, row in zip(names, rows, strict=True)]
+        return lines + [[name, *(shown(v) for v in row)] for name, row in zip(names, rows, strict=True)]
+
+    @staticmethod
+    def _block(title: str, lines: list[list[str]]) -> str:
+        """Write a table."""
         widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
         text = [
             "  ".join(
@@ -112,6 +127,7 @@ def shown(value: Any) -> str:
     return f"{float(value):.3g}"
 
 
+@telling("rehearsing over the grid")
 def study(
     make: Make,
     axes: Sequence[Axis],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError, unknown_name
+from bondloop.plots.label_room import ROW, broken
 from bondloop.plots.page import (
     COLOURS,
     DASHES,
@@ -50,7 +51,8 @@ def tornado(found: Sensitivity, *, path: str | os.PathLike[str] | None = None) -
         Where to save.
     """
     count = max(len(first) for first in found.first.values())
-    figure = page((0.8 + 0.32 * count) * len(found.first))
+    lines = max(broken(name, 2.0).count("\n") + 1 for first in found.first.values() for name in first)
+    figure = page((0.8 + max(0.32, 0.04 + ROW * lines) * count) * len(found.first))
     grid = figure.subplots(len(found.first), 1, squeeze=False)[:, 0]
     for axes, (measure, first) in zip(grid, found.first.items(), strict=True):
         total = found.total[measure]
@@ -70,7 +72,7 @@ def tornado(found: Sensitivity, *, path: str | os.PathLike[str] | None = None) -
                 fmt="none", ecolor=INK, elinewidth=0.8, capsize=2,
             )  # fmt: skip
         dress(axes, "share of the variance")
-        axes.set_yticks(places, [plain(name) for name in order], fontsize=SMALL)
+        axes.set_yticks(places, [broken(plain(name), 2.0) for name in order], fontsize=SMALL)
         axes.grid(visible=False, axis="y")
         heading(axes, measure)
         legend(axes)
@@ -159,7 +161,7 @@ def overlay(
         for side in (-limit, limit):
             axes.axhline(side, color=INK, linestyle=DASHES[1], linewidth=1.0)
     unit = next(iter(runs.values())).record.units.get(channel, "")
-    dress(axes, "time [s]", plain(f"{channel} [{unit}]" if unit else channel))
+    dress(axes, "time [s]", broken(plain(f"{channel} [{unit}]" if unit else channel), 2.0))
     legend(axes, min(len(runs), 5))
     return finish(figure, path)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bondloop.bondgraph.cut import cut, interfaces, rejoin
 from bondloop.substructure.assumptions import Assumption, Assumptions, check_assumptions
 from bondloop.substructure.coupler import Coupler, LinearCoupler, Pins
+from bondloop.substructure.external_half import ExternalHalf
+from bondloop.substructure.fmu_half import FmuHalf
 from bondloop.substructure.half import NumericalHalf, numerical_half, orientation
 from bondloop.substructure.loading_block import loading_block
 from bondloop.substructure.paths import CausalPath, shortest_causal_path
@@ -15,6 +17,8 @@ __all__ = [
     "Assumptions",
     "CausalPath",
     "Coupler",
+    "ExternalHalf",
+    "FmuHalf",
     "LinearCoupler",
     "NumericalHalf",
     "Pins",

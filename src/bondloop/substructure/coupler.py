@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described, number
@@ -43,6 +44,8 @@ class Coupler(Described, ABC, family="coupler"):
     >>> [issubclass(kind, Coupler) for kind in (LinearCoupler, Pins)]
     [True, True]
     """
+
+    __repr__ = brief
 
     @property
     @abstractmethod
@@ -115,6 +118,8 @@ class LinearCoupler(Coupler):
     """
 
     matrix: tuple[tuple[float, ...], ...]
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         try:

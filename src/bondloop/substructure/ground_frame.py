@@ -171,7 +171,7 @@ class GroundFrame:
                 raise InputError(
                     f"ground: {_names(inertias)} stands on the ground by {', '.join(springs[:3])} and has "
                     "mass of its own, and a bond graph does not tell how that goes with the ground; make it "
-                    "part of a structure (field_form), or put its mass into the structure"
+                    "part of a structure (field_form), or put its mass into the structure and leave it none"
                 )
             if not self.uniform:
                 raise InputError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.cut import interfaces
 from bondloop.bondgraph.domain import Domain, domains_of
+from bondloop.display import brief
 from bondloop.errors import ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.quantity import quantity_of
@@ -51,6 +52,8 @@ class NumericalHalf:
     excitations: tuple[Var, ...]
     stated: tuple[Domain | None, ...] = ()
     coupler: Coupler | None = None
+
+    __repr__ = brief
 
     @property
     def domains(self) -> tuple[Domain, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import ModelError
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class ReferenceModel:
 
     A: NDArray[np.float64]
     B: NDArray[np.float64]
+
+    __repr__ = brief
 
 
 def reference_model(half: NumericalHalf) -> ReferenceModel:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bondloop.bondgraph import SS, Model, bond
+from bondloop.display import brief
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.kinds import family_word
@@ -53,6 +54,8 @@ class Transfer:
     command: Var
     load: Var
     velocity: Expr
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.bondgraph import SS, Model, bond
+from bondloop.display import brief
 from bondloop.errors import InputError, ModelError
 from bondloop.program.compose import prefixed
 from bondloop.program.statespace import StateSpace
@@ -43,6 +44,8 @@ class CoupledTransfer:
     commands: tuple[Var, ...]
     loads: tuple[Var, ...]
     velocities: tuple[Expr, ...]
+
+    __repr__ = brief
 
 
 def out_ports(model: Model) -> list[str]:

@@ -129,6 +129,11 @@ class Process(_ProcessFamily):
         late = f" exp(-{self.delay:.4g} s)" if self.delay else ""
         return f"({above}) / ({below}){late}"
 
+    def _repr_latex_(self) -> str:
+        above, below = _latex(self.numerator), _latex(self.denominator)
+        late = f"\\, e^{{-{_number(self.delay)} s}}" if self.delay else ""
+        return f"$\\displaystyle G(s) = \\frac{{{above}}}{{{below}}}{late}$"
+
     # ------------------------------------------------------------------ what it does
 
     def simulate(
@@ -406,3 +411,33 @@ def G2D(gain: float, natural_frequency: float, damping: float, delay: float) -> 
     [(-70-71.414j), (-70+71.414j)]
     """
     return second_order(gain, natural_frequency / (2 * np.pi), damping, delay)
+
+
+def _number(value: float) -> str:
+    r"""Write a number for LaTeX.
+
+    >>> _number(0.25), _number(1.5e-7)
+    ('0.25', '1.5 \\cdot 10^{-7}')
+    """
+    mantissa, _, exponent = f"{value:.4g}".partition("e")
+    return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def _latex(coefficients: Sequence[float]) -> str:
+    r"""Write a polynomial in s for LaTeX.
+
+    >>> _latex((2.0, -1.0, 0.0, 1.0))
+    '2 s^{3} - s^{2} + 1'
+    >>> _latex((0.0,))
+    '0'
+    """
+    terms = ""
+    for power, value in zip(range(len(coefficients) - 1, -1, -1), coefficients, strict=True):
+        if not value:
+            continue
+        letter = f"s^{{{power}}}" if power > 1 else "s" if power else ""
+        size = "" if abs(value) == 1 and letter else _number(abs(value))
+        terms += (" - " if value < 0 else " + ") + f"{size} {letter}".strip()
+    if not terms:
+        return "0"
+    return terms.removeprefix(" + ") if not terms.startswith(" - ") else f"-{terms[3:]}"

@@ -10,7 +10,7 @@ import pytest
 from fault_rules import PERIOD, RETREAT, STALE, STATED, ended_safely, ticks
 from two_halves import until
 
-from bondloop.realtime import Ring
+from bondloop.realtime import Console, Ring
 from bondloop.realtime.shared import FOLDER
 
 PATIENCE = 1.0
@@ -79,6 +79,23 @@ def test_supervisor_lost(programs, shm, scheme, fault, number):
         for pid in children:
             until(lambda pid=pid: is_gone(pid))
         assert not (FOLDER / name).exists()
+
+
+@pytest.mark.parametrize("scheme", ["udp", "shm"])
+def test_operator_lost(bench, scheme):
+    """The console beats a few times, and no more; the supervisor is there all the time."""
+    loop = bench.loop(bench.rig(scheme).link, operator_loss=PATIENCE)
+    with Console.attach(loop.name) as console:
+        for _ in range(3):
+            console.beat()
+        loop.wait(100)
+        rows, status = loop.ring.read(), loop.status()
+        at = ended_safely(loop.ring, rows, status, "no operator")
+        earlier = (rows["time_ns"][at] - rows["time_ns"][at - ticks(STATED["no operator"].found)]) * 1e-9
+        assert status.cause_value > PATIENCE
+        assert status.cause_value - earlier <= PATIENCE
+        until_the_last_beat = (rows["time_ns"][at] - loop.segment.header["operator_ns"][0]) * 1e-9
+        assert status.cause_value <= until_the_last_beat + 1e-9
 
 
 def test_ctrl_c_is_for_the_supervisor_alone(programs, shm):

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bondloop.display import brief
+from bondloop.display.html import as_text
 from bondloop.errors import InputError
 from bondloop.hybrid.finding import percent
 
@@ -57,6 +59,9 @@ class Recommendation:
     seconds: float
     unsuited: Mapping[str, str] = field(default_factory=dict)
     carried: HybridTest | None = field(default=None, repr=False)
+
+    __repr__ = brief
+    _repr_html_ = as_text
 
     @property
     def controller(self) -> Controller:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.control.families import FAMILIES
+from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.tuning.answer import Recommendation
@@ -36,6 +37,7 @@ COARSE, FINE = 0.6, 0.85
 """Shares of the time after which the coarse grid and the refinement are over; the rest is for the checks."""
 
 
+@telling("trying compensators")
 def recommended(
     process: Process | None,
     test: HybridTest,

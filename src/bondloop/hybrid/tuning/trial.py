@@ -12,6 +12,7 @@ import numpy as np
 from bondloop.compile.same_form import same_form
 from bondloop.control import Compensator, Direct
 from bondloop.control.base import Measured
+from bondloop.display import brief
 from bondloop.errors import BondloopError
 from bondloop.hybrid.check import Check, check
 from bondloop.hybrid.margins import Place
@@ -82,6 +83,8 @@ class Trial:
     note: str = ""
     check: Check | None = None
     whole: bool = True
+
+    __repr__ = brief
 
     @property
     def ran(self) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.integrate.structural.matrices import Inverse
 from bondloop.program.described import Described
@@ -64,6 +65,8 @@ class Motion:
     displacement: tuple[Var, ...]
     velocity: tuple[Var, ...]
     acceleration: tuple[Var, ...]
+
+    __repr__ = brief
 
     @classmethod
     def named(cls, dofs: Sequence[str], prefix: str = "numerical.") -> Motion:
@@ -120,6 +123,8 @@ class Stepped:
     parameters: dict[Var, float] = field(default_factory=dict)
     error: list[Var] = field(default_factory=list)
 
+    __repr__ = brief
+
     def initial(self, motion: Mapping[Var, float]) -> dict[Var, float]:
         """Return initial values of the scheme's own states for given values of the motion."""
         given = dict(motion)
@@ -138,6 +143,8 @@ class Scheme(Described, ABC, family="scheme"):
     explicit: ClassVar[bool] = False
     """Whether the numerical half too is stepped without solving for its end; its mass must then be
     regular."""
+
+    __repr__ = brief
 
     @property
     def calls(self) -> int:

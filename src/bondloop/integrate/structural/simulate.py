@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondloop.compile import Runner
+from bondloop.display import brief
 from bondloop.errors import InputError, SolveError
 from bondloop.integrate.base import check_period
 from bondloop.integrate.structural.base import Motion, Restoring, Scheme
@@ -52,6 +53,8 @@ class Response:
     acceleration: Array
     command: Array
     backend: str
+
+    __repr__ = brief
 
 
 def simulate_structure(  # noqa: PLR0913 - what to integrate, and how

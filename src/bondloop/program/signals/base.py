@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
 from bondloop.program.described import STATED, Described, number
@@ -27,6 +28,8 @@ class Signal(Described, family="signal"):
     A signal with a closed form defines `expression`; one without (a table, noise) defines `_values` and
     `_derivatives` instead.
     """
+
+    __repr__ = brief
 
     @property
     def duration(self) -> float:

@@ -1,112 +1,139 @@
-"""Columns of numbers from a text file, with every fault reported at once."""
+"""Times and values of a signal from a file of measurements, with every fault reported at once."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.containers import expect_file
 from bondloop.errors import InputError, unknown_name
+from bondloop.measurements import read_measurements, sampling_of
+from bondloop.measurements.faults import refuse
+from bondloop.measurements.headings import unit_meant
+from bondloop.measurements.sampling import NoTimeError
+from bondloop.program.described import number
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["read_columns"]
+    from bondloop.measurements import Measurements
 
-_SHOWN = 10
-"""How many faults a message lists before it stops with a count."""
+    Array = NDArray[np.float64]
+
+__all__ = ["read_signal"]
 
 
-def read_columns(
-    path: Path, wanted: Sequence[int | str], *, increasing: bool = False
-) -> list[NDArray[np.float64]]:
-    """Read columns by number or by name in the header.
+def read_signal(
+    path: Path,
+    column: int | str | None,
+    time: int | str | None,
+    step: float | None,
+    unit: str,
+    time_unit: str,
+) -> tuple[Array, Array, str]:
+    """Return times [s], values in SI and the unit that they were in.
 
     Parameters
     ----------
     path
-        A text file; comma, semicolon, tab or space between columns; decimal commas where semicolons separate.
-    wanted
-        The columns, by number from 0 or by name.
-    increasing
-        Whether the first of them must increase.
+        A file of any kind that `bondloop.measurements.read_measurements` reads.
+    column, time, step, unit, time_unit
+        As for `Table.from_file`.
     """
-    lines = _lines(path)
-    separator = next((s for s in (";", "\t", ",") if s in lines[0][1]), None)
-    names: list[str] = []
-    if any(_number(cell) is None for cell in _cells(lines[0][1], separator)):
-        names = _cells(lines[0][1], separator)
-        lines = lines[1:]
-        if not lines:
-            raise InputError(f"{path}: a header but no numbers")
-        separator = separator or next((s for s in (";", "\t", ",") if s in lines[0][1]), None)
-    places = [_place(w, names, path) for w in wanted]
-    faults: list[str] = []
-    rows: list[list[float]] = []
-    for number, line in lines:
-        cells = _cells(line, separator)
-        row = []
-        for place in places:
-            if place >= len(cells):
-                faults.append(f"line {number}: {len(cells)} columns, but column {place} is wanted")
-                break
-            value = _number(cells[place])
-            if value is None or not math.isfinite(value):
-                faults.append(f"line {number}: {cells[place][:40]!r} is not a finite number")
-                break
-            row.append(value)
-        else:
-            if increasing and rows and row[0] <= rows[-1][0]:
-                faults.append(f"line {number}: time {row[0]:g} does not come after {rows[-1][0]:g}")
-            rows.append(row)
-    if faults:
-        more = f"; and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        raise InputError(f"{path}: {'; '.join(faults[:_SHOWN])}{more}")
-    return list(np.array(rows).T)
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Lines that hold something, with their numbers from 1."""
     if path.suffix.lower() == ".at2":
         raise InputError(f"{path}: AT2 ground motions are not read here; convert the file to columns")
-    try:
-        expect_file(path)
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file") from None
-    stripped = [(i, line.strip()) for i, line in enumerate(text.split("\n"), start=1)]
-    lines = [(i, line) for i, line in stripped if line and line[0] not in "#%"]
-    if not lines:
-        raise InputError(f"{path}: no numbers in it; expected columns of times and values")
-    return lines
+    found = read_measurements(path, nameless=True)
+    if not any(values.size for values in found.channels.values()):
+        raise InputError(f"{path}: a header but no numbers")
+    stamps, name = _times(found, time, step, time_unit)
+    others = [n for n in found.channels if n != name]
+    if column is None and not others:
+        raise InputError(f"{path}: only one column; expected times and values, or give step")
+    chosen = others[0] if column is None else _name(found, column)
+    if chosen == name:
+        raise InputError(
+            f"{path}: '{chosen}' was taken for the time, and cannot be the values too; name the column of "
+            "the times (time='...'), or give step"
+        )
+    raw = found.channels[chosen]
+    times: Array = np.arange(float(raw.size)) * (step or 0.0) if stamps is None else stamps
+    _refuse_bad(found, {} if stamps is None else {name or "time": times}, {chosen: raw})
+    unit = _settled(unit, found.units[chosen], f"{path}: '{chosen}'")
+    return times, raw * number(f"1 {unit}", str(path)), unit
 
 
-def _cells(line: str, separator: str | None) -> list[str]:
-    cells = [c.strip().strip('"') for c in line.split(separator)]
-    if separator == ";":
-        cells = [re.sub(r"^([-+]?\d*),(\d)", r"\1.\2", c) for c in cells]
-    return cells[:-1] if len(cells) > 1 and not cells[-1] else cells
+def _times(
+    found: Measurements, time: int | str | None, step: float | None, time_unit: str
+) -> tuple[Array | None, str | None]:
+    """Return the times and the name of their column; neither where the step tells."""
+    if step is not None:
+        return None, None
+    name = None if time is None else _name(found, time)
+    if name is None:
+        try:
+            sampling = sampling_of(found)
+        except NoTimeError:
+            name = next(iter(found.channels))
+        else:
+            name = sampling.name
+            if sampling.stamps is not None and (name is None or not time_unit):
+                return sampling.stamps, name
+            if name is None:
+                assert sampling.rate is not None  # neither a column nor a clock tells
+                size = next(iter(found.channels.values())).size
+                return np.arange(float(size)) / sampling.rate, None
+    unit = _settled(time_unit, found.units[name], f"{found.source}: the time '{name}'") or "s"
+    if not is_of_kind(f"1 {unit}", "s"):
+        raise InputError(
+            f"{found.source}: '{name}' is in {unit}, which is no time; name the column of the times "
+            "(time='...'), or give step"
+        )
+    return found.channels[name] * number(f"1 {unit}", found.source), name
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def _place(wanted: int | str, names: list[str], path: Path) -> int:
-    if isinstance(wanted, int):
-        if wanted < 0:
-            raise InputError(f"{path}: columns are counted from 0; found {wanted}")
+def _name(found: Measurements, wanted: int | str) -> str:
+    """Return the name of a column that is given by name, or by number from 0."""
+    names = list(found.channels)
+    if isinstance(wanted, str):
+        if wanted not in names:
+            raise InputError(unknown_name("column", wanted, names, where=found.source))
         return wanted
-    if wanted not in names:
-        raise InputError(unknown_name("column", wanted, names, where=str(path)))
-    return names.index(wanted)
+    if wanted < 0:
+        raise InputError(f"{found.source}: columns are counted from 0; found {wanted}")
+    if wanted >= len(names):
+        plural = "s" if len(names) != 1 else ""
+        raise InputError(f"{found.source}: {len(names)} column{plural}, but column {wanted} is wanted")
+    return names[wanted]
+
+
+def _settled(given: str, said: str, what: str) -> str:
+    """Return the unit: the one given, which must not contradict the file's; or the file's."""
+    meant = unit_meant(said) if said else ""
+    if given:
+        meanings = ("g", "gn") if meant == "g" else (meant,)
+        if meant and number(f"1 {given}", what) not in [number(f"1 {unit}", what) for unit in meanings]:
+            raise InputError(f"{what} is in {said} by the file, in {given} by what you say; which is it?")
+        return given
+    if meant == "g":
+        raise InputError(f"{what} is in g: of gravity or grams? say unit='gn' or unit='g'")
+    if meant is None:
+        raise InputError(f"{what} is in {said!r}, which is no unit that is known; say unit='...'")
+    return meant
+
+
+def _refuse_bad(found: Measurements, times: dict[str, Array], values: dict[str, Array]) -> None:
+    """Refuse what is missing or not finite, times that do not increase, and columns of different lengths."""
+    faults: list[str] = []
+    for name, column in (times | values).items():
+        bad = np.flatnonzero(~np.isfinite(column)).tolist()
+        faults += [f"{found.place(at)}: '{name}' is {column[at]:g}, not a finite number" for at in bad]
+    for column in times.values():
+        for at in np.flatnonzero(np.diff(column) <= 0):
+            words = f"time {column[at + 1]:g} s does not come after {column[at]:g} s"
+            faults.append(f"{found.place(int(at) + 1)}: {words}")
+        for name, other in values.items():
+            if other.size != column.size:
+                faults.append(f"'{name}' has {other.size} samples, its time {column.size}")
+    refuse(found.source, faults)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.described import Described, Parameter
 
@@ -21,6 +22,8 @@ __all__ = ["Envelope", "Flat", "Gamma", "Jennings", "Trapezoid"]
 
 class Envelope(Described, family="envelope"):
     """Base of the envelopes."""
+
+    __repr__ = brief
 
     @abstractmethod
     def __call__(self, t: NDArray[np.float64]) -> NDArray[np.float64]:

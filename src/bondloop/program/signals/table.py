@@ -12,7 +12,7 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.program.described import number
 from bondloop.program.signals.base import Signal
-from bondloop.program.signals.columns import read_columns
+from bondloop.program.signals.columns import read_signal
 from bondloop.units import known_unit, multiplied
 
 if TYPE_CHECKING:
@@ -77,41 +77,39 @@ class Table(Signal):
         cls,
         path: str | Path,
         *,
-        column: int | str = 1,
-        time: int | str = 0,
+        column: int | str | None = None,
+        time: int | str | None = None,
         step: float | str | None = None,
         unit: str = "",
-        time_unit: str = "s",
+        time_unit: str = "",
         interpolation: str = "linear",
         beyond: str = "hold",
     ) -> Table:
-        """Read a text file of columns: comma, semicolon, tab or space between them, a header if there is one.
+        """Read a signal from a file of measurements: text, LVM, MATLAB, HDF5 (a run), TDMS, MDF, Parquet.
 
         Parameters
         ----------
         path
-            The file. Lines that begin with ``#`` or ``%`` are comments.
-        column, time
-            The columns of the values and of the times, by number from 0 or by name in the header.
+            The file; see `bondloop.measurements.read_measurements`. Text may be without names.
+        column
+            The values, by name or by number from 0 among the columns of numbers; unless given, the first
+            that is not the time.
+        time
+            The times, as for ``column``; unless given, a column called time or the like, the rate that the
+            file states, or the first column.
         step
-            Seconds between values, for a file without times; then ``column`` counts from 0 by default.
+            Seconds between values, for a file without times.
         unit, time_unit
-            Units of the columns, such as ``"mm"`` and ``"ms"``.
+            Units of the columns, such as ``"mm"`` and ``"ms"``; unless given, those that the file states, SI
+            where it states none.
         interpolation, beyond
             As for the class.
         """
-        what = str(path)
-        scale = number(f"1 {unit}", what)
-        if step is not None:
-            (values,) = read_columns(Path(path), [0 if column == 1 else column])
-            h = number(step, "Table.from_file(step)")
-            if h <= 0:
-                raise InputError(f"Table.from_file(step): expected a time above 0; found {h:g}")
-            times = np.arange(len(values)) * h
-        else:
-            times, values = read_columns(Path(path), [time, column], increasing=True)
-            times = times * number(f"1 {time_unit}", what)
-        return cls(times, values * scale, interpolation, beyond, unit)
+        h = None if step is None else number(step, "Table.from_file(step)")
+        if h is not None and h <= 0:
+            raise InputError(f"Table.from_file(step): expected a time above 0; found {h:g}")
+        times, values, said = read_signal(Path(path), column, time, h, unit, time_unit)
+        return cls(times, values, interpolation, beyond, said)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "guard.h"
 #include "words.h"
 
-#define MAILS_PER_CYCLE 4
 #define LEAD 2 /* cycles that the tick's own interlock may take beyond the configured retreat */
 
 volatile int bl_telemetry_lost = 0;
@@ -15,110 +15,6 @@ volatile int bl_telemetry_lost = 0;
 static double *room(long count)
 {
     return calloc((size_t)count + 1, sizeof(double));
-}
-
-static void begin(bl_run *run)
-{
-    const bl_interface *tick = run->tick;
-    memcpy(run->state, tick->initial, sizeof(double)*(size_t)tick->states);
-    if (tick->interlock_trip >= 0)
-        run->parameters[tick->interlock_trip] = 0.0;
-    memset(run->channels, 0, sizeof(double)*(size_t)tick->channels);
-    memcpy(run->commands, tick->safe, sizeof(double)*(size_t)tick->commands);
-    run->step = 0;
-    run->late = 0;
-    run->halted = run->silenced = 0;
-    run->approach = run->met = 0;
-    run->news = run->began;
-    run->same = -1; /* the first values are compared with themselves */
-    __atomic_store_n(&run->segment->cause, (uint64_t)BL_CAUSE_NONE, __ATOMIC_RELEASE);
-    run->segment->cause_cycle = run->segment->cause_step = -1;
-    run->stage = BL_INACTIVE;
-}
-
-static void start(bl_run *run)
-{
-    run->stage = BL_ACTIVE;
-    run->late = 0; /* what was late while nothing moved does not count */
-    run->approach = run->options->approach_cycles;
-}
-
-/* One command of the mailbox; 0 if it makes no sense now. */
-static int obey(bl_run *run, const bl_mail *mail)
-{
-    switch (mail->kind) {
-    case BL_MAIL_START:
-        if (run->stage != BL_INACTIVE || run->options->inactive)
-            return 0;
-        start(run);
-        return 1;
-    case BL_MAIL_SET:
-        if (mail->index >= (uint64_t)run->tick->parameters || mail->value != mail->value)
-            return 0;
-        run->parameters[mail->index] = mail->value;
-        return 1;
-    case BL_MAIL_TRIP:
-        bl_guard_trip(run, mail->value >= 1 ? (int)mail->value : BL_CAUSE_OPERATOR, 0, 0, 1);
-        return 1;
-    case BL_MAIL_RESET:
-        if (run->stage != BL_SAFE)
-            return 0;
-        begin(run);
-        return 1;
-#ifdef BL_TEST_HOOKS
-    case BL_MAIL_STALL:
-        for (const int64_t end = bl_now() + (int64_t)(mail->value*1e9); bl_now() < end && !bl_asked_to_end;)
-            bl_relax();
-        return 1;
-#endif
-    default:
-        return 0;
-    }
-}
-
-/* The operator's stop: no trip, the executive's own ramp. */
-static void stop(bl_run *run)
-{
-    if (run->stage == BL_ACTIVE || run->stage == BL_INACTIVE)
-        bl_guard_ramp(run);
-    else if (run->stage == BL_SAFE)
-        run->stage = BL_FINALIZED;
-}
-
-/* What comes from outside: signals, the mailbox, the supervisor. */
-static void listen(bl_run *run, int64_t now)
-{
-    bl_segment *s = run->segment;
-    bl_mail mail;
-    for (int i = 0, took; i < MAILS_PER_CYCLE && (took = bl_mail_take(s, &mail, &run->mail_looks)) != 0; ++i) {
-        const int done = took > 0 && obey(run, &mail);
-        s->counts.mails += 1;
-        s->counts.mails_refused += !done;
-        run->flags |= BL_FLAG_MAIL;
-    }
-    const uint64_t stops = __atomic_load_n(&s->stops, __ATOMIC_RELAXED) + (uint64_t)bl_asked_to_stop;
-    if (stops != run->stops) { /* after the mailbox: a START that waits there does not undo it */
-        run->stops = stops;
-        s->counts.stops += 1;
-        stop(run);
-    }
-    if (bl_telemetry_lost) { /* no supervisor is heard any more */
-        if (run->stage == BL_SAFE)
-            run->stage = BL_FINALIZED;
-        bl_guard_trip(run, BL_CAUSE_SUPERVISOR_LOST, 0, 0, 1);
-    }
-    if (bl_asked_to_end) {
-        if (run->stage == BL_SAFE)
-            run->stage = BL_FINALIZED;
-        else if (run->stage != BL_RETREAT)
-            bl_guard_trip(run, BL_CAUSE_OPERATOR, 0, 0, 1);
-    }
-    const int64_t beat = __atomic_load_n(&s->supervisor_ns, __ATOMIC_RELAXED);
-    if (run->options->supervisor_ns > 0 && beat > 0 && now - beat > run->options->supervisor_ns) {
-        if (run->stage == BL_SAFE)
-            run->stage = BL_FINALIZED;
-        bl_guard_trip(run, BL_CAUSE_SUPERVISOR_LOST, 0, (double)(now - beat)*1e-9, 1);
-    }
 }
 
 /* How old what we know of the rig is, by the clock: ns without news, or ns for which the oldest command that no
@@ -139,6 +35,7 @@ static int64_t age_ns(const bl_run *run)
 static void judge_link(bl_run *run, int came)
 {
     bl_segment *s = run->segment;
+    bl_guard_fault(run);
     if (run->wire->stopped) /* before all else: what the sensors of a rig without power show is another matter */
         bl_guard_halt(run);
     s->counts.stale += came != BL_LINK_FRESH;
@@ -256,7 +153,10 @@ static void record(bl_run *run, int64_t step, int64_t began, int64_t wake, int64
     bl_histogram_add(&s->busy, busy);
     bl_histogram_add(&s->exchange, exchange);
     s->counts.cycles += 1;
+    __atomic_store_n(&s->armed, (uint64_t)run->armed, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->step, run->step, __ATOMIC_RELAXED);
     __atomic_store_n(&s->heartbeat_ns, began, __ATOMIC_RELAXED);
+    bl_note_changes(run);
     __atomic_store_n(&s->state, (uint64_t)run->stage, __ATOMIC_RELEASE);
 }
 
@@ -274,7 +174,9 @@ static int give(bl_run *run, const bl_link *link, int came, int was)
     if (run->options->lock_step && !silent)
         return came == BL_LINK_LOST ? came : link->exchange(run->commands, run->incoming, &s->link);
     run->flags |= silent ? BL_FLAG_SILENT : 0;
-    if (link->exchange(silent ? NULL : run->commands, NULL, &s->link) == BL_LINK_LOST)
+    const int lost = link->exchange(silent ? NULL : run->commands, NULL, &s->link) == BL_LINK_LOST;
+    bl_guard_fault(run); /* the controller's own words, where it has some, come before a lost link */
+    if (lost)
         bl_guard_trip(run, BL_CAUSE_LINK_LOST, 0, 0, 1);
     return came;
 }
@@ -326,7 +228,7 @@ static void run_cycles(bl_run *run, const bl_link *link)
             planned += missed*period;
             s->counts.missed += (uint64_t)missed;
         }
-        listen(run, began);
+        bl_listen(run, began);
         int64_t received = began;
         if (!o->lock_step) {
             came = link->exchange(NULL, run->incoming, &s->link);
@@ -351,16 +253,19 @@ static void run_cycles(bl_run *run, const bl_link *link)
         }
         if (too_late) /* the tick is ahead of what was sent: the ramp begins at the latter */
             bl_guard_stood_still(run, computed - planned - period, 0);
+        bl_guard_outputs(run, last);
         came = give(run, link, came, stage);
         const int64_t sent = bl_now();
         overrun(run, is_late || (clocked && sent - planned > period));
         record(run, step, began, wake, sent - began, received - began + sent - computed);
-        if (run->stage == BL_SAFE && stage == BL_SAFE && !(o->hold && s->cause != BL_CAUSE_NONE))
+        const int stays = run->parked || (o->hold && s->cause != BL_CAUSE_NONE);
+        if (run->stage == BL_SAFE && stage == BL_SAFE && (run->ending || !stays))
             run->stage = BL_FINALIZED; /* the rig has been given the safe command at least once, if ever any */
         if (o->lock_step && run->stage == BL_INACTIVE)
             bl_sleep_until(sent + 1000000, 0);
         planned += period;
     }
+    bl_note_changes(run);
     __atomic_store_n(&s->state, (uint64_t)BL_FINALIZED, __ATOMIC_RELEASE);
     free(last);
 }
@@ -374,13 +279,13 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wi
         .from = room(tick->commands), .copy = room(tick->states)};
     if (!run.copy || !run.state || !run.parameters || !run.in || !run.channels || !run.incoming || !run.commands || !run.from)
         return BL_EXIT_USAGE;
-    memcpy(run.parameters, options->parameters, sizeof(double)*(size_t)tick->parameters);
+    run.shown = (double *)((char *)segment + segment->parameters_at);
     memcpy(run.incoming, measured, sizeof(double)*(size_t)tick->measured);
     memset(measured, 0, sizeof(double)*(size_t)tick->measured); /* nothing is believed yet */
     run.began = bl_now();
-    begin(&run);
+    bl_begin(&run);
     if (options->start && !options->inactive)
-        start(&run);
+        bl_start(&run);
     __atomic_store_n(&segment->state, (uint64_t)run.stage, __ATOMIC_RELEASE);
     run_cycles(&run, link);
     wire->enable = 0;

@@ -14,6 +14,7 @@ typedef struct {
     int lock_step;          /* follow the link instead of the clock */
     int inactive;           /* never become active */
     int start;              /* become active at once, without waiting for the mailbox */
+    int arm;                /* a START is obeyed only after an ARM */
     int64_t spin_ns;        /* awake before each cycle */
     int64_t phase_ns;       /* of the cycles behind multiples of the period of CLOCK_MONOTONIC */
     int overrun;            /* policy */
@@ -23,6 +24,7 @@ typedef struct {
     int64_t stale;          /* trip when the measurement is older than so many ticks; there is no "never" */
     int64_t frozen;         /* trip when it is the same to the bit for so many ticks; 0: never */
     int64_t supervisor_ns;  /* trip without its heartbeat for so long; 0: never */
+    int64_t operator_ns;    /* trip without the heartbeat of an operator for so long, while active; 0: never */
     int64_t approach_cycles; /* from where the rig is to the first command; 0: the first tick commands at once */
     int64_t retreat_cycles; /* of the ramp to the safe command */
     int hot;                /* never sleep: for measuring what a cycle costs */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "channels.h"
+
 static void bl_stage(bl_run *run, int stage)
 {
     run->stage = stage;
@@ -82,6 +84,19 @@ void bl_guard_halt(bl_run *run)
     bl_stage(run, BL_RETREAT);
 }
 
+void bl_guard_fault(bl_run *run)
+{
+    bl_segment *s = run->segment;
+    if (run->wire->fault == 0)
+        return;
+    run->flags |= BL_FLAG_FAULT;
+    if (run->stage == BL_INACTIVE || run->stage == BL_SAFE || (run->stage == BL_RETREAT && !run->commanded))
+        return; /* nothing moves: a start would find it */
+    if (s->cause == BL_CAUSE_NONE)
+        memcpy(s->fault_words, run->wire->fault_words, sizeof s->fault_words);
+    bl_guard_trip(run, BL_CAUSE_CONTROLLER_FAULT, (uint64_t)run->wire->fault, 0, 1);
+}
+
 /* A rig that has lost its power goes where its specimen pushes it. Its set point goes along, so that it does not jump
    when the power comes back: not on a ramp to the safe position, which it would be far from by then. A command that is
    no place (a force, a voltage) has its safe value at once, for the same reason. */
@@ -111,8 +126,8 @@ void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted)
 void bl_guard_measured(bl_run *run)
 {
     const bl_interface *tick = run->tick;
-    const size_t bytes = sizeof(double)*(size_t)tick->measured;
-    for (long i = 0; i < tick->measured; ++i) {
+    const size_t bytes = sizeof(double)*(size_t)tick->measured, judged = sizeof(double)*(size_t)tick->judged;
+    for (long i = 0; i < tick->judged; ++i) {
         const double x = run->incoming[i];
         if (fabs(x) <= tick->bound[i] && isfinite(x))
             continue;
@@ -121,8 +136,8 @@ void bl_guard_measured(bl_run *run)
         bl_guard_trip(run, isfinite(x) ? BL_CAUSE_RIG_FAULT : BL_CAUSE_NOT_A_NUMBER, (uint64_t)i, x, 1);
         return;
     }
-    if (run->options->frozen > 0 && tick->measured > 0 && run->stage == BL_ACTIVE) {
-        run->same = memcmp(run->measured, run->incoming, bytes) == 0 ? run->same + 1 : 0;
+    if (run->options->frozen > 0 && tick->judged > 0 && run->stage == BL_ACTIVE) {
+        run->same = memcmp(run->measured, run->incoming, judged) == 0 ? run->same + 1 : 0;
         if (run->same >= run->options->frozen)
             bl_guard_trip(run, BL_CAUSE_STALE, 0, run->incoming[0], 1);
     }
@@ -157,9 +172,31 @@ int bl_guard_tick(bl_run *run)
     return 0;
 }
 
+/* The tick does not lead from here: its own way would begin at a command that was never given. */
+static void trip_by_output(bl_run *run)
+{
+    if (run->segment->cause == BL_CAUSE_NONE)
+        memcpy(run->segment->fault_words, run->wire->fault_words, sizeof run->segment->fault_words);
+    run->flags |= BL_FLAG_FAULT;
+    bl_guard_trip(run, BL_CAUSE_CONTROLLER_FAULT, BL_FAULT_OUTPUT, 0, 0);
+}
+
+void bl_guard_outputs(bl_run *run, const double *last)
+{
+    if (run->stage == BL_INACTIVE || !run->commanded || bl_channels_refuse(run->wire, run->commands) == 0)
+        return;
+    memcpy(run->commands, last, sizeof(double)*(size_t)run->tick->commands);
+    run->commanded = run->given > 0;
+    trip_by_output(run);
+}
+
 int bl_guard_place(bl_run *run)
 {
     const bl_interface *tick = run->tick;
+    if (bl_channels_stand(run->wire, run->measured)) {
+        trip_by_output(run);
+        return 0;
+    }
     for (long i = 0; i < tick->commands; ++i) {
         const long have = tick->place_measured[i], want = tick->place_channel[i];
         run->from[i] = have >= 0 && tick->is_place[i] ? run->measured[have] : tick->safe[i];

@@ -30,6 +30,15 @@ typedef struct {
     int64_t sent[BL_SENT]; /* when the cycle began that sent each, by number */
     uint64_t stops; /* the operator's, as of the last cycle */
     int mail_looks; /* at a command that makes no sense */
+    bl_mail batch[BL_BATCH]; /* values that are set together, as far as they have come */
+    int batched;
+    double *shown;       /* the parameters, in the segment */
+    int parked;          /* sent to the safe state by the operator: it stays there until reset or stopped */
+    int ending;          /* stopped by the operator: it ends in the safe state, whatever led there */
+    int armed;
+    int64_t started;     /* instant of the start */
+    int logged_stage;    /* state and cause that the log tells of */
+    uint64_t logged_cause;
     uint32_t flags, status;
 } bl_run;
 
@@ -39,6 +48,8 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
 void bl_guard_stood_still(bl_run *run, int64_t pause_ns, int trusted);
 /* The emergency stop is pressed: trips, unless nothing has been started, and lets go of the rig. */
 void bl_guard_halt(bl_run *run);
+/* Trips where the rig's controller reports a fault, unless nothing has been started: a start would find it. */
+void bl_guard_fault(bl_run *run);
 /* One cycle after that: the commands are where the rig is; 1 when it has had the time of a retreat to come to rest. */
 int bl_guard_follow(bl_run *run);
 /* Begins the executive's own ramp, without a trip. */
@@ -48,6 +59,9 @@ void bl_guard_measured(bl_run *run);
 /* Before the first command, with the first tick as it would be now in the channels: notes where the rig stands, and
    trips where that is elsewhere than the test begins; 1 if all is well. */
 int bl_guard_place(bl_run *run);
+/* Commands that the outputs cannot give do not go out: those before them stay, `last`, and the executive leads from there;
+   where none has gone out yet, none does, and the rig is never enabled. */
+void bl_guard_outputs(bl_run *run, const double *last);
 /* One cycle of the way from there to the first command, that of the tick in the channels: sets the commands, or trips
    where they would change faster than they may. */
 void bl_guard_approach(bl_run *run);

@@ -19,19 +19,26 @@ typedef struct {
     long states, inputs, parameters, channels; /* doubles in each array */
     const double *initial;                     /* [states] */
     const double *parameter_values;            /* [parameters] */
-    const char *const *parameter_names;
-    const char *const *channel_names;
+    const char *const *parameter_names, *const *parameter_units; /* units in SI; "" where none is known */
+    const double *parameter_least, *parameter_most; /* [parameters] what may be mailed; least > most: nothing */
+    const int *parameter_nonzero;                   /* [parameters] 1 where 0 may not */
+    const char *const *channel_names, *const *channel_units;
+    const char *const *input_names, *const *input_units;
+    const char *const *state_names, *const *state_units; /* [named_states]; delay lines and the like follow */
+    long named_states;
     const char *metadata; /* JSON: names, units, period; copied into the telemetry segment */
 
     /* The signals that cross the link. In the computer's tick commands are channels and measured values are
        inputs; in the rig's tick it is the other way round. The signature is the CRC-32 of all their names. */
     long commands, measured;
+    long judged;             /* measured values that the loop believes or not: the first; the rest is only recorded */
     const long *command_at;  /* [commands] index of each among the channels (loop) or inputs (rig) */
     const long *measured_at; /* [measured] index of each among the inputs (loop) or channels (rig) */
     uint32_t signature;
 
     /* Only in the computer's tick. */
     long tables;              /* tabulated signals: the first so many inputs */
+    const char *const *command_names, *const *measured_names; /* [commands], [measured] */
     const double *safe;       /* [commands] what the rig gets in the safe state */
     const double *bound;      /* [measured] largest believable magnitude; infinity: any finite value */
     const long *measured_channel; /* [measured] channel of the same name, or -1 */

@@ -28,6 +28,7 @@ enum {
 typedef struct {
     const char *address; /* what follows scheme:// */
     long commands, measured;
+    const char *const *command_names, *const *measured_names; /* of the signals, in their order */
     double period;         /* s */
     uint32_t signature;    /* of the names of the signals; both ends must agree */
     int lock_step;         /* wait for each other instead of following the clock */
@@ -44,7 +45,14 @@ typedef struct {
     unsigned enable; /* set by the executive before each `exchange` that sends: 0, or BL_ENABLE with or without BL_BEAT */
     int halted;      /* set by the executive before `close`: the test ended by the emergency stop, and the last commands
                         are where the rig stood. Leave them there instead of the safe ones */
+    /* A fault that the rig's controller reports of itself, set by `open` and by any `exchange`: 0, or its code; what it is
+       in words. One reading is enough: the executive trips with it. Where the rig has lost its power by it, `stopped`
+       is set, too. */
+    long fault;
+    char fault_words[128];
 } bl_link_config;
+
+#define BL_FAULT_OUTPUT 10001 /* a command that the output cannot give; the controller's own codes are below */
 
 /* What goes out with each command. Withdrawn (0) where nothing is commanded, in the safe state and from the tick in
    which the emergency stop is read; by silence where there is no loop any more. */
@@ -81,7 +89,7 @@ typedef struct {
 
 extern const bl_link bl_link_udp, bl_link_shm, bl_link_loopback, bl_link_none;
 
-/* All drivers of this program, ended by NULL; written by Python into interface.c. */
+/* All drivers of this program, ended by NULL; written by Python into drivers.c. */
 extern const bl_link *const bl_links[];
 
 /* Finds the driver for a URL and leaves the part behind :// in `address`; NULL if there is none. */

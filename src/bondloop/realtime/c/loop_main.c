@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "channels.h"
 #include "executive.h"
 #include "packet.h"
 #include "shelter.h"
@@ -17,10 +18,10 @@ static int usage(const char *what)
 {
     fprintf(stderr,
         "usage: loop --link URL [--telemetry NAME] [--slots N] [--table FILE] [--set PARAMETER=VALUE]...\n"
-        "            [--steps N] [--lock-step] [--machine] [--approach S] [--inactive] [--start] [--hold] [--alone] [--timeout S] [--poll S]\n"
+        "            [--steps N] [--lock-step] [--machine] [--approach S] [--inactive] [--start] [--arm] [--hold] [--alone] [--timeout S] [--poll S]\n"
         "            [--priority P] [--cpu N] [--no-lock] [--awake] [--spin S] [--phase S]\n"
         "            [--overrun count|hold|trip] [--overrun-limit N] [--catch-up N] [--gap S] [--stale N]\n"
-        "            [--frozen N] [--supervisor S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
+        "            [--frozen N] [--supervisor S] [--operator-loss S] [--retreat S] [--hot] [--bare N] [--tick-cost N] [--layout]\n"
         "loop: %s\n",
         what);
     return BL_EXIT_USAGE;
@@ -28,8 +29,8 @@ static int usage(const char *what)
 
 typedef struct {
     const char *url, *telemetry, *table;
-    double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, gap, stale, frozen, supervisor, retreat,
-        timeout, poll, bare, tick_cost, approach;
+    double steps, slots, priority, cpu, spin, phase, overrun_limit, catch_up, gap, stale, frozen, supervisor,
+        operator_loss, retreat, timeout, poll, bare, tick_cost, approach;
     int alone, awake, machine;
 } arguments;
 
@@ -45,9 +46,10 @@ static int print_layout(void)
     int n = 0;
     ROW(version), ROW(slots), ROW(period_ns), ROW(loop_pid), ROW(written), ROW(state), ROW(cause_value);
     ROW(counts), ROW(link), ROW(mail_taken), ROW(wake), ROW(busy), ROW(exchange), ROW(supervisor_ns);
-    ROW(mail_given), ROW(stops), ROW(mail);
-    printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu}\n", sizeof(bl_segment), sizeof(bl_slot),
-        sizeof(bl_mail));
+    ROW(mail_given), ROW(stops), ROW(operator_ns), ROW(mail), ROW(parameters_at), ROW(events_written), ROW(run);
+    ROW(armed), ROW(step), ROW(emulated), ROW(events), ROW(fault_words), ROW(recording_words);
+    printf(", \"header\": %zu, \"slot\": %zu, \"mail_size\": %zu, \"event_size\": %zu}\n", sizeof(bl_segment),
+        sizeof(bl_slot), sizeof(bl_mail), sizeof(bl_event));
     return 0;
 }
 
@@ -110,6 +112,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         {"--overrun-limit", &given->overrun_limit, 0, LARGEST}, {"--catch-up", &given->catch_up, 0, LARGEST},
         {"--gap", &given->gap, 0, LARGEST}, {"--stale", &given->stale, 1, LARGEST},
         {"--frozen", &given->frozen, 0, LARGEST}, {"--supervisor", &given->supervisor, 0, LARGEST},
+        {"--operator-loss", &given->operator_loss, 0, LARGEST},
         {"--retreat", &given->retreat, 0, LONGEST_WAY}, {"--timeout", &given->timeout, 0, LARGEST},
         {"--poll", &given->poll, 0, LARGEST}, {"--bare", &given->bare, 0, LARGEST},
         {"--tick-cost", &given->tick_cost, 0, LARGEST}, {"--approach", &given->approach, 0, LONGEST_WAY}};
@@ -117,6 +120,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
         const char *word;
         int *flag, value;
     } flags[] = {{"--lock-step", &options->lock_step, 1}, {"--start", &options->start, 1},
+        {"--arm", &options->arm, 1},
         {"--hold", &options->hold, 1}, {"--hot", &options->hot, 1}, {"--alone", &given->alone, 1},
         {"--no-lock", lock, 0}, {"--awake", &given->awake, 1}, {"--machine", &given->machine, 1},
         {"--inactive", &options->inactive, 1}};
@@ -183,7 +187,7 @@ static int read_arguments(int count, char **words, arguments *given, bl_options 
 static bl_segment *make_segment(const arguments *given, char *message, size_t size)
 {
     bl_segment *segment = bl_segment_create(given->telemetry, (long)given->slots, bl_computer->channels,
-        bl_computer->metadata, message, size);
+        bl_computer->parameters, bl_computer->metadata, message, size);
     if (segment != NULL) {
         segment->period_ns = ns(bl_computer->period);
         segment->supervisor_ns = given->alone ? 0 : bl_now();
@@ -206,6 +210,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
     int code = BL_EXIT_LINK;
     segment->lock_step = (uint64_t)options->lock_step;
     bl_link_config config = {.commands = bl_computer->commands, .measured = bl_computer->measured,
+        .command_names = bl_computer->command_names, .measured_names = bl_computer->measured_names,
         .period = bl_computer->period, .signature = bl_computer->signature, .lock_step = options->lock_step,
         .timeout_ns = ns(given->timeout), .poll_ns = ns(given->poll), .safe = bl_computer->safe};
     const bl_link *link = bl_link_find(given->url, &config.address);
@@ -230,6 +235,13 @@ static int run(const arguments *given, const bl_options *options, int lock)
         fprintf(stderr, "loop: the emergency stop at the rig is pressed (%s); release it, then start again\n",
             given->url);
         link->close();
+    } else if (config.fault && !options->inactive) {
+        fprintf(stderr, "loop: the rig's controller reports fault %ld: %s; mend it, then start again\n", config.fault,
+            config.fault_words);
+        link->close();
+    } else if (!options->inactive && bl_channels_stand(&config, measured)) {
+        fprintf(stderr, "loop: %s; nothing was enabled\n", config.fault_words);
+        link->close();
     } else {
         if (given->machine && !config.tells_stop)
             fprintf(stderr, "loop: %s tells nothing of an emergency stop at the rig; only its own hardware heeds it\n",
@@ -238,6 +250,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
         const int paced = !options->lock_step && !options->hot;
         const bl_demands demands = {.priority = paced ? (int)given->priority : 0, .cpu = (int)given->cpu, .lock = lock};
         const bl_granted granted = bl_platform(&demands, "loop");
+        segment->emulated = config.emulated || (link->capabilities & BL_LINK_EMULATED) != 0;
         segment->counts.fifo = (uint64_t)granted.fifo;
         segment->counts.locked = (uint64_t)granted.locked;
         segment->counts.pinned = (uint64_t)granted.pinned;
@@ -260,6 +273,9 @@ static int run(const arguments *given, const bl_options *options, int lock)
     if (bl_telemetry_lost)
         fprintf(stderr, "loop: another process has made the telemetry segment %s shorter; nobody sees it any more\n",
             named.telemetry);
+    if (code == BL_EXIT_TRIPPED && segment->cause == BL_CAUSE_CONTROLLER_FAULT)
+        fprintf(stderr, "loop: the rig's controller reported fault %llu: %s\n",
+            (unsigned long long)segment->cause_detail, segment->fault_words);
     if (code == BL_EXIT_TRIPPED)
         fprintf(stderr, "loop: tripped with cause %d at step %lld; %s\n", (int)segment->cause,
             (long long)segment->cause_step, config.halted ? "the rig was let go of" : "the safe state was reached");
@@ -291,6 +307,7 @@ int main(int count, char **words)
     options.stale = (int64_t)fmin(given.stale, 1e18/(bl_computer->period*1e9)); /* it is multiplied by the period */
     options.frozen = (int64_t)given.frozen;
     options.supervisor_ns = ns(given.supervisor);
+    options.operator_ns = ns(given.operator_loss);
     options.retreat_cycles = (int64_t)ceil(given.retreat/bl_computer->period);
     options.approach_cycles = (int64_t)ceil(given.approach/bl_computer->period);
     if (read_table(given.table, &options))

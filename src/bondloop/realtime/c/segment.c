@@ -20,13 +20,14 @@ static size_t rounded(size_t bytes)
     return (bytes + LINE - 1)/LINE*LINE;
 }
 
-bl_segment *bl_segment_create(const char *name, long slots, long channels, const char *metadata, char *message,
-    size_t size)
+bl_segment *bl_segment_create(const char *name, long slots, long channels, long parameters, const char *metadata,
+    char *message, size_t size)
 {
     char path[256];
     snprintf(path, sizeof path, "/%s", name);
     const size_t text = strlen(metadata), metadata_at = rounded(sizeof(bl_segment));
-    const size_t slots_at = rounded(metadata_at + text + 1);
+    const size_t parameters_at = rounded(metadata_at + text + 1);
+    const size_t slots_at = rounded(parameters_at + 8*(size_t)parameters);
     const size_t slot_bytes = rounded(sizeof(bl_slot) + 8*(size_t)channels);
     const size_t bytes = slots_at + slot_bytes*(size_t)slots;
     const int file = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
@@ -60,6 +61,8 @@ bl_segment *bl_segment_create(const char *name, long slots, long channels, const
     segment->channels = (uint64_t)channels;
     segment->loop_pid = getpid();
     segment->mails = BL_MAILS;
+    segment->parameters_at = parameters_at;
+    segment->parameters = (uint64_t)parameters;
     segment->cause_cycle = segment->cause_step = -1;
     memcpy((char *)memory + metadata_at, metadata, text);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -90,6 +93,17 @@ void bl_segment_publish(bl_segment *segment, bl_slot *slot)
     __atomic_store_n(&segment->written, written, __ATOMIC_RELEASE);
 }
 
+void bl_segment_log(bl_segment *segment, const bl_event *event)
+{
+    const uint64_t written = segment->events_written;
+    bl_event *place = &segment->events[written%BL_EVENTS];
+    __atomic_store_n(&place->sequence, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    bl_words_put((char *)place + 8, (const char *)event + 8, sizeof *event/8 - 1);
+    __atomic_store_n(&place->sequence, written + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&segment->events_written, written + 1, __ATOMIC_RELEASE);
+}
+
 void bl_histogram_add(bl_histogram *h, int64_t ns)
 {
     uint64_t v = ns > 0 ? (uint64_t)ns : 0;
@@ -116,10 +130,11 @@ int bl_mail_take(bl_segment *segment, bl_mail *mail, int *looks)
         return 0;
     if (given - next < BL_MAILS) {
         bl_words_get(mail, &segment->mail[(next - 1)%BL_MAILS], sizeof *mail/8); /* once: it may change meanwhile */
-        uint64_t bits;
-        memcpy(&bits, &mail->value, 8);
-        const uint64_t kind = (uint64_t)mail->kind | (uint64_t)mail->index << 32;
-        if (mail->number == next && mail->check == (mail->number ^ kind ^ bits ^ BL_MAIL_KEY)) {
+        uint64_t words[sizeof *mail/8], check = BL_MAIL_KEY;
+        memcpy(words, mail, sizeof words);
+        for (size_t i = 0; i < sizeof words/8; ++i) /* `check` itself included: 0 if it is right */
+            check ^= words[i];
+        if (mail->number == next && check == 0) {
             *looks = 0;
             __atomic_store_n(&segment->mail_taken, next, __ATOMIC_RELEASE);
             return 1;

@@ -20,9 +20,11 @@
 #include "link.h"
 
 #define BL_MAGIC "BLRING01"
-#define BL_LAYOUT 2
+#define BL_LAYOUT 4
 #define BL_BINS 640
 #define BL_MAILS 64
+#define BL_EVENTS 1024
+#define BL_WHO 32 /* bytes of a name */
 
 /* Lifecycle. */
 enum { BL_UNCONFIGURED, BL_INACTIVE, BL_ACTIVE, BL_RETREAT, BL_SAFE, BL_FINALIZED };
@@ -41,7 +43,9 @@ enum {
     BL_CAUSE_STOOD_STILL = 15,
     BL_CAUSE_RECORD_LOST = 16, /* given by the supervisor */
     BL_CAUSE_COMMAND_RATE = 17,
-    BL_CAUSE_ELSEWHERE = 18
+    BL_CAUSE_ELSEWHERE = 18,
+    BL_CAUSE_OPERATOR_LOST = 19,
+    BL_CAUSE_CONTROLLER_FAULT = 20
 };
 
 /* Flags of a slot. */
@@ -54,7 +58,8 @@ enum {
     BL_FLAG_MAIL = 32,     /* a command from the mailbox was handled */
     BL_FLAG_SILENT = 64,   /* the rig was commanded nothing; the command shown is the last one, or the safe one */
     BL_FLAG_STOPPED = 128, /* the emergency stop at the rig is pressed */
-    BL_FLAG_ENABLED = 256  /* the rig was enabled with what was sent */
+    BL_FLAG_ENABLED = 256, /* the rig was enabled with what was sent */
+    BL_FLAG_FAULT = 512    /* the rig's controller reports a fault */
 };
 
 typedef struct {
@@ -81,7 +86,8 @@ typedef struct {
    needs no place here, so that nothing can stand before it: see `stops`. */
 #define BL_MAIL_KEY 0x626f6e646c6f6f70ULL
 #define BL_MAIL_LOOKS 16
-enum { BL_MAIL_START = 1, BL_MAIL_SET = 3, BL_MAIL_TRIP, BL_MAIL_RESET };
+#define BL_BATCH 16 /* parameters that are set in one tick, all or none */
+enum { BL_MAIL_START = 1, BL_MAIL_SET = 3, BL_MAIL_TRIP, BL_MAIL_RESET, BL_MAIL_ARM = 7, BL_MAIL_RETREAT };
 #ifdef BL_TEST_HOOKS /* only in programs that tests build */
 enum { BL_MAIL_STALL = 6 };
 #endif
@@ -89,8 +95,37 @@ typedef struct {
     uint64_t number;       /* of the command, from 1 */
     uint32_t kind, index;  /* BL_MAIL_SET: index of the parameter */
     double value;          /* BL_MAIL_SET: its value; BL_MAIL_TRIP: a cause */
+    uint64_t more;         /* BL_MAIL_SET: how many follow that are set in the same tick */
+    char who[BL_WHO];      /* who gave it, for the log; zeros behind the name */
     uint64_t check;
 } bl_mail;
+
+/* What is logged: every command with what became of it, every change of the state, every cause of a trip. Kinds are
+   those of the mailbox, and these. An event is complete when its `sequence` is its index + 1, as a slot. */
+enum { BL_EVENT_STOP = 2, BL_EVENT_STATE = 100, BL_EVENT_CAUSE = 101 };
+enum { /* why a command was not obeyed */
+    BL_OBEYED,
+    BL_NO_SENSE,       /* what lay in the mailbox was no command */
+    BL_NO_COMMAND,     /* of this kind */
+    BL_NOT_NOW,        /* it makes no sense in this state */
+    BL_NO_PARAMETER,   /* of this index */
+    BL_NOT_FINITE,
+    BL_OUT_OF_BOUNDS,
+    BL_NOT_TUNABLE,    /* the test fixes this parameter */
+    BL_ANOTHER,        /* another value of the same command was refused */
+    BL_NOT_ARMED
+};
+typedef struct {
+    uint64_t sequence;
+    uint64_t mail;   /* number of the command; 0: not from the mailbox */
+    int64_t time_ns; /* CLOCK_MONOTONIC when the cycle began */
+    int64_t cycle;
+    int64_t step;        /* the next tick: the first for which it holds */
+    uint32_t kind, index; /* SET: index of the parameter; CAUSE: its number; STATE: the cause so far */
+    double before, value; /* SET: of the parameter; STATE: both states; CAUSE: detail and value; TRIP: 0 and the cause */
+    uint32_t refused, run;
+    char who[BL_WHO];
+} bl_event;
 
 typedef struct {
     uint64_t cycles, steps;
@@ -114,7 +149,7 @@ typedef struct {
     int64_t loop_pid;
     uint64_t lock_step;
     uint64_t mails; /* size of the mailbox */
-    uint64_t spare0[2];
+    uint64_t parameters_at, parameters; /* doubles, as they are now, and how many */
     /* Written by the loop. */
     uint64_t written;
     int64_t heartbeat_ns;
@@ -124,26 +159,39 @@ typedef struct {
     double cause_value;
     bl_counts counts;
     bl_link_counts link;
-    uint64_t mail_taken; /* number of the last command handled */
-    uint64_t spare1[6];
+    uint64_t mail_taken; /* number of the last command taken out of the mailbox */
+    uint64_t events_written;
+    uint64_t run;   /* 1, and one more with every reset */
+    uint64_t armed; /* whether a START would be obeyed */
+    int64_t step;   /* number of the next tick of this run */
+    uint64_t emulated; /* whether the rig is a model, by its own word */
+    uint64_t spare1[1];
     bl_histogram wake, busy, exchange;
     /* Written by the supervisor. */
     uint64_t spare2[4];
     int64_t supervisor_ns; /* its heartbeat, CLOCK_MONOTONIC; 0: there is no supervisor */
     uint64_t mail_given;   /* number of the last command put into the mailbox */
     uint64_t stops;        /* written by anybody, without a lock: when it changes, the loop stops */
-    uint64_t spare3[5];
+    int64_t operator_ns;   /* heartbeat of the operator's console; 0: there was none */
+    char stopped_by[BL_WHO]; /* who wrote `stops` last, for the log */
     bl_mail mail[BL_MAILS];
+    /* Written by the loop. */
+    bl_event events[BL_EVENTS]; /* event i lies at i % BL_EVENTS */
+    char fault_words[128]; /* written by the loop: what the rig's controller says of the fault that is the cause */
+    char recording_words[128]; /* written by the supervisor: what is wrong with the record; empty: all is well */
 } bl_segment;
 
 /* Creates the segment; NULL with a message if that fails. */
-bl_segment *bl_segment_create(const char *name, long slots, long channels, const char *metadata, char *message,
-    size_t size);
+bl_segment *bl_segment_create(const char *name, long slots, long channels, long parameters, const char *metadata,
+    char *message, size_t size);
 void bl_segment_remove(const char *name);
 
 /* The slot that is written next, marked incomplete; its channels begin behind it. */
 bl_slot *bl_segment_begin(bl_segment *segment);
 void bl_segment_publish(bl_segment *segment, bl_slot *slot);
+
+/* Logs an event; its sequence is given here. */
+void bl_segment_log(bl_segment *segment, const bl_event *event);
 
 void bl_histogram_add(bl_histogram *h, int64_t ns);
 

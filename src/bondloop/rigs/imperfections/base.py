@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
 from bondloop.program.described import Described
@@ -21,6 +22,8 @@ STREAMS = 65536
 
 class Imperfection(Described, family="imperfection"):
     """Base of the imperfections: frozen values with one pure step."""
+
+    __repr__ = brief
 
     @property
     def streams(self) -> int:

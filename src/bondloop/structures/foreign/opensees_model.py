@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError, unknown_name
 from bondloop.structures.element_loads import distributed_load
 
@@ -105,6 +106,8 @@ class ForeignModel:
     structure: Structure
     patterns: Mapping[str, Pattern]
     left_out: tuple[LeftOut, ...]
+
+    __repr__ = brief
 
     @property
     def complete(self) -> bool:

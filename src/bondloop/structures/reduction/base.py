@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.kinds import FAMILIES, origin_of, stamp
 from bondloop.structures.excitation import Place, pattern
@@ -107,6 +108,8 @@ class Reduced:
     kept: tuple[str, ...]
     full: Matrices
     method: str
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.matrices)

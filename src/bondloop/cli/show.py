@@ -1,0 +1,94 @@
+"""`bondloop show`: what is in a file of measurements, or in a run file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bondloop.cli.answers import AsJson, print_json
+
+__all__ = ["show"]
+
+
+def show(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Measurements (text, .lvm, .mat, .h5, .npz, .tdms, .mf4, .parquet) or a run file.",
+            metavar="FILE",
+        ),
+    ],
+    time: Annotated[str | None, typer.Option("--time", help="The channel that holds the time.")] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", help="Samples a second, for a file without time stamps.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what is in a file: channels, units, rate, gaps, what looks wrong; of a run how it ended."""
+    from bondloop.identify.contents import contents_of, read_contents
+
+    about: dict[str, Any] = {}
+    if _is_run(file):
+        from bondloop.measurements import Measurements
+        from bondloop.records import Record
+
+        record = Record.load(file, isolated=True)
+        about = _run(record)
+        found = Measurements(str(file), "run file of bondloop")
+        found.channels.update({"time": record.time, **record.channels})
+        found.units.update({"time": "s", **record.units})
+        contents = contents_of(found, time, rate, _sensed(record))
+    else:
+        contents = read_contents(file, time, rate)
+    if as_json:
+        print_json({**contents.to_dict(), **({"run": about} if about else {})})
+        return
+    print(contents)
+    for key, value in about.items():
+        print(f"{key}: {value}")
+
+
+def _is_run(file: Path) -> bool:
+    """Whether a file is a run of bondloop: told by its first bytes and the word in its attributes."""
+    from bondloop.containers import expect_file
+
+    expect_file(file)
+    with file.open("rb") as content:
+        start = content.read(2**16)
+    return start.startswith(b"\x89HDF\r\n\x1a\n") and b"bondloop run" in start
+
+
+def _sensed(record: Any) -> list[str] | None:
+    """Return the channels of a run that sensors made; None where the file does not say what they are."""
+    from bondloop.program.quantity import Role
+
+    told = any(meaning.role is not Role.OTHER for meaning in record.meanings.values())
+    return record.channels_of(Role.MEASURED) if told else None
+
+
+def _run(record: Any) -> dict[str, Any]:
+    """Return what was tested and how it ended, as far as the file says it."""
+    from bondloop.errors import BondloopError
+    from bondloop.hybrid import Run
+
+    description, attributes = record.description, record.attributes
+    kind = {"HybridTest": "a hybrid test"}.get(str(description.get("test", "")), description.get("test"))
+    about: dict[str, Any] = {}
+    if description.get("name") or kind:
+        about["tested"] = f"{description.get('name', 'no name')} ({kind or 'kind not known'})"
+    for word in ("rig", "controller"):
+        part = description.get(word)
+        if isinstance(part, dict) and part.get(word):
+            about[word] = part[word]
+    if attributes.get("status"):
+        about["ended"] = f"{attributes['status']}: {attributes.get('message', '')}"
+    for word in ("created", "backend"):
+        if attributes.get(word):
+            about[word] = attributes[word]
+    try:
+        about["verdict"] = Run(record).verdict
+    except (BondloopError, ValueError, TypeError, KeyError, ArithmeticError) as error:
+        about["verdict"] = f"cannot be told: {' '.join(str(error).split())[:200]}"
+    return about

@@ -1,0 +1,192 @@
+"""The routes of the server, and what every answer carries."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from bondloop.dashboard.client import REFUSED, Client
+from bondloop.dashboard.doors import COOKIE, Doors
+from bondloop.dashboard.hub import Hub
+from bondloop.dashboard.pace import Allowance
+from bondloop.dashboard.preparing import Preparing
+from bondloop.dashboard.replay import Replay
+from bondloop.errors import BondloopError, InputError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from bondloop.dashboard.settings import Settings
+
+__all__ = ["PAGE", "application", "need_uplot"]
+
+PAGE = Path(__file__).parent / "page"
+CLIENTS = 32
+"""Browsers at a time."""
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+"""On every answer."""
+
+
+def need_uplot() -> None:
+    """Refuse to start without what the page draws with."""
+    if not (PAGE / "vendor" / "uplot.js").is_file():
+        raise InputError(
+            "the page's plots are missing: this bondloop was built without npm. Install npm and build it "
+            "again (`make page` in a checkout), or install a wheel that has them"
+        )
+
+
+class _Guarded:
+    """Lets in what `Doors` lets in, and puts the headers on every answer."""
+
+    def __init__(self, app: ASGIApp, doors: Doors) -> None:
+        self.app, self.doors = app, doors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        from starlette.requests import HTTPConnection
+
+        asked = HTTPConnection(scope)
+        headers = {k.lower(): v for k, v in asked.headers.items()}
+        acts = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD")
+        why = self.doors.stranger(headers, acts=acts)
+        if why and _is_visit(scope, headers) and why.startswith("the request comes from a page"):
+            why = ""  # a link on another page may lead here: it only shows the page
+        if not why and scope["path"].startswith(("/api/", "/socket")) and scope["path"] != "/api/login":
+            why = self.doors.unknown(headers, asked.cookies)
+        if not why:
+            await self.app(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await WebSocket(scope, receive, send).close(REFUSED, why)
+        else:
+            status = 401 if why.startswith("the token") else 403
+            await JSONResponse({"error": why}, status)(scope, receive, _with_headers(send))
+
+
+def _is_visit(scope: Scope, headers: dict[str, str]) -> bool:
+    return (
+        scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
+        and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    )  # fmt: skip
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], *HEADERS]
+        await send(message)
+
+    return sent
+
+
+def application(settings: Settings, port: int) -> ASGIApp:
+    """Return the server's application.
+
+    Parameters
+    ----------
+    settings
+        Of the server.
+    port
+        On which it listens.
+    """
+    doors = Doors(settings.host, port, settings.token, settings.certificate is not None)
+    hub = Hub(settings)
+    clients: set[Client] = set()
+    tries = Allowance(1.0, 10)
+
+    async def page(request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        path = PAGE / name
+        files = {
+            f: KINDS[f.suffix]
+            for folder in (PAGE, PAGE / "vendor")
+            for f in folder.glob("*.*")
+            if f.suffix in KINDS
+        }
+        if path not in files:
+            return PlainTextResponse("there is no such file", 404)
+        return FileResponse(path, media_type=files[path])
+
+    async def login(request: Request) -> Response:
+        if not tries.take():
+            return JSONResponse({"error": "too many tries; wait a little"}, 429)
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > 1024:
+                return JSONResponse({"error": "a token is shorter"}, 413)
+        if not doors.is_token(body.decode(errors="replace").strip()):
+            return JSONResponse({"error": "the token is wrong"}, 401)
+        answer = JSONResponse({"ok": True})
+        answer.set_cookie(
+            COOKIE, doors.pass_word, httponly=True, samesite="strict", secure=doors.secure, path="/"
+        )
+        return answer
+
+    async def socket(websocket: WebSocket) -> None:
+        if len(clients) >= CLIENTS:
+            await websocket.close(1013, "too many browsers")
+            return
+        await websocket.accept()
+        client = Client(websocket, hub)
+        clients.add(client)
+        try:
+            await client.serve()
+        finally:
+            clients.discard(client)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        running = asyncio.create_task(hub.run())
+        yield
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        hub.close()
+
+    async def refused(_: Request, error: Exception) -> Response:
+        return JSONResponse({"error": str(error)}, 400)
+
+    async def failed(_: Request, error: Exception) -> Response:
+        said = f"{type(error).__name__}: {error}"
+        return JSONResponse({"error": f"the server could not do it ({said:.200})"}, 500)
+
+    replay, preparing = Replay(settings), Preparing(settings)
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/api/login", login, methods=["POST"]),
+            *replay.routes(),
+            *preparing.routes(),
+            WebSocketRoute("/socket", socket),
+            Route("/{name:path}", page),
+        ],
+        exception_handlers={BondloopError: refused, Exception: failed},
+        lifespan=lifespan,
+    )
+    app.state.hub = hub
+    return _Guarded(app, doors)

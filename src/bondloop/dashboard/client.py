@@ -1,0 +1,239 @@
+"""One browser: what it asks for, and one frame at a time for it, always of the newest.
+
+The browser says which frame it has drawn; only then is the next one made, from what has come meanwhile. So a
+slow browser gets fewer frames, never older ones, and nothing queues up anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from bondloop.dashboard.frames import PLANE, STRIP, packed
+from bondloop.dashboard.history import Curves
+from bondloop.dashboard.pace import Allowance
+from bondloop.errors import BondloopError, InputError
+
+if TYPE_CHECKING:
+    from bondloop.dashboard.hub import Hub
+
+__all__ = ["LONGEST", "Client"]
+
+FRAME = 0.02
+"""Seconds between frames at least."""
+LONGEST = 8192
+"""Bytes of a message at most."""
+RATE, BURST = 120.0, 240
+"""Messages a second, and at once: more than frames that are drawn and a key that is held make together."""
+PLOTS, CHANNELS, PIXELS, WINDOW = 40, 32, 4000, 120.0
+"""Most plots, channels of a plot, pixels across, and seconds, that a browser can ask for."""
+PATIENCE = 2.0
+"""Seconds after which a frame is sent though the last was not acknowledged: its tab is in the background."""
+HURRIED, REFUSED, MISUSED = 4008, 4003, 1003
+"""Codes with which a WebSocket is closed: flooding, not let in, a binary message."""
+
+
+class Client:
+    """A browser that is connected.
+
+    Parameters
+    ----------
+    socket
+        Its WebSocket, accepted.
+    hub
+        What all share.
+    """
+
+    def __init__(self, socket: WebSocket, hub: Hub) -> None:
+        self.socket, self.hub = socket, hub
+        self.badge, self.name, self._told_name = "", "", False
+        self._plots: list[Curves] = []
+        self._era = self._seen = self._timings = -1
+        self._frame = 0
+        self._drawn = asyncio.Event()
+        self._drawn.set()
+        self._busy: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Talk until it goes."""
+        allowance = Allowance(RATE, BURST)
+        sending = asyncio.create_task(self._send())
+        try:
+            while True:
+                message = await self.socket.receive()
+                if message["type"] == "websocket.disconnect":
+                    return
+                text = message.get("text")
+                if text is None:
+                    await self.socket.close(MISUSED, "only text is expected")
+                    return
+                if not allowance.take():
+                    await self.socket.close(HURRIED, "too many messages")
+                    return
+                await self._hear(text)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            sending.cancel()
+            for task in self._busy:
+                task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                await sending
+            if self.badge:
+                self.hub.crew.go(self.badge)
+                self.hub.refresh()
+
+    # ------------------------------------------------------------- hearing
+
+    async def _hear(self, text: str) -> None:
+        number: Any = None
+        try:
+            message = _message(text)
+            number = message.get("id")
+            if "got" in message:
+                if message["got"] == self._frame:
+                    self._drawn.set()
+            elif "hello" in message:
+                self._hello(message)
+            elif "rename" in message:
+                self._rename(message["rename"])
+            elif "plots" in message:
+                self._plots = _plots(message["plots"], self._channels())
+            elif "do" in message:
+                task = asyncio.create_task(self._do(message, number))
+                self._busy.add(task)
+                task.add_done_callback(self._busy.discard)
+            else:
+                raise InputError("expected hello, rename, plots, got or do")
+        except BondloopError as error:
+            await self._answer(number, error=str(error))
+
+    def _channels(self) -> int:
+        attached = self.hub.attached
+        return 0 if attached is None else len(attached.channels)
+
+    def _hello(self, message: Mapping[str, Any]) -> None:
+        badge, name = message["hello"], message.get("name", "")
+        if not isinstance(badge, str) or not 16 <= len(badge) <= 64 or not isinstance(name, str):
+            raise InputError("hello: expected a badge of 16 to 64 characters, and a name")
+        if self.badge:
+            raise InputError("hello was said already")
+        self.badge, self.name = badge, _shown(name, badge)
+        self.hub.crew.come(badge, self.name)
+        self.hub.refresh()
+
+    def _rename(self, name: Any) -> None:
+        if not isinstance(name, str) or not self.badge:
+            raise InputError("rename: expected a name, after hello")
+        before, self.name = self.name, _shown(name, self.badge)
+        if self.name != before:
+            self.hub.crew.rename(self.badge, self.name)
+            self.hub.log.add("role", f"{before} is now {self.name}", who=self.name)
+            self._told_name = False
+            self.hub.refresh()
+
+    async def _do(self, message: Mapping[str, Any], number: Any) -> None:
+        try:
+            if not self.badge:
+                raise InputError("say hello first")
+            await self._answer(number, done=await self.hub.obey(message, self.badge, self.name))
+        except BondloopError as error:
+            await self._answer(number, error=str(error))
+
+    async def _answer(self, number: Any, **said: str) -> None:
+        known = number if isinstance(number, int) else None
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self.socket.send_text(json.dumps({"type": "answer", "id": known, **said}))
+
+    # ------------------------------------------------------------- sending
+
+    async def _send(self) -> None:
+        status = ""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._drawn.wait(), PATIENCE)
+            hub = self.hub
+            if self.badge:
+                if hub.era != self._era:
+                    self._era, self._plots = hub.era, []
+                    await self.socket.send_text(hub.loop if hub.attached else '{"type": "loop"}')
+                    self._told_name = False
+                if not self._told_name:
+                    self._told_name = True
+                    await self.socket.send_text(json.dumps({"type": "you", "name": self.name}))
+                if hub.status is not status:
+                    status = hub.status
+                    await self.socket.send_text(status)
+                if hub.log.count > self._seen:
+                    events, self._seen = hub.log.since(max(self._seen, 0)), hub.log.count
+                    await self.socket.send_text(json.dumps({"type": "events", "events": events}))
+                if hub.timings > self._timings:
+                    self._timings = hub.timings
+                    await self.socket.send_text(hub.timing)
+                await self._send_frame()
+            await asyncio.sleep(FRAME)
+
+    async def _send_frame(self) -> None:
+        attached = self.hub.attached
+        if attached is None:
+            return
+        blocks = [block for plot in self._plots if (block := plot.news(attached.history)) is not None]
+        if blocks:
+            self._frame += 1
+            self._drawn.clear()
+            await self.socket.send_bytes(packed(self._frame, blocks))
+
+
+def _shown(name: str, badge: str) -> str:
+    """Return the name by which a browser goes, with a mark of its badge: nobody passes for another."""
+    mark = hashlib.sha256(badge.encode()).hexdigest()[:4]
+    plain = "".join(c for c in name if c.isprintable()).strip().encode()[:24].decode(errors="ignore")
+    return f"{plain or 'browser'} ({mark})"
+
+
+def _message(text: str) -> dict[str, Any]:
+    """Return a message; an `InputError` where it is none."""
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("expected a message in JSON") from None
+    if not isinstance(message, dict):
+        raise InputError(f"expected a JSON object; found a {type(message).__name__}")
+    return message
+
+
+def _plots(wanted: Any, channels: int) -> list[Curves]:
+    """Return the plots that a browser asks for, each within bounds."""
+    if not isinstance(wanted, list) or len(wanted) > PLOTS:
+        raise InputError(f"plots: expected a list of at most {PLOTS}")
+    plots = []
+    for plot in wanted:
+        if not isinstance(plot, dict):
+            raise InputError("plots: expected objects with plot, kind, channels, window and pixels")
+        numbers = plot.get("channels")
+        if (
+            not isinstance(numbers, list)
+            or len(numbers) > CHANNELS
+            or not all(_is_count(n, channels) for n in numbers)
+        ):
+            raise InputError(f"channels: expected at most {CHANNELS} numbers of channels below {channels}")
+        window, pixels, number = plot.get("window"), plot.get("pixels"), plot.get("plot")
+        if isinstance(window, bool) or not isinstance(window, int | float) or not 0.01 <= window <= WINDOW:
+            raise InputError(f"window: expected 0.01 to {WINDOW:g} seconds")
+        if not _is_count(pixels, PIXELS + 1) or not pixels or not _is_count(number, 65536):
+            raise InputError(f"expected 1 to {PIXELS} pixels, and a number of the plot")
+        kind = PLANE if plot.get("kind") == "plane" else STRIP
+        assert isinstance(number, int)
+        assert isinstance(pixels, int)
+        plots.append(Curves(number, kind, tuple(numbers), float(window), pixels))
+    return plots
+
+
+def _is_count(value: Any, below: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below

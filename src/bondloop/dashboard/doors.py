@@ -1,0 +1,149 @@
+"""Who is let in: hosts, origins, tokens. What a hostile page in the operator's own browser tries is refused.
+
+A page of another origin can make the browser send requests here, and a name that it controls can be made to
+point at this machine (DNS rebinding). So every request must name a host that is this machine's, everything
+that changes something must come from a page of this server, and beyond loopback a token is demanded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bondloop.errors import InputError
+
+__all__ = ["COOKIE", "Doors", "is_loopback"]
+
+COOKIE = "bondloop-dashboard"
+SHORTEST = 16
+"""Characters of a token."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's alone.
+
+    Parameters
+    ----------
+    host
+        Name or address.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Doors:
+    """What a request must show to be let in.
+
+    Parameters
+    ----------
+    host, port
+        Where the server listens.
+    token
+        Demanded from everybody, where it is not empty.
+    secure
+        Whether the server speaks TLS.
+
+    Examples
+    --------
+    >>> doors = Doors("127.0.0.1", 8750)
+    >>> doors.refusal({"host": "127.0.0.1:8750"}, {})
+    ''
+    >>> doors.refusal({"host": "rebound.example:8750"}, {})
+    'the host of the request is not this server'
+    """
+
+    host: str
+    port: int
+    token: str = ""
+    secure: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host) and not self.token:
+            raise InputError(
+                f"--host {self.host} can be reached from elsewhere, so a token is demanded: write one of "
+                f"{SHORTEST} characters or more into a file that only you can read, and give --token-file"
+            )
+        if self.token and len(self.token) < SHORTEST:
+            raise InputError(
+                f"the token has {len(self.token)} characters; at least {SHORTEST} are expected, such as "
+                'those of `python -c "import secrets; print(secrets.token_urlsafe())"`'
+            )
+
+    @property
+    def pass_word(self) -> str:
+        """What the cookie holds: derived from the token, so that it outlives a restart of the server."""
+        return hmac.new(self.token.encode(), b"bondloop dashboard", hashlib.sha256).hexdigest()
+
+    def is_token(self, text: str) -> bool:
+        """Whether a text is the token, found out in a time that does not tell how nearly."""
+        return hmac.compare_digest(text.encode(), self.token.encode())
+
+    def refusal(self, headers: Mapping[str, str], cookies: Mapping[str, str], *, acts: bool = False) -> str:
+        """Return why a request is refused, in words; nothing where it is let in.
+
+        Parameters
+        ----------
+        headers, cookies
+            Of the request, with names in lower case.
+        acts
+            Whether it changes something or opens a WebSocket: then it must name its origin.
+        """
+        return self.stranger(headers, acts=acts) or self.unknown(headers, cookies)
+
+    def stranger(self, headers: Mapping[str, str], *, acts: bool) -> str:
+        """Return why a request does not come from a page of this server; arguments as in `refusal`."""
+        if not self._is_ours(headers.get("host", "")):
+            return "the host of the request is not this server"
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return "the request comes from a page of another site"
+        origin = headers.get("origin")
+        if origin is None:
+            return "the request names no origin" if acts else ""
+        scheme = "https" if self.secure else "http"
+        return "" if origin == f"{scheme}://{headers['host']}" else "the request comes from another origin"
+
+    def unknown(self, headers: Mapping[str, str], cookies: Mapping[str, str]) -> str:
+        """Return why a request does not have the token; arguments as in `refusal`."""
+        if not self.token:
+            return ""
+        word, _, bearer = headers.get("authorization", "").partition(" ")
+        if word.lower() == "bearer" and self.is_token(bearer.strip()):
+            return ""
+        shown = cookies.get(COOKIE, "")
+        return (
+            ""
+            if hmac.compare_digest(shown.encode(), self.pass_word.encode())
+            else "the token is missing or wrong"
+        )
+
+    def _is_ours(self, host: str) -> bool:
+        """Whether a Host header names this server: an address, which nobody can rebind, or a name of ours."""
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = parts.hostname or "", parts.port
+        except ValueError:
+            return False
+        if (port or (443 if self.secure else 80)) != self.port:
+            return False
+        if is_loopback(self.host):
+            return is_loopback(name)
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return name in {"localhost", self.host.lower(), socket.gethostname().lower()}
+        return True

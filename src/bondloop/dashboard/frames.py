@@ -1,0 +1,132 @@
+"""Binary frames: blocks of float32 columns on even time grids, and how they are thinned to pixels.
+
+A frame is little-endian: 16 bytes (``"BLF1"``, number, blocks, 0), then each block: 32 bytes (plot u16, kind
+u8, flags u8, columns u32, rows u32, 0, first time f64, step f64) and its columns, one after the other, padded
+to 8 bytes. A *strip* (kind 0) has two columns a channel, the lowest and the highest value in each stretch of
+time; a *plane* (kind 1) has samples as they are. Flag 1: forget what came before.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PLANE", "STRIP", "Block", "lowest_highest", "packed", "unpacked"]
+
+STRIP, PLANE = 0, 1
+"""Kinds of blocks."""
+
+MAGIC = b"BLF1"
+_HEAD = struct.Struct("<4sIII")
+_BLOCK = struct.Struct("<HBBIIIdd")
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """New columns of one plot.
+
+    Attributes
+    ----------
+    plot
+        Its number, as the browser gave it.
+    kind
+        `STRIP` or `PLANE`.
+    first, step
+        Time of the first row, and from row to row, in s.
+    columns
+        float32, shape (columns, rows).
+    restart
+        Whether what came before is to be forgotten.
+    """
+
+    plot: int
+    kind: int
+    first: float
+    step: float
+    columns: NDArray[np.float32]
+    restart: bool = False
+
+
+def packed(number: int, blocks: Sequence[Block]) -> bytes:
+    """Return a frame.
+
+    Parameters
+    ----------
+    number
+        Of the frame; the browser says it when it has drawn it.
+    blocks
+        What is new.
+
+    Examples
+    --------
+    >>> block = Block(3, STRIP, 0.5, 0.01, np.array([[1, 2, 3], [4, 5, 6]], np.float32))
+    >>> number, (back,) = unpacked(packed(7, [block]))
+    >>> number, back.plot, back.first, back.columns.tolist()
+    (7, 3, 0.5, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    """
+    parts = [_HEAD.pack(MAGIC, number & 0xFFFFFFFF, len(blocks), 0)]
+    for b in blocks:
+        columns, rows = b.columns.shape
+        parts.append(_BLOCK.pack(b.plot, b.kind, int(b.restart), columns, rows, 0, b.first, b.step))
+        data = np.ascontiguousarray(b.columns, "<f4").tobytes()
+        parts += (data, b"\0" * (-len(data) % 8))
+    return b"".join(parts)
+
+
+def unpacked(frame: bytes) -> tuple[int, list[Block]]:
+    """Return number and blocks of a frame; the mirror of `packed`, for tests and programs.
+
+    Parameters
+    ----------
+    frame
+        As it was sent.
+    """
+    magic, number, count, _ = _HEAD.unpack_from(frame)
+    if magic != MAGIC:
+        raise ValueError(f"no frame: it begins with {magic!r}")
+    at, blocks = _HEAD.size, []
+    for _ in range(count):
+        plot, kind, flags, columns, rows, _, first, step = _BLOCK.unpack_from(frame, at)
+        at += _BLOCK.size
+        values = np.frombuffer(frame, "<f4", columns * rows, at).reshape(columns, rows)
+        at += -(-values.nbytes // 8) * 8
+        blocks.append(Block(plot, kind, first, step, values, bool(flags & 1)))
+    return number, blocks
+
+
+def lowest_highest(values: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    """Return the lowest and the highest value in each stretch of `width` rows, channel by channel.
+
+    No peak is lost, however narrow. A stretch is NaN only where all of it is; rows that do not fill a stretch
+    are left out.
+
+    Parameters
+    ----------
+    values
+        Shape (rows, channels).
+    width
+        Rows of a stretch.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (2 channels, stretches): lowest and highest of the first channel, of the second...
+
+    Examples
+    --------
+    >>> lowest_highest(np.array([[1], [9], [2], [3], [5]], np.float32), 2).tolist()
+    [[1.0, 2.0], [9.0, 3.0]]
+    """
+    count, channels = len(values) // width, values.shape[1]
+    rows = values[: count * width].reshape(count, width, channels)
+    both = np.empty((channels, 2, count), np.float32)
+    both[:, 0] = np.fmin.reduce(rows, axis=1).T if count else 0
+    both[:, 1] = np.fmax.reduce(rows, axis=1).T if count else 0
+    return both.reshape(2 * channels, count)

@@ -1,0 +1,278 @@
+"""The server's middle: the loop that it watches, the people at the page, and what goes between them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bondloop.dashboard.attached import Attached
+from bondloop.dashboard.crew import Crew
+from bondloop.dashboard.events import EventLog
+from bondloop.dashboard.hands import Hands
+from bondloop.dashboard.preflight import Preflight
+from bondloop.dashboard.rehearsal import Rehearsal
+from bondloop.errors import InputError
+from bondloop.realtime import Console
+from bondloop.realtime.shared import PREFIX
+
+if TYPE_CHECKING:
+    from bondloop.dashboard.settings import Settings
+
+__all__ = ["Hub"]
+
+LOOK = 0.02
+"""Seconds between looks at the loop's telemetry."""
+STATUS, TIMING, ESTIMATE, SEARCH = 0.1, 1.0, 0.5, 0.5
+"""Seconds between statuses, histograms, estimates, and searches for a loop."""
+MOVING = ("active",)
+"""States in which an operator must be there."""
+
+
+class Hub:
+    """What all browsers share.
+
+    Parameters
+    ----------
+    settings
+        Of the server.
+
+    Attributes
+    ----------
+    attached
+        The loop; None while there is none.
+    era
+        Counted up when another loop is attached.
+    status, loop, timing
+        The newest messages for browsers, as JSON text.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.log, self.crew, self.preflight, self.hands = EventLog(), Crew(), Preflight(), Hands()
+        self.attached: Attached | None = None
+        self.rehearsal: Rehearsal | None = None
+        self.era = self.timings = 0
+        self.status = self.loop = self.timing = "{}"
+        self._told_end = self._acted = False
+        self._trouble, self._run = "", 1
+        self._due = dict.fromkeys(("status", "timing", "estimate", "search"), 0.0)
+        self.refresh()
+
+    async def run(self) -> None:
+        """Watch the loop and the crew until cancelled."""
+        self.log.add("server", "the server has started")
+        while True:
+            try:
+                self._turn()
+            except Exception as error:  # noqa: BLE001 - whatever fails once, the page goes on and TRIP is heard
+                self._complain(f"{type(error).__name__}: {error}")
+            await asyncio.sleep(LOOK)
+
+    def _complain(self, text: str) -> None:
+        """Note a trouble of the server's own, once."""
+        if text != self._trouble:
+            self._trouble = text
+            self.log.add("server", f"trouble of the server: {text}")
+
+    def _turn(self) -> None:
+        if name := self.crew.look():
+            self.log.add("role", f"{name} has gone; nobody is the operator", who=name)
+        if self._is_due("search", SEARCH):
+            self._search()
+        self._mind_rehearsal()
+        if self.attached is not None:
+            self.attached.look()
+            self._mind_run(self.attached)
+            if self.crew.operator and not self.crew.waiting:
+                self.attached.console.beat()
+            self._mind_absence(self.attached)
+            if self.attached.snapshot.state in MOVING and self._is_due("estimate", ESTIMATE):
+                self.attached.estimate()
+            if self._is_due("timing", TIMING):
+                self.timing, self.timings = json.dumps(self.attached.timing()), self.timings + 1
+        if self._is_due("status", STATUS):
+            self.refresh()
+
+    def _is_due(self, what: str, every: float) -> bool:
+        now = time.monotonic()
+        if now < self._due[what]:
+            return False
+        self._due[what] = now + every
+        return True
+
+    def refresh(self) -> None:
+        """Compose the status anew."""
+        crew = self.crew
+        subject = self.settings.subject
+        message = {
+            "type": "status",
+            "at": time.monotonic(),
+            "loop": None if self.attached is None else self.attached.status(),
+            "crew": {"operator": crew.operator_name, "waiting": crew.waiting, "viewers": crew.viewers},
+            "rehearsal": None if self.rehearsal is None else self.rehearsal.describe(),
+            "subject": None if subject is None else {"name": subject.name, "seconds": subject.seconds},
+            "absence": vars(self.settings.absence),
+            "preflight": self.preflight.describe(),
+        }
+        self.status = json.dumps(message)
+
+    # ------------------------------------------------------------- the loop
+
+    def _search(self) -> None:
+        """Attach to a loop that lives, where none is watched or the one that is has ended."""
+        if self.attached is not None and self.attached.snapshot.alive:
+            return
+        if self.attached is not None and not self._told_end:
+            self._told_end = True
+            died = self.attached.snapshot.state != "finalized"
+            self.log.add(
+                "trip" if died else "server",
+                f"the loop of {self.attached.name} has {'died' if died else 'ended'}",
+            )
+        wanted, subject = self.settings.segment, self.settings.subject
+        for segment in Console.segments():
+            if not self._is_wanted(segment):
+                continue
+            with contextlib.suppress(InputError):  # it ended meanwhile, or is not ready: the next look tells
+                console = Console.attach(segment)
+                if wanted or subject is None or console.metadata.get("name") == subject.loop:
+                    self.attach(console)
+                    return
+                console.close()
+
+    def _is_wanted(self, segment: str) -> bool:
+        """Whether a loop may be watched: the one that was named, or that of the rehearsal that runs."""
+        if self.settings.segment:
+            return segment == self.settings.segment
+        return self.rehearsal is None or segment.startswith(f"{PREFIX}{self.rehearsal.process.pid}-")
+
+    def attach(self, console: Console) -> None:
+        """Watch a loop.
+
+        Parameters
+        ----------
+        console
+            Attached to it.
+        """
+        self.detach()
+        self.attached = Attached(console, self.log)
+        self.era += 1
+        self._told_end = self._acted = False
+        self._run = self.attached.snapshot.run
+        self.preflight.clear()
+        self.loop = json.dumps(self.attached.describe())
+        self.log.add("server", f"attached to the loop of {self.attached.name} ({console.name})")
+        self.refresh()
+
+    def detach(self) -> None:
+        """Let go of the loop, which goes on."""
+        if self.attached is not None:
+            self.attached.close()
+            self.attached = None
+            self.era += 1
+            self.loop = "{}"
+
+    def _mind_run(self, attached: Attached) -> None:
+        """Take the ticks of the pre-flight list away after a reset: somebody may have been at the rig."""
+        if attached.snapshot.run != self._run:
+            self._run = attached.snapshot.run
+            if not attached.snapshot.emulated:
+                self.preflight.clear()
+                self.log.add("server", "another run: the pre-flight list is to be ticked again")
+
+    def _mind_absence(self, attached: Attached) -> None:
+        """Bring the rig to rest when no operator has been there for too long, where that is wanted."""
+        absence, since = self.settings.absence, self.crew.absent
+        if attached.snapshot.state not in MOVING or since is None:
+            self._acted = False
+            return
+        if absence.then == "nothing" or self._acted or time.monotonic() - since < absence.seconds:
+            return
+        self._acted = True
+        text = f"no operator for {absence.seconds:g} s: {absence.then}"
+        self.log.add("command", text, who="server", test_time=attached.snapshot.time)
+        self.hands.retreat(attached.console, "server")
+
+    def _mind_rehearsal(self) -> None:
+        if self.rehearsal is not None and not self.rehearsal.running:
+            self.log.add("server", f"the rehearsal has ended: {self.rehearsal.last_words()}")
+            self.rehearsal = None
+
+    def close(self) -> None:
+        """Let go of everything; loops and rehearsals go on."""
+        self.hands.close()
+        self.detach()
+
+    # ------------------------------------------------------------- commands
+
+    async def obey(self, message: Mapping[str, Any], badge: str, who: str) -> str:
+        """Do what an operator asks for and wait until it is confirmed; return what was done, in words.
+
+        Parameters
+        ----------
+        message
+            From the browser.
+        badge, who
+            Whose.
+        """
+        word = message.get("do")
+        if word == "take":
+            return self._take(badge, who)
+        if word == "give_back":
+            if not self.crew.give_back(badge):
+                raise InputError("only the operator can give the role back")
+            self.log.add("role", f"{who} has given the operator's role back", who=who)
+            self.refresh()
+            return "given back"
+        if badge != self.crew.operator:
+            raise InputError("only the operator commands; take the operator's role first")
+        if word == "tick":
+            text = self.preflight.tick(message.get("item"), message.get("ticked"), who)
+            self.log.add("command", text, who=who)
+            self.refresh()
+            return text
+        if word == "rehearse":
+            return self._rehearse(message, who)
+        return await self._command(message, who)
+
+    def _take(self, badge: str, who: str) -> str:
+        if not self.crew.take(badge):
+            raise InputError(f"{self.crew.operator_name} is the operator; ask for the role to be given back")
+        self.log.add("role", f"{who} has taken the operator's role", who=who)
+        self.refresh()
+        return "taken"
+
+    def _rehearse(self, message: Mapping[str, Any], who: str) -> str:
+        subject, seconds = self.settings.subject, message.get("seconds")
+        if subject is None:
+            raise InputError("no test was given to rehearse: `bondloop dashboard TEST`")
+        if seconds is not None and (
+            isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= 86400
+        ):
+            raise InputError(
+                f"seconds: expected a length up to a day, or 0 for no end; found {seconds!r:.40}"
+            )
+        alive = self.attached is not None and self.attached.snapshot.alive
+        if (self.rehearsal is not None and self.rehearsal.running) or alive:
+            raise InputError("a loop is running already; stop it first")
+        record = self.settings.runs / subject.name / "rehearsal.h5"
+        self.rehearsal = Rehearsal(subject, None if seconds is None else float(seconds), record)
+        self.log.add("command", f"rehearsal of {subject.name} started: checking and building", who=who)
+        self.refresh()
+        return "the rehearsal is being checked and built"
+
+    async def _command(self, message: Mapping[str, Any], who: str) -> str:
+        attached = self.attached
+        if attached is None or not attached.snapshot.alive:
+            raise InputError("there is no loop to command; start a rehearsal, or `bondloop realtime`")
+        word = message.get("do")
+        if word in ("arm", "start") and not attached.snapshot.emulated and self.preflight.missing:
+            raise InputError(f"the pre-flight list is not complete: {self.preflight.missing[0]}")
+        done = await self.hands.give(attached.console, message, who)
+        attached.look()
+        self.refresh()
+        return done

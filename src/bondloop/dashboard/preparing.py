@@ -1,0 +1,98 @@
+"""What is looked at before a test: the check's verdict and figure, the channels sheet.
+
+The check computes for seconds or minutes, so it runs in a process of its own: commands are heard meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from bondloop.dashboard.settings import Settings
+
+__all__ = ["Preparing"]
+
+
+class Preparing:
+    """Serves the check of the test that the server was started for.
+
+    Parameters
+    ----------
+    settings
+        Of the server.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._subject = settings.subject
+        self._task: asyncio.Task[dict[str, Any]] | None = None
+        self._figure = b""
+
+    def routes(self) -> list[BaseRoute]:
+        """Return what it serves."""
+        return [
+            Route("/api/check", self._check, methods=["POST"]),
+            Route("/api/check.svg", self._picture),
+            Route("/api/channels", self._channels),
+        ]
+
+    async def _channels(self, _: Request) -> Response:
+        subject = self._subject
+        return JSONResponse({"channels": [] if subject is None else [dict(c) for c in subject.channels]})
+
+    async def _check(self, _: Request) -> Response:
+        if self._subject is None:
+            raise InputError("no test was given to check: `bondloop dashboard TEST`")
+        if self._task is None or self._task.done():  # one at a time; anew each time, for the file may change
+            self._task = asyncio.create_task(self._checked())
+        return JSONResponse(await asyncio.shield(self._task))
+
+    async def _picture(self, _: Request) -> Response:
+        if not self._figure:
+            raise InputError("the check has drawn no figure yet")
+        return Response(self._figure, media_type="image/svg+xml")
+
+    async def _checked(self) -> dict[str, Any]:
+        subject = self._subject
+        assert subject is not None
+        with tempfile.TemporaryDirectory() as folder:
+            figure = Path(folder) / "check.svg"
+            words = [
+                "-m",
+                "bondloop",
+                "check",
+                subject.source,
+                *subject.words,
+                "--json",
+                "--figure",
+                str(figure),
+            ]
+            child = await asyncio.create_subprocess_exec(
+                sys.executable, *words, stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            try:
+                said, complained = await child.communicate()
+            except asyncio.CancelledError:
+                child.kill()
+                raise
+            try:
+                answer = json.loads(said)
+            except ValueError:
+                lines = complained.decode(errors="replace").strip().splitlines()
+                raise InputError(lines[-1] if lines else "the check ended without an answer") from None
+            self._figure = figure.read_bytes() if figure.is_file() else b""
+        answer.pop("figure", None)
+        return {**answer, "has_figure": bool(self._figure), "at": time.time()}

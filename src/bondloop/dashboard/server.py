@@ -1,0 +1,133 @@
+"""Starting the server: a socket, the application on it, and the address to open."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from bondloop.errors import InputError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from bondloop.dashboard.settings import Settings
+
+__all__ = ["listening", "serve", "server_of"]
+
+
+def serve(settings: Settings, tell: Callable[[str], None] = print) -> None:
+    """Serve the operator's page until Ctrl-C.
+
+    Parameters
+    ----------
+    settings
+        Where, to whom and what.
+    tell
+        Called with the address of the page, once it can be opened.
+    """
+    _need_packages()
+    from bondloop.dashboard.app import need_uplot
+
+    need_uplot()
+    _expect_certificate(settings)
+    with listening(settings.host, settings.port) as listener:
+        port = int(listener.getsockname()[1])
+        server = server_of(settings, port)
+        scheme = "http" if settings.certificate is None else "https"
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        mark = "#token=..." if settings.token else ""
+        tell(f"the operator's page is at {scheme}://{host}:{port}/{mark}; Ctrl-C ends it, not the test")
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+
+
+def _need_packages() -> None:
+    try:
+        import uvicorn  # noqa: F401 - here only to see whether it is there
+        import websockets  # noqa: F401 - uvicorn takes it
+    except ImportError as error:
+        raise InputError(
+            f"the operator's page needs {error.name}: pip install 'bondloop[dashboard]'"
+        ) from error
+
+
+def server_of(settings: Settings, port: int) -> uvicorn.Server:
+    """Return the server, to be run on a socket that listens; `should_exit` ends it.
+
+    Parameters
+    ----------
+    settings
+        Where, to whom and what.
+    port
+        On which it will listen.
+    """
+    import uvicorn
+
+    from bondloop.dashboard.app import application
+    from bondloop.dashboard.client import LONGEST
+
+    config = uvicorn.Config(
+        application(settings, port),
+        ws="websockets-sansio",
+        ws_max_size=LONGEST,
+        ws_ping_interval=5.0,
+        ws_ping_timeout=10.0,
+        ws_per_message_deflate=False,  # frames are noise, and loopback is not slow
+        h11_max_incomplete_event_size=16384,
+        limit_concurrency=200,
+        timeout_graceful_shutdown=2,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        ssl_certfile=None if settings.certificate is None else str(settings.certificate),
+        ssl_keyfile=None if settings.key is None else str(settings.key),
+    )
+    return uvicorn.Server(config)
+
+
+def _expect_certificate(settings: Settings) -> None:
+    """Refuse files that are no certificate and its key, before anything is said to be served."""
+    if settings.certificate is None:
+        return
+    try:
+        # A key with a password would make the server wait for somebody to type it.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            settings.certificate, settings.key, lambda: ""
+        )
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise InputError(
+            f"--tls-cert {settings.certificate} and --tls-key {settings.key}: expected a certificate and its "
+            f"key without a password, as PEM files ({error})"
+        ) from None
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Listen, and end that.
+
+    Parameters
+    ----------
+    host, port
+        Where; port 0: any that is free.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise InputError(f"--host {host}: {error.strerror or error}") from error
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(64)  # who opens the page before the server is ready waits
+        except OSError as error:
+            raise InputError(
+                f"cannot listen at {host}:{port}: {error.strerror}; is another page served there? "
+                "--port 0 takes any port"
+            ) from error
+        yield listener

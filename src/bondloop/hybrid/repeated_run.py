@@ -1,0 +1,130 @@
+"""The excitation over and over again, for a controller that adapts: what it has learnt may not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.hybrid.free_motion import end_of
+from bondloop.hybrid.rehearsal import CHUNK
+from bondloop.hybrid.wiring import SCALE
+from bondloop.program.expr import Var
+from bondloop.program.philox import LARGEST
+from bondloop.program.quantity import Role, channels_of
+from bondloop.rigs.rig_tick import SEED
+
+if TYPE_CHECKING:
+    from bondloop.compile.runner import Result
+    from bondloop.hybrid.checkable import Checkable
+    from bondloop.hybrid.rehearsal import Rehearsal
+
+__all__ = ["repeated", "still_growing"]
+
+RAMP, LEVELS = 20, 16
+"""Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
+
+REPETITIONS = 9
+"""How often the excitation is repeated for a controller that adapts."""
+
+ENOUGH, SETTLED, ALIKE = 100_000, 0.1, 0.1
+"""Ticks after which repetitions may end early: where each coefficient has stood still in the last two of
+three, but for the first share of the way that it had come, and their levels differ by the second at most."""
+
+LATER, GOLDEN = 40, 0.618
+"""A repetition leaves out the first part of the excitation, since controllers do something else in the first
+ticks, which come but once: from one in so many up to three. Each another one, in golden sections, so that it
+meets another phase of the motion that the one before has left: in step with itself the motion might settle
+to a cycle that no other excitation would keep it in."""
+
+
+def repeated(
+    test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var] = ()
+) -> tuple[tuple[float, ...], str]:
+    """Return the level of motion in repetitions of the excitation, and why it stopped early.
+
+    For a controller that adapts: what it has learnt by the end of the test may not hold. Each repetition
+    fades in and out, since a signal that does not end as it began would strike a blow where it is joined to
+    itself; and each has other noise, since the run's own is one of many. A long test is repeated less often
+    where its controller has learnt what there is to learn.
+
+    Parameters
+    ----------
+    test, rehearsal
+        The test, and its tick ready to run.
+    adapted
+        What the controller adapts; where nothing is said no repetition is spared.
+    """
+    # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
+    names = channels_of(test.tick.channels, Role.ACTUAL, Role.DESIRED, kind="flow")
+    runner, steps = rehearsal.runner, rehearsal.steps
+    runner.reset()
+    learnt = _Learnt(test, rehearsal, adapted)
+    levels: list[float] = []
+    ramp = max(1, steps // RAMP)
+    noise = {v.name: seed for v, seed in test.tick.parameters.items() if v.name == SEED}
+    for i in range(REPETITIONS):
+        other = {name: (seed + i) % LARGEST for name, seed in noise.items()}
+        start = round(steps / LATER * (1 + 2 * (i * GOLDEN % 1))) if i else 0
+        rehearsal.back(start)
+        total, count = 0.0, 0
+        while (done := runner.count) < steps:
+            edge = min(done - start, steps - 1 - done)
+            part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)
+            faded = 0.5 - 0.5 * math.cos(math.pi * min(1.0, (edge + part / 2) / ramp))
+            scale = {SCALE: test.scale * faded} if edge < ramp else {}
+            result = rehearsal.run(part, {**scale, **other})
+            total += float(sum((result.channels[c] ** 2).sum() for c in names))
+            count += len(result.time)
+            ended = end_of(result)
+            if ended:
+                return (*levels, math.sqrt(total / max(count, 1))), f"in repetition {i + 1} {ended}"
+        levels.append(math.sqrt(total / max(count, 1)))
+        learnt.note(result)
+        if (i + 1) * steps >= ENOUGH and not test.hunts and learnt.settled and _alike(levels[-3:]):
+            break
+    return tuple(levels), ""
+
+
+class _Learnt:
+    """What a controller has learnt, from one repetition to the next."""
+
+    def __init__(self, test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var]) -> None:
+        self._runner = rehearsal.runner
+        names = [v.name for v in adapted]
+        states, shown = self._runner.state, {}
+        for channel in test.tick.channels:
+            if isinstance(channel.value, Var):
+                shown[channel.value.name] = channel.name
+        self._states = [n for n in names if n in states]
+        self._channels = [shown[n] for n in names if n not in states and n in shown]
+        self._known = bool(names) and len(self._states) + len(self._channels) == len(names)
+        # What is no state has no value before the first tick; it is taken to come from zero.
+        self._history = [[*(states[n] for n in self._states), *(0.0 for _ in self._channels)]]
+
+    def note(self, last: Result) -> None:
+        """Note what it has learnt by the end of a repetition."""
+        states = self._runner.state
+        shown = [float(last.channels[n][-1]) for n in self._channels]
+        self._history.append([*(states[n] for n in self._states), *shown])
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has stood still in the last two repetitions."""
+        if not self._known or len(self._history) < 4:
+            return False
+        first, *_, before, middle, last = self._history
+        for a, x, y, z in zip(first, before, middle, last, strict=True):
+            way = max(abs(v - a) for v in (x, y, z))
+            if not max(abs(y - x), abs(z - y), abs(z - x)) <= SETTLED * way:
+                return False
+        return True
+
+
+def _alike(levels: Sequence[float]) -> bool:
+    return max(levels) <= (1 + ALIKE) * min(levels)
+
+
+def still_growing(levels: Sequence[float]) -> bool:
+    """Whether the third of some repetitions moves clearly farther than the first, and than the second."""
+    return len(levels) > 2 and levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]

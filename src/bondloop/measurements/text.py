@@ -1,0 +1,223 @@
+"""Measurements in text files of all layouts."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bondloop.errors import InputError
+from bondloop.measurements.faults import refuse
+from bondloop.measurements.headings import heading, unit_meant
+from bondloop.measurements.measured import Measurements
+from bondloop.measurements.sampling import stated
+from bondloop.measurements.text_cells import cells_of
+from bondloop.measurements.text_layout import NUMBERS, STAMPS, Layout, find_layout, is_remark, names_in
+from bondloop.measurements.text_lines import read_text
+from bondloop.measurements.text_rows import numbers_of, stamps_of
+
+__all__ = ["from_lines", "read_text_measurements"]
+
+MOST = 400
+"""Lines of the head of which is noted what they say."""
+_SAID = re.compile(r"\s*([^:=\t;,]{1,80}?)\s*[:=\t;,]\s*(\S.*?)[\s;,]*")
+_KEPT = ((NUMBERS,), (STAMPS,))
+_COUNTS = ("sample_count", "samples", "number_of_samples", "npts", "points")
+
+
+def read_text_measurements(path: str | os.PathLike[str], *, nameless: bool = False) -> Measurements:
+    r"""Read columns of numbers: a head of any lines, names, perhaps units, rows.
+
+    Columns are parted by tabs, semicolons, commas or spaces, as most rows are; a comma that does not part
+    columns is a decimal one. Lines that begin with ``#`` or ``%`` are remarks. Units stand in the names
+    (``Force [kN]``, ``Force (kN)``, ``Force / kN``) or in a line under them. Columns of words are left out,
+    one of clock times is kept as the clock. Every cell that does not fit is told, all at once.
+
+    Parameters
+    ----------
+    path
+        Of the file: UTF-8, UTF-16 or Windows-1252.
+    nameless
+        Whether columns without names are good; they are then called ``column 0``, ``column 1``, ...
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "rig.txt"
+    >>> _ = file.write_text("Sampling Rate: 50\nCommand (mm)\tForce (kN)\n0,5\t1,25\n0,7\t1,5\n")
+    >>> found = read_text_measurements(file)
+    >>> found.units, found.channels["Force"].tolist(), found.numbers
+    ({'Command': 'mm', 'Force': 'kN'}, [1.25, 1.5], {'sampling_rate': 50.0})
+    """
+    return from_lines(read_text(path).splitlines(), str(path), nameless=nameless)
+
+
+def from_lines(lines: Sequence[str], where: str, *, nameless: bool = False) -> Measurements:
+    """Return the measurements in lines of text.
+
+    Parameters
+    ----------
+    lines
+        Of the file.
+    where
+        The file, for messages.
+    nameless
+        As for `read_text_measurements`.
+    """
+    layout = find_layout(lines)
+    if layout is None:
+        return _without_rows(lines, where)
+    found = Measurements(where, _kind(lines, layout))
+    faults: list[str] = []
+    layout = _joined(lines, layout, found)
+    names, units = _headings(lines, layout, faults, nameless)
+    columns = numbers_of(lines, layout, names, faults)
+    refuse(where, faults)
+    for place, values in columns.items():
+        found.channels[names[place]], found.units[names[place]] = values, units[place]
+    words = [n for place, n in enumerate(names) if n and layout.kinds[place : place + 1] not in _KEPT]
+    found.clock = stamps_of(lines, layout)
+    found.lines = [index + 1 for index in layout.rows]
+    if words:
+        found.notes.append(f"columns without numbers were left out: {', '.join(words)[:200]}")
+    _head(lines, layout, found, len(layout.rows))
+    return found
+
+
+def _without_rows(lines: Sequence[str], where: str) -> Measurements:
+    """Return what a header alone says; refuse what has not even that."""
+    filled = [line for line in lines if line.strip() and not is_remark(line)]
+    if not filled:
+        raise InputError(f"{where} is empty; a header line with names was expected, and rows of numbers")
+    if len(filled) > 1:
+        raise InputError(
+            f"{where}: no rows of numbers in it; the last line is {filled[-1].strip()[:60]!r}; expected "
+            "columns parted by tabs, semicolons, commas or spaces"
+        )
+    separator = max(";\t,", key=filled[0].count)
+    found = Measurements(where, "text without rows")
+    for cell in cells_of(filled[0], separator):
+        name, unit = heading(cell)
+        if name:
+            found.channels[name], found.units[name] = np.zeros(0), unit
+    return found
+
+
+def _kind(lines: Sequence[str], layout: Layout) -> str:
+    words = {";": "semicolons", "\t": "tabs", ",": "commas", None: "spaces"}
+    maker = "MTS text" if lines[0].lstrip("\ufeff").startswith("MTS") else "text"
+    return f"{maker}, columns parted by {words[layout.separator]}"
+
+
+def _joined(lines: Sequence[str], layout: Layout, found: Measurements) -> Layout:
+    """Return the layout without the heads of later blocks, which begin with the same names again."""
+    if layout.names is None:
+        return layout
+    again = lines[layout.names].strip()
+    rows = list(layout.rows)
+    repeats = [k for k, index in enumerate(rows) if lines[index].strip() == again]
+    if not repeats:
+        return layout
+    gone = set(repeats)
+    words = {_first_word(lines[i]) for i in layout.head} - {""}
+    for k in repeats:
+        if layout.units is not None and k + 1 < len(rows):
+            same = lines[rows[k + 1]].strip() == lines[layout.units].strip()
+            gone |= {k + 1} if same else set()
+        above = k - 1
+        while above >= 0 and _first_word(lines[rows[above]]) in words:
+            gone.add(above)
+            above -= 1
+    found.notes.append(f"{len(repeats) + 1} blocks with the same names were joined")
+    return replace(layout, rows=[index for k, index in enumerate(rows) if k not in gone])
+
+
+def _first_word(line: str) -> str:
+    """Return what a line of a head begins with, up to a sign or a number."""
+    return re.split(r"[:=\t;,\d]", line.strip(), maxsplit=1)[0].strip()
+
+
+def _headings(
+    lines: Sequence[str], layout: Layout, faults: list[str], nameless: bool
+) -> tuple[list[str], list[str]]:
+    """Return name and unit of each column."""
+    width = len(layout.kinds)
+    if layout.names is None:
+        if not nameless:
+            index = layout.rows[0]
+            where = "the first line" if index == 0 else f"line {index + 1}, the first with numbers,"
+            faults.append(
+                _decimal_commas(lines, layout)
+                or f"{where} holds numbers and no line above names the columns; a header such as "
+                "'time [s],x [m]' was expected"
+            )
+        return [f"column {number}" for number in range(width)], [""] * width
+    cells = names_in(lines[layout.names], layout.separator, width)
+    cells += [""] * (width - len(cells))
+    names, units = (list(part) for part in zip(*map(heading, cells), strict=True))
+    if layout.units is not None:
+        for place, cell in enumerate(cells_of(lines[layout.units], layout.separator)[: len(units)]):
+            text = cell.strip("[]() ")
+            meant = unit_meant(text)
+            units[place] = units[place] or (text if meant is None else meant)
+    for place, kind in enumerate(layout.kinds):
+        if kind == NUMBERS and not names[place]:
+            faults.append(f"line {layout.names + 1}, column {place + 1}: no name")
+        elif kind == NUMBERS and names[place] in names[:place]:
+            faults.append(
+                f"line {layout.names + 1}, column {place + 1}: the name '{names[place]}' stands twice in the "
+                "header; give every column its own"
+            )
+    return names, units
+
+
+def _decimal_commas(lines: Sequence[str], layout: Layout) -> str:
+    """Return what to do where commas seem to be decimal ones and to part columns; empty where they do not."""
+    first = layout.rows[0]
+    above = next((i for i in range(first - 1, -1, -1) if lines[i].strip()), None)
+    if layout.separator != "," or above is None:
+        return ""
+    names, row, width = lines[above].strip(), lines[first].strip(), len(layout.kinds)
+    advice = "save it again with semicolons or tabs between the columns, or with decimal points"
+    other = next((s for s in ";\t" if s in names), "")
+    if other:
+        return (
+            f"line {above + 1} has a {'semicolon' if other == ';' else 'tab'} between names "
+            f"({names[:40]!r}), but line {first + 1} has only commas ({row[:40]!r}): "
+            f"if they are decimal ones, a column is missing; {advice}"
+        )
+    count = len(cells_of(names, ","))
+    if count == 1 and re.search(r"[:=]", names):  # a statement of the head, no name
+        return ""
+    if count < width <= 2 * count:
+        return (
+            f"line {above + 1} has {count} name{'s' * (count != 1)}, but line {first + 1} has {width} "
+            f"numbers between commas ({row[:40]!r}): are some of them decimal commas? Nobody can tell which; "
+            f"{advice}"
+        )
+    return ""
+
+
+def _head(lines: Sequence[str], layout: Layout, found: Measurements, rows: int) -> None:
+    """Note what the lines above the names say."""
+    for index in layout.head[:MOST]:
+        match = _SAID.fullmatch(lines[index].lstrip("#% "))
+        if match is None:
+            continue
+        key, value = heading(match[1])[0], match[2]
+        found.texts[key] = value[:400]
+        try:
+            number = stated(match[1], value)
+        except InputError as error:
+            found.notes.append(f"line {index + 1} was not used: {error}")
+            continue
+        if number is not None:
+            found.numbers[number[0]] = number[1]
+    for word in _COUNTS:
+        count = found.numbers.get(word)
+        if count is not None and count != rows:
+            found.notes.append(f"its head says {count:,.0f} samples; {rows:,} are there")

@@ -1,0 +1,223 @@
+"""Where in a text file the names, the units and the numbers stand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bondloop.measurements.headings import unit_meant
+from bondloop.measurements.text_cells import cells_of, clock_in, number_in, numbers_apart
+from bondloop.measurements.thousands import grouped
+
+__all__ = ["NUMBERS", "STAMPS", "WORDS", "Layout", "find_layout", "is_remark", "names_in"]
+
+NUMBERS, STAMPS, WORDS = "numbers", "stamps", "words"
+"""What a column holds."""
+LOOKED_AT = 60
+"""Lines from which is told what a file holds."""
+_SEPARATORS: tuple[str | None, ...] = (";", "\t", ",", None)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands where.
+
+    Attributes
+    ----------
+    separator
+        Of the columns; None for spaces.
+    head
+        Lines before the names, by index.
+    names, units
+        The lines of them, by index; None where there is no such line.
+    rows
+        The lines from the first row on, remarks and empty ones left out, by index.
+    kinds
+        What each column holds.
+    """
+
+    separator: str | None
+    head: tuple[int, ...]
+    names: int | None
+    units: int | None
+    rows: Sequence[int]
+    kinds: tuple[str, ...]
+
+    @property
+    def needed(self) -> int:
+        """How many cells a row must have: up to the last column of numbers or clock times."""
+        return max((i + 1 for i, kind in enumerate(self.kinds) if kind != WORDS), default=0)
+
+
+def is_remark(line: str) -> bool:
+    """Whether a line is a remark.
+
+    Parameters
+    ----------
+    line
+        Of a text file.
+    """
+    return line.lstrip()[:1] in ("#", "%")
+
+
+def find_layout(lines: Sequence[str]) -> Layout | None:
+    r"""Find out where the names, units and numbers of a text stand; None where there are no rows of numbers.
+
+    What most lines of the second half are like is a row. Above the first of them stand the units, if the line
+    there consists of such, and the names; whatever comes before is the head. A line between them and the
+    first row that holds numbers *and* words is a bad row, not the names of other columns.
+
+    Parameters
+    ----------
+    lines
+        Of the file.
+
+    Examples
+    --------
+    >>> layout = find_layout("Rig: 7\nTime\tForce\nSec\tkN\n0\t1,5\n1\t2\n".split("\n"))
+    >>> layout.names, layout.units, list(layout.rows), layout.separator
+    (1, 2, [3, 4], '\t')
+    """
+    filled = [i for i, line in enumerate(lines) if line.strip() and not is_remark(line)]
+    if not filled:
+        return None
+    half = filled[len(filled) // 2 :]
+    sample = [lines[i] for i in half[:: max(1, len(half) // LOOKED_AT)]]
+    separator = max(_SEPARATORS, key=lambda s: _worth(sample, s))
+    kinds = _kinds(sample, separator)
+    if NUMBERS not in kinds:
+        return None
+    first = next((k for k, i in enumerate(filled) if _fits(lines[i], separator, kinds)), None)
+    if first is None:
+        return None
+    # Upwards over bad rows, to what can be names; the very first line is names, if it holds a word at all.
+    while first > 0 and _is_bad_row(lines[filled[first - 1]], separator, kinds):
+        first -= 1
+    if first == 0 and _is_bad_row(lines[filled[0]], separator, kinds) and len(filled) > 1:
+        first += _can_be_names(lines[filled[0]], separator, kinds)
+    return _with_names(lines, filled, first, separator, kinds)
+
+
+def _with_names(
+    lines: Sequence[str],
+    filled: list[int],
+    first: int,
+    separator: str | None,
+    kinds: tuple[str, ...],
+) -> Layout:
+    """Return the layout, the line above the first row being units, names, or neither."""
+    names: int | None = None
+    units: int | None = None
+    above = first - 1
+    if above >= 0 and _can_be_names(lines[filled[above]], separator, kinds):
+        names = filled[above]
+        if above >= 1 and _is_units(lines[names], separator):
+            higher = lines[filled[above - 1]]
+            if _can_be_names(higher, separator, kinds) and not _is_units(higher, separator):
+                names, units = filled[above - 1], names
+    elif filled[first] > 0:
+        names = _remark_with_names(lines, filled[first], separator, kinds)
+    start = filled[first] if names is None else names
+    head = tuple(i for i in range(min(start, filled[first])) if lines[i].strip())
+    return Layout(separator, head, names, units, filled[first:], kinds)
+
+
+def _worth(sample: Sequence[str], separator: str | None) -> tuple[float, float]:
+    """Return which part of the cells holds numbers, and how many in a line."""
+    counts = [numbers_apart(line, separator) for line in sample]
+    whole, numbers = sum(c for c, _ in counts), sum(n for _, n in counts)
+    return round(numbers / max(whole, 1), 2), numbers / max(len(sample), 1)
+
+
+def _kinds(sample: Sequence[str], separator: str | None) -> tuple[str, ...]:
+    """Return what each column holds, by what most of its cells are."""
+    rows = [cells_of(line, separator) for line in sample]
+    usual = Counter(len(_trimmed(row)) for row in rows).most_common(1)[0][0]
+    kinds = []
+    for column in range(usual):
+        cells = [row[column] for row in rows if column < len(row) and row[column]]
+        numbers = sum(_numeric(cell, separator) for cell in cells)
+        stamps = sum(clock_in(cell) is not None for cell in cells)
+        if stamps > len(cells) / 2:
+            kinds.append(STAMPS)
+        else:
+            kinds.append(NUMBERS if 2 * numbers >= len(cells) else WORDS)
+    return tuple(kinds)
+
+
+def _numeric(cell: str, separator: str | None) -> bool:
+    """Whether a cell holds a number, be it one with signs between thousands, which is refused later."""
+    return number_in(cell, separator) is not None or grouped(cell)
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    """Return cells without an empty one after the last separator."""
+    return cells[:-1] if len(cells) > 1 and not cells[-1] else cells
+
+
+def _matches(line: str, separator: str | None, kinds: Sequence[str]) -> tuple[int, int, int]:
+    """Return how many columns have what they should, something else, and how many are missing."""
+    cells = cells_of(line, separator)
+    good = bad = 0
+    for cell, kind in zip(cells, kinds, strict=False):
+        if cell and kind != WORDS:
+            right = _numeric(cell, separator) if kind == NUMBERS else clock_in(cell) is not None
+            good, bad = good + right, bad + (not right)
+    return good, bad, max(0, len(kinds) - len(cells))
+
+
+def _fits(line: str, separator: str | None, kinds: Sequence[str]) -> bool:
+    good, bad, missing = _matches(line, separator, kinds)
+    return bool(good) and not bad and (not missing or kinds[-missing:] == (WORDS,) * missing)
+
+
+def _is_bad_row(line: str, separator: str | None, kinds: Sequence[str]) -> bool:
+    good, bad, missing = _matches(line, separator, kinds)
+    return bool(good and (bad or missing)) and len(kinds) > 1 and len(cells_of(line, separator)) > 1
+
+
+def _can_be_names(line: str, separator: str | None, kinds: Sequence[str]) -> bool:
+    cells = names_in(line, separator, len(kinds))
+    last = max(i for i, kind in enumerate(kinds) if kind == NUMBERS)
+    return len(cells) > last and any(number_in(cell, separator) is None for cell in cells)
+
+
+def names_in(line: str, separator: str | None, width: int) -> list[str]:
+    """Return the names in a line; where spaces part columns, those with spaces in them as well as can be.
+
+    Parameters
+    ----------
+    line, separator
+        As for `cells_of`.
+    width
+        How many columns there are.
+    """
+    line = line.lstrip("#% \t") if is_remark(line) else line
+    if separator is None:
+        ways = (line.split(), re.split(r"\s+(?![\[(])", line.strip()), re.split(r"\s{2,}|\t", line.strip()))
+        parted = next((way for way in ways if len(way) == width), None)
+        other = next((s for s in ";\t," if s in line and len(line.split(s)) == width), None)
+        if parted is None and other:
+            return [cell.strip() for cell in line.split(other)]
+        return list(ways[0] if parted is None else parted)
+    cells = cells_of(line, separator)
+    return _trimmed(cells) if len(cells) > width else cells
+
+
+def _is_units(line: str, separator: str | None) -> bool:
+    cells = [cell.strip("[]() ") for cell in cells_of(line, separator) if cell]
+    known = sum(unit_meant(cell) is not None or cell.lower() in {"date", "text", ""} for cell in cells)
+    return bool(cells) and 2 * known > len(cells)
+
+
+def _remark_with_names(
+    lines: Sequence[str], first: int, separator: str | None, kinds: Sequence[str]
+) -> int | None:
+    """Return the remark right above the first row, if it has a word for each column."""
+    above = next((i for i in range(first - 1, -1, -1) if lines[i].strip()), None)
+    if above is None or not is_remark(lines[above]):
+        return None
+    cells = names_in(lines[above], separator, len(kinds))
+    return above if len(cells) == len(kinds) and not any(c == "" for c in cells) else None

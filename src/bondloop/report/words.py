@@ -1,0 +1,241 @@
+"""What a report says in tables of a run: facts, measures, limits."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.hybrid.run import shown
+from bondloop.plots.axis_unit import pretty
+from bondloop.program.kinds import in_python
+from bondloop.program.quantity import Role
+from bondloop.report.number_words import short_numbers
+from bondloop.report.rigs import FMU, link_of, other_rig
+
+if TYPE_CHECKING:
+    from bondloop.hybrid import Run
+
+__all__ = [
+    "differences",
+    "event_rows",
+    "facts",
+    "how_it_ran",
+    "limits_used",
+    "measure_rows",
+    "parameter_rows",
+]
+
+REFERENCE, RIG = "reference.", "rig."
+"""What the names of the reference's parameters begin with, and those of the emulated rig."""
+
+MOST_ENTRIES = 9
+"""Entries of a matrix among the parameters that are shown; of a larger one only how many there are."""
+
+SHOWN_EVENTS = 200
+"""Events that are shown, the last ones."""
+
+LIMITED = {"displacement": "displacement", "velocity": "flow", "force": "effort", "command": None}
+"""Kind of the channels that each limit is about."""
+
+
+def how_it_ran(run: Run) -> str:
+    """Say whether this was a rehearsal, a real-time run on a model of the rig, or a test, and who led it."""
+    led = "; another program led it" if _served(run) else ""
+    return f"{_where_it_ran(run)}{led}"
+
+
+def _where_it_ran(run: Run) -> str:
+    settings = run.record.description.get("realtime")
+    if not isinstance(settings, Mapping):
+        return "rehearsal in the computer alone"
+    fmu = link_of(run.record.description).startswith(FMU)
+    if run.record.attributes.get("lock_step"):
+        return f"rehearsal: loop and {'an FMU as its rig' if fmu else 'rig'} in lock-step, without a clock"
+    if settings.get("machine"):
+        return "TEST: in real time, on a machine"
+    return f"rehearsal: in real time, on an {'FMU as its' if fmu else 'emulated'} rig"
+
+
+def _served(run: Run) -> Mapping[str, Any]:
+    """Return what a run that another program led says of that program; empty where none did."""
+    served = run.record.attributes.get("served")
+    return served if isinstance(served, Mapping) else {}
+
+
+def _who_and_what(run: Run) -> list[tuple[str, str]]:
+    """Return rows of the program that led a run, and of the FMU that was its rig."""
+    rows, served, link = [], _served(run), link_of(run.record.description)
+    if served:
+        moves = served.get("moves")
+        whom = f"at {served['by']}, {served.get('protocol')}" if served.get("by") else "in the same process"
+        rows.append(("led by", f"a program {whom}; {moves} move{'' if moves == 1 else 's'}"))
+    if link.startswith(FMU):
+        rows.append(("rig", f"{other_rig(run.record.description)} ({link})"))
+    return rows
+
+
+def facts(run: Run) -> list[tuple[str, str]]:
+    """Return what is to be known first of a run, as rows of two."""
+    record, attributes = run.record, run.record.attributes
+    rate = record.description.get("rate")
+    length = float(run.time[-1]) if len(run.time) else 0.0
+    versions = attributes.get("versions", {})
+    said = [str(attributes[key]) for key in ("status", "message") if attributes.get(key)]
+    outcome = ": ".join(part.removeprefix("finished ") for part in said)  # "completed: 1001 steps in 0.1 s"
+    rows = [
+        ("how", how_it_ran(run)),
+        *_who_and_what(run),
+        ("when", str(attributes.get("created", "not recorded"))),
+        ("length", f"{length:.6g} s, {len(run.time):,} samples of {len(record.channels)} channels"),
+        ("rate", f"{rate:,.6g} Hz" if isinstance(rate, (int, float)) else "not recorded"),
+        ("outcome", outcome or "unknown"),
+        ("seed", str(attributes["seed"]) if attributes.get("seed") is not None else "none"),
+        ("software", ", ".join(f"{k} {v}" for k, v in versions.items()) or "not recorded"),
+    ]
+    if "machine" in attributes:
+        rows.append(("computer", str(attributes["machine"])))
+    return rows
+
+
+def parameter_rows(
+    description: Mapping[str, Any], units: Mapping[str, str] | None = None, *, in_force: bool = True
+) -> list[tuple[str, ...]]:
+    """Return the parameters that were in force, two to a row; the reference's are those of the structure.
+
+    Those of the emulated rig were not where the rig was another: with ``in_force=False`` they alone are
+    returned. Values are in SI units; where one is known, it is written. Of large matrices the entries are
+    counted.
+
+    >>> made = {"parameters": {"a.mass": 2.0, "b.mass": None, "rig.k": 1.0, "reference.a.mass": 2.0}}
+    >>> parameter_rows(made), parameter_rows(made, in_force=False)
+    ([('a.mass', '2', 'rig.k', '1')], [])
+    >>> parameter_rows({"parameters": {"a.mass": 2.0}}, {"a.mass": "kg"})
+    [('a.mass', '2 kg', '', '')]
+    >>> made["realtime"] = {"link": "fmu://other.fmu"}
+    >>> parameter_rows(made), parameter_rows(made, in_force=False)
+    ([('a.mass', '2', '', '')], [('rig.k', '1', '', '')])
+    """
+    values, other = description.get("parameters") or {}, bool(other_rig(description))
+    chosen = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, (int, float))
+        and not name.startswith(REFERENCE)
+        and in_force != (other and name.startswith(RIG))
+    }
+    sizes = Counter(_matrix(name) for name in chosen)
+    large = {matrix: count for matrix, count in sizes.items() if matrix and count > MOST_ENTRIES}
+    known = [
+        (name, f"{value:.6g} {pretty((units or {}).get(name, ''))}".rstrip())
+        for name, value in chosen.items()
+        if _matrix(name) not in large
+    ]
+    known += [(matrix, f"{count} entries") for matrix, count in large.items()]
+    half = (len(known) + 1) // 2
+    return [known[i] + (known[half + i] if half + i < len(known) else ("", "")) for i in range(half)]
+
+
+def _matrix(name: str) -> str:
+    """Return the matrix that a parameter is an entry of; nothing where it is none.
+
+    >>> _matrix("rig.transfer.A[2,1]"), _matrix("rig.transfer.a[0]")
+    ('rig.transfer.A', '')
+    """
+    matrix, bracket, place = name.rpartition("[")
+    return matrix if bracket and "," in place else ""
+
+
+def measure_rows(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of a table: a row a measure, a column for each transfer system of each run."""
+    of = [
+        (", ".join(filter(None, (name, system if len(run.metrics) > 1 else ""))) or "value", m)
+        for run, name in zip(runs, names, strict=True)
+        for system, m in ((f"transfer system {i}", m) for i, m in enumerate(run.metrics, 1))
+    ]
+    words = dict.fromkeys(name for _, m in of for name in m)
+    rows = [[w.replace("_", " "), *(m.in_words(w) if w in m else "" for _, m in of)] for w in words]
+    return ["measure", *(head for head, _ in of)], rows
+
+
+def limits_used(run: Run) -> list[tuple[str, str, str, str]]:
+    """Return rows of a limit's name, the largest value of the run, the limit, and the share used.
+
+    A test's limits are those of what is, an interlock's those of what it measures.
+    """
+    record, rows = run.record, []
+    interlock = record.description.get("interlock") or {}
+    watched = {k: v for k, v in (interlock.get("limits") or {}).items() if v is not None}
+    limits = {**(record.description.get("limits") or {}), **watched}
+    for name, kind in LIMITED.items():
+        bound = limits.get(name)
+        roles = (Role.ACTUAL, Role.MEASURED) if name in watched else (Role.ACTUAL,)
+        channels = record.channels_of(*roles, kind=kind) if kind else record.channels_of(Role.COMMAND)
+        if not isinstance(bound, (int, float)) or not channels or not len(run.time):
+            continue
+        peaks = {n: float(np.nanmax(np.abs(record[n]))) for n in channels if not np.isnan(record[n]).all()}
+        if peaks:
+            worst = max(peaks, key=peaks.__getitem__)
+            unit = record.units[worst]
+            share = f"{100 * peaks[worst] / bound:.0f} %"
+            rows.append((name, f"{shown(peaks[worst], unit)} ({worst})", shown(bound, unit), share))
+    return rows
+
+
+def event_rows(events: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return rows of what happened to a loop: when, what, old and new value, who; the last of many.
+
+    >>> event_rows(
+    ...     [
+    ...         {
+    ...             "time": 1.5,
+    ...             "kind": "set",
+    ...             "name": "excitation.scale",
+    ...             "before": 0.0,
+    ...             "value": 0.5,
+    ...             "who": "Ada",
+    ...             "refused": "",
+    ...         }
+    ...     ]
+    ... )
+    [('1.5 s', 'set excitation.scale', '0', '0.5', 'Ada')]
+    """
+    rows: list[tuple[str, ...]] = []
+    for event in events[-SHOWN_EVENTS:]:
+        what = f"{event.get('kind', '')} {event.get('name', '')}".strip()
+        if event.get("refused"):
+            what += f" (refused: {event['refused']})"
+        told = event.get("kind") == "set"
+        before, after = (_number(event.get(word)) if told else "" for word in ("before", "value"))
+        rows.append((f"{_number(event.get('time'))} s", what, before, after, str(event.get("who", ""))))
+    return rows
+
+
+def _number(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, (int, float)) and math.isfinite(value) else "-"
+
+
+def differences(runs: Sequence[Run]) -> list[list[str]]:
+    """Return rows of what differs in the descriptions of several runs: its path, its value in each."""
+    flats = [_flat(run.record.description) for run in runs]
+    keys = dict.fromkeys(key for flat in flats for key in flat)
+    return [
+        [key, *(flat.get(key, "-") for flat in flats)]
+        for key in keys
+        if len({flat.get(key) for flat in flats}) > 1
+    ]
+
+
+def _flat(value: Any, path: str = "") -> dict[str, str]:
+    """Return a description as texts by path, but for the recorded tick and what follows from the rest."""
+    if isinstance(value, Mapping):
+        found: dict[str, str] = {}
+        for key, inner in value.items():
+            if path or key not in ("repeat", "parameters", "remedies", "realtime"):
+                found |= _flat(inner, f"{path}.{key}" if path else str(key))
+        return found
+    text = value if isinstance(value, str) else short_numbers(in_python(value))
+    return {path: text if len(text) <= 60 else f"{text[:60]} ..."}

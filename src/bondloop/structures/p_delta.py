@@ -1,0 +1,204 @@
+"""P-Δ: members that carry axial forces, and the load under which a structure buckles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bondloop.errors import InputError, SolveError
+from bondloop.structures.assembly import element_parts, summed_entries
+from bondloop.structures.element_loads import chosen
+from bondloop.structures.elements.base import Member
+from bondloop.structures.elements.geometric import carries_axial_force, member_geometric
+from bondloop.structures.section_forces import section_forces
+from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from bondloop.structures.assembly import Assembly
+    from bondloop.structures.elements.base import Array, Number
+    from bondloop.structures.structure import Structure
+
+__all__ = [
+    "AxialForces",
+    "Buckling",
+    "axial_forces",
+    "buckling",
+    "checked_axial_forces",
+    "geometric_stiffness",
+]
+
+Shape = Literal["consistent", "string"]
+DENSE = 400
+"""Degrees of freedom up to which the eigenvalue problem of buckling is solved as a full one."""
+
+
+@dataclass(frozen=True)
+class AxialForces:
+    """Axial forces that stay, by member in N, tension positive, and how members bend under them."""
+
+    forces: Mapping[str, float]
+    shape: Shape = "consistent"
+
+
+@dataclass(frozen=True)
+class Buckling:
+    """Load factors at which a structure buckles, and its shapes then.
+
+    Attributes
+    ----------
+    factors
+        By how much the axial forces would have to grow, the smallest first.
+    shapes
+        Columns, of the free degrees of freedom, the largest entry being one.
+    dofs
+        Their names.
+
+    Examples
+    --------
+    >>> from bondloop.structures import Frame2D, Structure
+    >>> s = Structure("column")
+    >>> s.node("foot")
+    >>> s.node("head", y=3)
+    >>> s.add(Frame2D("foot", "head", E=9e9, A=0.01, I=3e-5), "column")
+    'column'
+    >>> s.support("foot")
+    >>> s.p_delta({"column": "-10 kN"})
+    >>> s.buckling().factors.round(2).tolist()  # Euler 7.40; with one element 0.75 % above
+    [7.46]
+    """
+
+    factors: Array
+    shapes: Array
+    dofs: tuple[str, ...]
+
+
+def checked_axial_forces(structure: Structure, forces: Mapping[str, Number], shape: str) -> AxialForces:
+    """Return axial forces of members, with names that several share spelt out."""
+    where = f"structure '{structure.name}': p_delta"
+    if shape not in ("consistent", "string"):
+        raise InputError(f"{where}: the shape is 'consistent' or 'string'; found {shape!r}")
+    values: dict[str, float] = {}
+    for name, force in forces.items():
+        value = quantity(force, "N") if isinstance(force, str) else float(force)
+        if not np.isfinite(value):
+            raise InputError(f"{where}: the axial force of {name} is {value}; expected a finite number in N")
+        for member in chosen(structure, [name]):
+            if not carries_axial_force(structure.elements[member]):
+                raise InputError(
+                    f"{where}: {member} is a {type(structure.elements[member]).__name__}, which has no axis "
+                    "to be loaded along; give axial forces of bars, beams and frame members"
+                )
+            values[member] = value
+    return AxialForces({name: value for name, value in values.items() if value}, shape)  # type: ignore[arg-type]
+
+
+def axial_forces(structure: Structure, displacement: Any) -> dict[str, float]:
+    """Return the axial force of every member that carries one, at displacements of the free ones."""
+    assembly = structure.assembly()
+    u = np.asarray(displacement, dtype=float)
+    if u.shape != (len(assembly.free),):
+        raise InputError(
+            f"structure '{structure.name}': axial_forces: expected {len(assembly.free)} displacements, as "
+            f"`static` gives them; found shape {u.shape}"
+        )
+    nodal = np.zeros(6 * len(structure.nodes))
+    nodal[assembly.codes] = assembly.T @ u
+    carried = section_forces(structure, nodal.reshape(-1, 6))
+    means = {name: (f.start["N"] + f.end["N"]) / 2 for name, f in carried.items()}
+    most = max((abs(N) for N in means.values()), default=0.0)
+    return {name: N for name, N in means.items() if abs(N) > 1e-12 * most}
+
+
+def geometric_stiffness(structure: Structure, axial: AxialForces, assembly: Assembly) -> Any:
+    """Return the geometric stiffness of all degrees of freedom that there are, sparse, shape (n, n)."""
+    place = {name: i for i, name in enumerate(structure.nodes)}
+    xyz, found = structure.coordinates, []
+    for names, codes, _ in element_parts(structure):
+        at = [i for i, name in enumerate(names) if axial.forces.get(name)]
+        if not at:
+            continue
+        members = [e for i in at if isinstance(e := structure.elements[names[i]], Member)]
+        ends = np.array([[place[n] for n in e.nodes] for e in members])
+        N = np.array([axial.forces[names[i]] for i in at])
+        found.append((codes[at], member_geometric(members, xyz[ends], N, string=axial.shape == "string")))
+    return summed_entries(found, assembly.codes, 6 * len(place))
+
+
+def buckling(name: str, assembly: Assembly, count: int) -> Buckling:
+    """Solve (K + λ G) φ = 0 for the smallest positive λ: -G φ = (1/λ) K φ, with K without G."""
+    if assembly.G is None:
+        raise InputError(f"structure '{name}': buckling needs axial forces; give them by p_delta(...)")
+    K, G = assembly.reduced(assembly.K - assembly.G), assembly.reduced(assembly.G)
+    n = K.shape[0]
+    if not 1 <= count <= n:
+        raise InputError(f"structure '{name}': buckling(count): from 1 to {n}; found {count}")
+    inverse, shapes = _largest(name, -G, K, count)
+    order = np.argsort(-inverse)
+    inverse, shapes = inverse[order], shapes[:, order]
+    kept = inverse > 1e-12 * np.abs(inverse).max(initial=1e-300)
+    shapes = shapes[:, kept]
+    peaks = shapes[np.abs(shapes).argmax(axis=0), range(shapes.shape[1])]
+    return Buckling(1 / inverse[kept], shapes / peaks, assembly.free_names)
+
+
+def _largest(name: str, A: Any, K: Any, count: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of A x = μ K x, K being positive definite."""
+    n = K.shape[0]
+    mechanism = SolveError(
+        f"structure '{name}': without its axial forces the structure is a mechanism, or as good as one; its "
+        "buckling load cannot be found without what holds it: add supports or elements"
+    )
+    if n <= DENSE or count >= n - 1:
+        from scipy import linalg
+
+        try:
+            return linalg.eigh(A.toarray(), K.toarray(), subset_by_index=(n - count, n - 1))
+        except linalg.LinAlgError:
+            raise mechanism from None
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+    from bondloop.structures.factor import factor
+
+    try:
+        inverse: Any = LinearOperator((n, n), matvec=factor(K), dtype=float)
+        start = np.random.default_rng(1744).standard_normal(n)
+        return eigsh(A, count, K, Minv=inverse, which="LA", v0=start)
+    except (RuntimeError, ArpackError):
+        raise mechanism from None
+
+
+def refuse_buckled(name: str, assembly: Assembly) -> None:
+    """Raise where axial forces are beyond those under which the structure buckles."""
+    if assembly.G is None or _holds(assembly.reduced(assembly.K)):
+        return
+    try:
+        factors = buckling(name, assembly, 1).factors
+        words = f": their load factor is {factors[0]:.3g}, and it must be above 1" if len(factors) else ""
+    except SolveError:  # tension alone could have held it
+        words = ""
+    raise InputError(
+        f"structure '{name}' buckles under its axial forces{words}; stiffen it, reduce p_delta(...), or pass "
+        "free=True if devices hold it"
+    )
+
+
+def _holds(K: Any) -> bool:
+    """Whether every motion needs energy: K is positive definite."""
+    from scipy import linalg
+
+    if K.shape[0] <= DENSE:
+        try:
+            linalg.cholesky(K.toarray(), check_finite=False)
+        except linalg.LinAlgError:
+            return False
+        return True
+    from scipy.sparse.linalg import splu
+
+    try:  # pivots on the diagonal alone have the signs of the eigenvalues (Sylvester's law of inertia)
+        pivots = splu(K.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        return False
+    return bool(np.all(pivots.U.diagonal() > 0) and np.array_equal(pivots.perm_r, pivots.perm_c))

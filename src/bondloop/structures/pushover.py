@@ -1,0 +1,344 @@
+"""Pushover: a structure with devices under a load that grows, step by step in equilibrium."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bondloop.display import telling
+from bondloop.errors import InputError, unknown_name
+from bondloop.structures.dofs import dof_domain, dof_word
+from bondloop.structures.equilibrium import Equilibrium, Held, State
+from bondloop.units import quantity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from bondloop.structures.elements.base import Array, Number
+    from bondloop.structures.forms import StructureModel
+
+__all__ = ["Pushover", "Yielding", "loaded", "pushover"]
+
+GRAVITY_STEPS = 10
+"""Steps in which a load that stays is brought on, where devices remember."""
+HALVINGS, PLACES = 6, 9
+"""How often a step is halved in which something begins to yield; places of the last piece that are seen."""
+YIELDS = 0.5
+"""Share of its stiffness at rest below which a device counts as yielding."""
+
+
+@dataclass(frozen=True)
+class Yielding:
+    """When a device has lost half of its stiffness for the first time.
+
+    Attributes
+    ----------
+    device
+        Its name.
+    load_factor, displacement
+        At that moment, to a 64th of a step; a load factor of 0 where the load that stays was enough.
+
+    Examples
+    --------
+    >>> from bondloop.devices import Bilinear
+    >>> from bondloop.structures import ShearBuilding, attach, field_form, pushover
+    >>> storey = field_form(ShearBuilding([1000], [1e4]).assemble())
+    >>> attach(storey, "brace", Bilinear(1e4, 50.0, 0.0), {"floor[1].ux": 1})
+    >>> pushover(storey, {"floor[1].ux": 1.0}, control="floor[1].ux", to=0.01, steps=1).yielding
+    (Yielding(device='brace', load_factor=100.0, displacement=0.005),)
+    """
+
+    device: str
+    load_factor: float
+    displacement: float
+
+
+@dataclass(frozen=True)
+class Pushover:
+    """A structure under a load that grows, from the load that stays on.
+
+    Attributes
+    ----------
+    control
+        The degree of freedom that is looked at.
+    load_factor
+        By which the pattern is multiplied, at every step.
+    motion
+        Displacements of all degrees of freedom, shape (steps + 1, n).
+    dofs
+        Their names.
+    direction_load
+        Sum of the pattern in the direction of the control: times the load factor it is the base shear.
+    forces, stretches
+        Of every device, by name; shape (steps + 1,), or (steps + 1, interfaces) of bars that turn.
+    yielding
+        Devices in the order in which they yield.
+    """
+
+    control: str
+    load_factor: Array
+    motion: Array
+    dofs: tuple[str, ...]
+    direction_load: float
+    forces: Mapping[str, Array]
+    stretches: Mapping[str, Array]
+    yielding: tuple[Yielding, ...]
+
+    def __getitem__(self, dof: str) -> Array:
+        """Displacements of a degree of freedom."""
+        if dof not in self.dofs:
+            raise InputError(unknown_name("degree of freedom", dof, self.dofs))
+        return np.asarray(self.motion[:, self.dofs.index(dof)])
+
+    @property
+    def displacement(self) -> Array:
+        """Displacements of the control."""
+        return self[self.control]
+
+    @property
+    def base_shear(self) -> Array:
+        """The load in the direction of the control, N."""
+        return self.load_factor * self.direction_load
+
+    def __str__(self) -> str:
+        strongest = int(np.argmax(np.abs(self.load_factor)))
+        end, most = (f"{self.load_factor[i]:.4g} at {self.displacement[i]:.4g}" for i in (-1, strongest))
+        lines = [f"{self.control} pushed; load factor {end} in the end, {most} at most"]
+        lines += [
+            f"  {i}. {y.device} yields at {y.displacement:.4g}, load factor {y.load_factor:.4g}"
+            for i, y in enumerate(self.yielding, start=1)
+        ]
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the load over the displacement, with what yields where; a file with ``path``.
+
+        Parameters
+        ----------
+        path
+            Where to write the picture: ``"pushover.png"``, ``"pushover.svg"``.
+        """
+        from bondloop.structures.pushover_figure import pushover_figure
+
+        return pushover_figure(self, path)
+
+
+@telling("pushing the structure")
+def pushover(
+    model: StructureModel,
+    pattern: Mapping[str, Number] | ArrayLike,
+    *,
+    control: str,
+    to: Number | Sequence[Number] | None = None,
+    load_factor: float | Sequence[float] | None = None,
+    steps: int = 100,
+    gravity: Mapping[str, Number] | ArrayLike | None = None,
+) -> Pushover:
+    """Push a structure with its devices, and return the curve.
+
+    Every step is an equilibrium, found by Newton's method with a line search; where that fails, the step is
+    halved, ten times at most. What is attached by `attach` and `attach_bar` takes part, in large
+    displacements the latter; P-Δ is in the matrices of which the model was made (`Structure.p_delta`).
+
+    Parameters
+    ----------
+    model
+        A structure in either form.
+    pattern
+        Forces that grow, by degree of freedom or all n of them.
+    control
+        The degree of freedom that is looked at and, with `to`, led.
+    to
+        Displacement of the control at the end, in m or rad, counted from where it was described: displacement
+        control, which passes peaks of the load. Several, ``["100 mm", "-100 mm", 0]``, are gone to in turn.
+    load_factor
+        In its place: the load factor at the end, load control; ``[2e4, 0]`` takes the load off again.
+    steps
+        How many, on the way to each end.
+    gravity
+        Loads that stay, brought on before.
+
+    Examples
+    --------
+    A storey of 10 kN/m and a brace of as much that yields at 50 N:
+
+    >>> from bondloop.devices import Bilinear
+    >>> from bondloop.structures import ShearBuilding, attach, field_form, pushover
+    >>> storey = field_form(ShearBuilding([1000], [1e4]).assemble())
+    >>> attach(storey, "brace", Bilinear(1e4, 50.0, 0.0), {"floor[1].ux": 1})
+    >>> curve = pushover(storey, {"floor[1].ux": 1.0}, control="floor[1].ux", to="10 mm", steps=2)
+    >>> curve.load_factor.round(6).tolist()
+    [0.0, 100.0, 150.0]
+    >>> print(curve)
+    floor[1].ux pushed; load factor 150 at 0.01 in the end, 150 at 0.01 at most
+      1. brace yields at 0.005, load factor 100
+    """
+    if (to is None) == (load_factor is None):
+        raise InputError(
+            "pushover: give either to=, a displacement of the control, or load_factor=; found "
+            + ("neither" if to is None else "both")
+        )
+    asked: Any = steps
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise InputError(f"pushover(steps): expected a whole number of at least 1; found {steps!r}")
+    p = _load(model, pattern, "pattern")
+    if not p.any():
+        raise InputError("pushover: the pattern is zero; give forces by degree of freedom")
+    n, at = len(p), model.dofs
+    if control not in at:
+        raise InputError(f"pushover(control): {unknown_name('degree of freedom', control, at)}")
+    place = at.index(control)
+    unit = None if to is None else dof_domain(control).displacement.unit
+    goals = _goals(load_factor if to is None else to, unit)
+    constant = np.zeros(n) if gravity is None else _load(model, gravity, "gravity")
+    events: dict[str, Yielding] = {}
+    state = _loaded(model, constant, place, events) if constant.any() else None
+    equations = Equilibrium(model, constant, p)
+    here = equations.at_rest() if state is None else State(state.u, 0.0, state.memory)
+    chosen = None
+    if to is not None:
+        chosen = np.zeros(n)
+        chosen[place] = 1.0
+    begin = 0.0 if chosen is None else float(here.u[place])
+    states = [here]
+    for start, end in pairwise([begin, *goals]):
+        for target in np.linspace(start, end, steps + 1)[1:]:
+            states.append(_go(equations, states[-1], float(target), chosen, place, events))
+    return _curve(model, equations, states, control, events)
+
+
+def _goals(ends: Any, unit: str | None) -> list[float]:
+    """Return where to go in turn: displacements with a unit, or load factors without one."""
+    several = ends if isinstance(ends, (list, tuple, np.ndarray)) else [ends]
+    word = "load_factor" if unit is None else "to"
+    try:
+        goals = [quantity(x, unit) if unit and isinstance(x, str) else float(x) for x in several]
+    except (TypeError, ValueError):
+        raise InputError(
+            f"pushover({word}): expected a number, or several in a row; found {ends!r:.60}"
+        ) from None
+    if not goals or not np.isfinite(goals).all():
+        raise InputError(f"pushover({word}): expected a finite end; found {ends!r:.60}")
+    return goals
+
+
+def loaded(model: StructureModel, load: Array) -> Array:
+    """Return the displacements of a structure with devices under a load that is brought on in steps.
+
+    Parameters
+    ----------
+    model
+        A structure in either form.
+    load
+        All n forces.
+    """
+    return _loaded(model, load, 0, {}).u
+
+
+def _loaded(model: StructureModel, load: Array, place: int, events: dict[str, Yielding]) -> State:
+    equations = Equilibrium(model, np.zeros(len(load)), load)
+    here = equations.at_rest()
+    # Where nothing is remembered the way does not matter, and a cable has its shape under all of its load.
+    steps = GRAVITY_STEPS if any(here.memory) else 1
+    for target in np.linspace(0, 1, steps + 1)[1:]:
+        here = _go(equations, here, float(target), None, place, events)
+    for name, event in events.items():
+        events[name] = replace(event, load_factor=0.0)  # of the load that is to come
+    return here
+
+
+def _load(model: StructureModel, given: Mapping[str, Number] | ArrayLike, what: str) -> Array:
+    f = np.zeros(len(model.dofs))
+    if isinstance(given, Mapping):
+        for dof, force in given.items():
+            if dof not in model.dofs:
+                model.junction(dof)  # which says why it is not there
+            f[model.dofs.index(dof)] = (
+                quantity(force, dof_domain(dof).effort.unit) if isinstance(force, str) else float(force)
+            )
+    else:
+        f = np.asarray(given, dtype=float)
+    if f.shape != (len(model.dofs),) or not np.isfinite(f).all():
+        raise InputError(
+            f"pushover({what}): expected {len(model.dofs)} finite forces; found shape {f.shape}"
+            + ("" if np.isfinite(f).all() else ", not all of them finite")
+        )
+    return f
+
+
+def _go(
+    equations: Equilibrium,
+    here: State,
+    target: float,
+    control: Array | None,
+    place: int,
+    events: dict[str, Yielding],
+    halvings: int = HALVINGS,
+) -> State:
+    """Go on by a step; where something begins to yield in it, by its halves, so that it is known when."""
+    ways = equations.advance(here, target, control)
+    found = [y for before, after in ways for y in _yielding(equations.held, before, after, place, events)]
+    if found and halvings:
+        begun = here.factor if control is None else float(control @ here.u)
+        for goal in ((begun + target) / 2, target):
+            here = _go(equations, here, goal, control, place, events, halvings - 1)
+        return here
+    for event in found:
+        events.setdefault(event.device, event)
+    return equations.renewed(ways[-1][1])
+
+
+def _yielding(
+    held: list[Held], before: State, after: State, place: int, known: Mapping[str, Yielding]
+) -> list[Yielding]:
+    """Return what begins to yield between two states, with where on a straight line between them."""
+    found: list[tuple[float, Yielding]] = []
+    for h, memory in zip(held, before.memory, strict=True):
+        if h.name in known or h.law.interfaces > 1:
+            continue
+        rest = float(h.law.at([0.0], h.law.memory)[1][0, 0])
+        x0, x1 = (float((h.way @ s.u)[0]) for s in (before, after))
+        if rest <= 0 or h.law.at([x1], memory)[1][0, 0] >= YIELDS * rest:
+            continue
+        way = np.linspace(x0, x1, PLACES).tolist()
+        soft = [bool(h.law.at([x], memory)[1][0, 0] < YIELDS * rest) for x in way]
+        share = soft.index(True) / (PLACES - 1)
+        factor = before.factor + share * (after.factor - before.factor)
+        moved = before.u[place] + share * (after.u[place] - before.u[place])
+        found.append((share, Yielding(h.name, float(factor), float(moved))))
+    return [event for _, event in sorted(found, key=lambda pair: pair[0])]
+
+
+def _curve(
+    model: StructureModel,
+    equations: Equilibrium,
+    states: list[State],
+    control: str,
+    events: dict[str, Yielding],
+) -> Pushover:
+    forces: dict[str, Array] = {}
+    stretches: dict[str, Array] = {}
+    for i, h in enumerate(equations.held):
+        x = np.array([h.way @ s.u for s in states])
+        f = np.array([h.law.at(row.tolist(), s.memory[i])[0] for row, s in zip(x, states, strict=True)])
+        one = h.law.interfaces == 1
+        forces[h.name], stretches[h.name] = (f[:, 0], x[:, 0]) if one else (f, x)
+    direction = dof_word(control)
+    along = [i for i, dof in enumerate(model.dofs) if dof_word(dof) == direction]
+    return Pushover(
+        control,
+        np.array([s.factor for s in states]),
+        np.array([s.u for s in states]),
+        model.dofs,
+        float(equations.pattern[along].sum()),
+        forces,
+        stretches,
+        tuple(events.values()),
+    )

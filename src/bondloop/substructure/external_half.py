@@ -1,0 +1,166 @@
+"""A numerical half that is computed elsewhere: its motion comes in, the measured force goes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bondloop.bondgraph import SS, Function, Integrator, Model, MSf, One, bond
+from bondloop.bondgraph.cut import INTERFACE
+from bondloop.errors import InputError
+from bondloop.program.kinds import describable
+from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, Range
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bondloop.bondgraph import Part
+
+__all__ = ["MOST_INTERFACES", "ExternalHalf"]
+
+MOST_INTERFACES = 4
+"""Interfaces whose targets reach a loop on the clock within one cycle: it takes so many commands in each."""
+
+
+@describable("model")
+class ExternalHalf(Model):
+    """The numerical half of a test whose structure is computed elsewhere: OpenSees, a program of one's own.
+
+    It stands where the numerical half of a cut stands. At each interface the desired motion x follows a
+    *target*, which comes from outside, on a critically damped way that is never faster than ``speed``::
+
+        x'' = ω² e - 2 ω x',    e = target - x, held within ±2 speed/ω
+
+    It comes to rest at the target without passing it, however the target jumps, and nothing that comes from
+    outside makes it faster, or leads it beyond ``stroke``: both are held in the tick itself. Actuator,
+    controller, switches, interlock, limits and record are those of any test. `bondloop.external` has what
+    brings the targets and takes the forces away.
+
+    Parameters
+    ----------
+    stroke
+        Largest displacement that may be asked for, m. A target beyond it is refused.
+    speed
+        Largest speed of the way to a target, m/s.
+    interfaces
+        How many, at most four.
+    frequency
+        ω/2π of the way, Hz: the higher, the sooner it is there, and the more the actuator has to do. From
+        rest to rest it is within a millionth after 2.7 of its periods.
+    tolerance
+        How near the measured displacement must come to the target, m; 1e-4 of the stroke if not given. What
+        is missing, as where the specimen's force bends the rig, is added to the target.
+    hold
+        How long it rests before the force is read, as the mean over this time, s.
+    patience
+        How long a target may take to be reached, s; then the move has failed.
+    stiffness
+        Of the specimen as it is at first, N/m (a matrix for several interfaces): OpenSees' iterations want
+        it. That of the emulated specimen if not given.
+
+    Examples
+    --------
+    >>> import bondloop as bl
+    >>> from bondloop.devices import GiuffreMenegottoPinto
+    >>> from bondloop.rigs import Emulated, mounted
+    >>> test = bl.HybridTest(
+    ...     ExternalHalf(stroke="50 mm", speed="0.1 m/s"),
+    ...     rig=Emulated(mounted(GiuffreMenegottoPinto()), bl.transfer.ServoHydraulic()),
+    ...     controller=bl.control.Direct(),
+    ...     excitation={},
+    ...     rate="1 kHz",
+    ... )
+    >>> test.half.system.states
+    ('numerical.displacement.value', 'numerical.velocity.value')
+    """
+
+    def __init__(
+        self,
+        stroke: float | str,
+        speed: float | str,
+        *,
+        interfaces: int = 1,
+        frequency: float | str = 10.0,
+        tolerance: float | str | None = None,
+        hold: float | str = 0.02,
+        patience: float | str = 10.0,
+        stiffness: float | str | Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        super().__init__("external_half")
+        if isinstance(interfaces, bool) or interfaces not in range(1, MOST_INTERFACES + 1):
+            raise InputError(
+                f"ExternalHalf(interfaces): expected a whole number from 1 to {MOST_INTERFACES}; "
+                f"found {interfaces!r:.30}"
+            )
+        self._count = interfaces
+        self.stroke = POSITIVE.check(stroke, "ExternalHalf(stroke)", "m")
+        self.speed = POSITIVE.check(speed, "ExternalHalf(speed)", "m/s")
+        self.frequency = POSITIVE.check(frequency, "ExternalHalf(frequency)", "Hz")
+        near = 1e-4 * self.stroke if tolerance is None else tolerance
+        self.tolerance = POSITIVE.check(near, "ExternalHalf(tolerance)", "m")
+        self.hold = NOT_NEGATIVE.check(hold, "ExternalHalf(hold)", "s")
+        self.patience = POSITIVE.check(patience, "ExternalHalf(patience)", "s")
+        self.stiffness = _stiffness(stiffness, interfaces)
+        parts = [self._way() for _ in range(interfaces)]
+        for name, of in zip(
+            ("target", "velocity", "displacement", "source", "motion"), zip(*parts, strict=True), strict=True
+        ):
+            setattr(self, name, of[0] if interfaces == 1 else list(of))
+        ends = [SS(domain="translation") for _ in parts]
+        setattr(self, INTERFACE, ends[0] if interfaces == 1 else ends)
+        for (target, velocity, displacement, source, motion), end in zip(parts, ends, strict=True):
+            bond(displacement, target)
+            bond(velocity, target)
+            bond(target, velocity)
+            bond(velocity, displacement)
+            bond(velocity, source)
+            bond(source, motion)
+            bond(motion, end)
+
+    def _way(self) -> tuple[Part, ...]:
+        """Return the parts of one interface; the target is a parameter, set while a test runs."""
+        import sympy
+
+        def acceleration(x: Any, v: Any, value: Any, omega: Any, speed: Any, stroke: Any) -> Any:
+            wanted = sympy.Max(-stroke, sympy.Min(stroke, value))
+            most = 2 * speed / omega
+            return omega**2 * sympy.Max(-most, sympy.Min(most, wanted - x)) - 2 * omega * v
+
+        omega = 2 * math.pi * self.frequency
+        way = Function(
+            acceleration,
+            unit="m/s^2",
+            ranges={"value": Range(least=-self.stroke, most=self.stroke, units=("m",))},
+            value=0.0,
+            omega=omega,
+            speed=self.speed,
+            stroke=self.stroke,
+        )
+        return way, Integrator(), Integrator(), MSf(), One()
+
+    @property
+    def targets(self) -> list[str]:
+        """Paths of the targets in a test, one for each interface: parameters of its tick."""
+        return [f"numerical.target{f'[{i}]' if self._count > 1 else ''}.value" for i in range(self._count)]
+
+
+def _stiffness(given: float | str | Sequence[Sequence[float]] | None, count: int) -> list[list[float]] | None:
+    """Return a stiffness as the rows of a matrix."""
+    import numpy as np
+
+    if given is None:
+        return None
+    if isinstance(given, (int, float, str)):
+        given = [[POSITIVE.check(given, "ExternalHalf(stiffness)", "N/m")]]
+    try:
+        rows = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        rows = np.empty(0)
+    if rows.shape != (count, count) or not np.isfinite(rows).all():
+        raise InputError(
+            f"ExternalHalf(stiffness): expected a matrix of {count} times {count} finite numbers, in N/m; "
+            f"found {given!r:.60}"
+        )
+    answer: list[list[float]] = rows.tolist()
+    return answer

@@ -1,0 +1,131 @@
+"""Drawn tests whose check and run once contradicted each other, either way; each is one of a kind."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for drawn_tests.py and truth.py
+
+import numpy as np
+from drawn_tests import Choices, case, from_recipe, recipe
+from truth import outcome
+
+from bondloop.hybrid.check import check
+from bondloop.hybrid.free_motion import FreeMotion
+from bondloop.hybrid.rehearsal import Rehearsal, steps_of
+from bondloop.hybrid.repeated_run import repeated
+
+
+def test_what_is_learnt_must_hold_where_the_excitation_comes_in_another_phase():
+    # Repeated in step with itself the motion settles; in any other phase the delay that is learnt runs away.
+    drawn = case(1008649)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert not answer.passed
+    assert "repetition" in answer.verdict
+
+
+def test_repetitions_have_other_noise():
+    drawn = case(1008649)
+    steps = steps_of(0.5, drawn.test.period)
+    once, twice = (repeated(drawn.test, Rehearsal(drawn.test, steps))[0] for _ in range(2))
+    assert once == twice  # the same noise again in another check
+    other = drawn.test.replaced(rig=replace(drawn.test.rig, seed=5))
+    assert repeated(other, Rehearsal(other, steps))[0] != once
+
+
+def test_where_a_motion_goes_on_the_check_tells_how_much_is_left():
+    # A converter of 256 steps for 160 N, and a motion of 2 N: where it rests beside a step it does not rest.
+    drawn = case(1005955)
+    answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
+    assert "it does not come to rest by itself" in answer.verdict
+    # Two runs that go on out of step differ by more than either moves: that is no growth.
+    assert found.ran == "undecided"
+    assert answer.dry_run.free.last == pytest.approx(found.levels[-1], abs=0.1)
+
+
+def test_a_play_in_which_nothing_moves_does_not_hide_what_is_beyond_it():
+    # At rest within the play the loop is open; any knock that crosses it runs away, however small it is.
+    rng = np.random.default_rng([3201036, 2024])
+    chosen = recipe(Choices(lambda most: int(rng.integers(most + 1))))
+    fixed = {"controller": "sliding mode", "drive": "backlash", "actuator": "position"}
+    drawn = from_recipe({**chosen, **fixed})
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert answer.step.stable
+    assert outcome(drawn).ran == "fragile"
+    assert not answer.passed
+    assert "a knock makes the motion run away" in answer.problems[0]
+
+
+def test_a_run_shorter_than_a_few_periods_is_measured_by_its_own_motion():
+    # 2 s of run, windows of 2.3 s: without a motion of its own a step of the load cell was as large as it.
+    drawn = case(2000371)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert answer.passed, answer.verdict
+    assert answer.dry_run.free.last < 0.05
+    assert outcome(drawn).ran == "well"
+
+
+def test_a_motion_that_is_on_its_way_to_rest_is_followed_until_it_is_there():
+    # After 72 s two thirds of the run's motion are left, but it falls all the way.
+    drawn = case(2000211)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert answer.passed, answer.verdict
+    assert answer.dry_run.free.seconds > 150
+    assert outcome(drawn).ran == "well"
+
+
+def test_noise_that_swings_up_what_is_lightly_damped_is_no_growth():
+    # Time constant 140 s, run of 3.2 s: at its end the noise has only begun.
+    drawn = case(2000131)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert answer.passed, answer.verdict
+    assert outcome(drawn).ran == "well"
+
+
+@pytest.mark.parametrize(
+    ("power", "expected", "grew"), [(0.5, -0.01, False), (0.5, np.nan, True), (3, -0.01, True)]
+)
+def test_noise_may_grow_with_the_root_of_the_time_where_the_loop_is_stable(power, expected, grew):
+    time = np.linspace(4.0, 84.0, 40)
+    raw = (time / 4.0) ** power
+    falling = np.exp(-0.01 * time)
+    motion = FreeMotion(falling, raw, 80.0, "", expected, ran=4.0)
+    assert motion.grew == grew
+
+
+def test_a_blow_on_the_interface_alone_starts_what_others_do_not():
+    # Stable in the gap, just unstable on the spring beyond it: a cycle of three times the run's motion.
+    drawn = case(2000036)
+    answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
+    assert not answer.passed
+    assert found.ran == "fragile"
+    assert "goes on by itself" in found.evidence
+
+
+def test_what_holds_in_step_may_not_hold_out_of_step():
+    drawn = case(2000090)
+    assert outcome(drawn).ran == "fragile"
+    assert not check(drawn.test, drawn.seconds, suggest=False).passed
+
+
+def test_what_grows_while_it_slides_is_not_held_by_chattering_where_it_sticks():
+    # It grows at 7 1/s where it slides, in four fifths of all instants, and so it does after the run: to
+    # eight times the run's motion, before it happens to stick, where friction chatters over its own width.
+    drawn = case(5000756)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert outcome(drawn).ran == "grew"
+    assert not answer.passed
+    assert not any(regime.step.stable for regime in answer.regimes)
+
+
+@pytest.mark.parametrize("seed", [3000314, 3000387])
+def test_what_chatters_where_it_sticks_and_stays_small_passes(seed):
+    # Unstable at every instant, too: but what is left after a knock never is as large as the run's motion.
+    drawn = case(seed)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert not any(step.stable for step in answer.steps)
+    assert answer.dry_run.free.first < 1
+    assert answer.passed, answer.verdict
+    assert outcome(drawn).ran == "well"

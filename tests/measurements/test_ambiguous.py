@@ -1,0 +1,187 @@
+"""What can be read in two ways is refused or told, never read in the wrong one: signs, clocks, units."""
+
+import numpy as np
+import pytest
+
+from bondloop.errors import InputError
+from bondloop.identify.contents import read_contents
+from bondloop.measurements import Measurements, read_measurements, sampling_of
+from bondloop.measurements.text import from_lines
+from bondloop.program.signals import Table
+
+RAMP = np.arange(6.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (
+            "t;F\n0.1;998.5\n0.2;999.5\n0.3;1,000\n",
+            ["line 4, column 2 (F): is the comma in '1,000' a decimal"],
+        ),
+        (
+            "t;F\n0,1;998,5\n0,2;999,5\n0,3;1.000\n",
+            ["line 4, column 2 (F): is the point in '1.000' a decimal"],
+        ),
+        ("t\tF\n1\t998\n2\t999\n3\t1,000\n", ["line 4, column 2 (F): is the comma in '1,000' a decimal"]),
+        ("t;F\n0.1;1,000\n0.2;1,001\n", ["line 2, column 2 (F): is the comma", "line 3, column 2 (F)"]),
+        ("t;F\n0.1;1,000.5\n0.2;1,001.5\n0.3;7.5\n", ["line 2, column 2 (F): '1,000.5' is no number: save"]),
+        ('t,F\n0.1,"1,000.5"\n0.2,"1,001.5"\n', ["line 2, column 2 (F): '1,000.5' is no number: save"]),
+    ],
+)
+def test_signs_between_thousands_are_never_read_as_decimal_ones(text, faults):
+    with pytest.raises(InputError) as caught:
+        from_lines(text.splitlines(), "rig.txt")
+    for fault in faults:
+        assert fault in str(caught.value)
+
+
+def test_decimal_commas_with_three_digits_are_read():
+    """Where every number has one, or some have other digits behind it, a comma is a decimal one."""
+    for text in ("t;F\n1,000;998,125\n2,000;1,250\n", "t;F\n0;0,5\n1;1,125\n", "t;F\n0.5;1,25\n1.5;1,125\n"):
+        found = from_lines(text.splitlines(), "rig.txt")
+        assert found.channels["F"][1] in (1.25, 1.125)
+
+
+@pytest.mark.parametrize(
+    ("said", "rate"),
+    [("1,000 Hz", None), ("10,000.0 Hz", 10e3), ("1.000,0", 1e3), ("1,5 kHz", 1.5e3), ("1,000,000", 1e6)],
+)
+def test_stated_rates_with_signs_between_thousands(said, rate):
+    found = from_lines(f"Sampling Rate: {said}\nx\tF\n0.5\t1\n1.5\t2\n".splitlines(), "rig.txt")
+    assert found.numbers.get("sampling_rate") == rate
+    assert (rate is None) == any("one, or a thousand" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("said", "rate"),
+    [("2 kS/s", 2e3), ("500 S/s", 500.0), ("1 MS/s", 1e6), ("2 ksps", 2e3), ("5 samples/sec", 5.0),
+     ("2 mS/s", None), ("2 foo", None)],
+)  # fmt: skip
+def test_a_rate_in_samples_a_second_and_in_no_unit(said, rate):
+    """A unit that is not known was left out of account: 2 kS/s were 2 Hz."""
+    found = from_lines(f"Scan Rate: {said}\nx\tF\n0.5\t1\n1.5\t2\n".splitlines(), "rig.txt")
+    assert found.numbers.get("scan_rate") == rate
+    assert (rate is None) == any("expected Hz or S/s" in note for note in found.notes)
+
+
+def test_the_day_of_a_clock_counts():
+    rows = ["2024-02-28T18:00:00", "2024-02-28T18:00:01.5", "2024-02-29T08:00:00", "2024-03-01T08:00:00"]
+    found = from_lines(["when,F", *(f"{row},1" for row in rows)], "rig.csv")
+    assert found.clock.tolist() == [0.0, 1.5, 14 * 3600.0, 38 * 3600.0]
+    rows = ["2024-03-31 01:59:59+01:00", "2024-03-31 03:00:00+02:00"]
+    found = from_lines(["when,F", *(f"{row},1" for row in rows)], "rig.csv")
+    assert found.clock.tolist() == [0.0, 1.0]
+
+
+def test_the_unit_in_the_name_of_a_groups_time_counts():
+    times = np.arange(4.0)
+    found = Measurements("a.tdms", "", {"A.t_ms": times, "A.F": times}, {"A.t_ms": "", "A.F": ""})
+    assert sampling_of(found).stamps.tolist() == [0.0, 0.001, 0.002, 0.003]
+
+
+def test_two_clocks_are_not_taken_for_one():
+    times = np.arange(4.0)
+    found = Measurements("a.tdms", "", {"A.time": times, "B.time": times / 2}, {"A.time": "s", "B.time": "s"})
+    with pytest.raises(InputError, match=r"'A.time' and 'B.time' are different times; say"):
+        sampling_of(found)
+    assert sampling_of(found, "B.time").stamps[1] == 0.5
+
+
+def write_tdms(path, channels):
+    """Write channels of TDMS: group, name, values, properties."""
+    nptdms = pytest.importorskip("nptdms", reason="npTDMS is not installed")
+    with nptdms.TdmsWriter(str(path)) as writer:
+        writer.write_segment([nptdms.ChannelObject(*channel) for channel in channels])
+    return path
+
+
+def test_waveforms_that_begin_later_are_left_out(tmp_path):
+    """Sample by sample they do not belong to the others."""
+    first, late = {"wf_increment": 0.1}, {"wf_increment": 0.1, "wf_start_offset": 0.3}
+    channels = [("G", "F", RAMP, first), ("G", "x", RAMP, late), ("G", "y", RAMP, first)]
+    found = read_measurements(write_tdms(tmp_path / "a.tdms", channels))
+    assert list(found.channels) == ["F", "y"]
+    assert "left out, as they begin at another time than F: x (+0.3 s)" in found.notes
+    stamps = [np.datetime64("2024-01-01T00:00:00"), np.datetime64("2024-01-01T00:00:01")]
+    channels = [
+        ("G", n, RAMP, {"wf_increment": 0.1, "wf_start_time": at}) for n, at in zip("Fx", stamps, strict=True)
+    ]
+    found = read_measurements(write_tdms(tmp_path / "b.tdms", channels))
+    assert list(found.channels) == ["F"]
+
+
+def test_time_stamps_are_in_seconds_whatever_the_file_says(tmp_path):
+    at = np.datetime64("2024-01-01") + (100 * np.arange(6)).astype("m8[ms]")
+    channels = [("G", "Time", at.astype("M8[us]"), {"unit_string": "ms"}), ("G", "F", RAMP, {})]
+    assert read_contents(write_tdms(tmp_path / "a.tdms", channels)).rate == pytest.approx(10.0)
+
+
+def test_two_channels_that_differ_in_their_unit_are_both_there(tmp_path):
+    channels = [("G", "F (kN)", RAMP, {}), ("G", "F (N)", 1e3 * RAMP, {}), ("G", "t", RAMP, {})]
+    write_tdms(tmp_path / "a.tdms", channels)
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"t": RAMP, "F (kN)": RAMP, "F (N)": 1e3 * RAMP}), tmp_path / "a.parquet")
+    for ending in ("tdms", "parquet"):
+        found = read_measurements(tmp_path / f"a.{ending}")
+        assert (found.units["F"], found.units["F (N)"]) == ("kN", "N")
+        assert (found.channels["F"][1], found.channels["F (N)"][1]) == (1.0, 1e3)
+
+
+def test_a_channel_that_is_called_as_another_without_its_unit_is_there(tmp_path):
+    """In whatever order they come: F (kN) does not take the name of F."""
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    columns = {"F (kN)": RAMP, "F": 7 * RAMP, "x (mm)": RAMP}
+    for names in (list(columns), list(columns)[::-1]):
+        parquet.write_table(pa.table({name: columns[name] for name in names}), tmp_path / "a.parquet")
+        channels = [("G", name, columns[name], {}) for name in names]
+        for file in (tmp_path / "a.parquet", write_tdms(tmp_path / "a.tdms", channels)):
+            found = read_measurements(file)
+            assert found.units == {"F": "", "F (kN)": "kN", "x": "mm"}
+            assert (found.channels["F"][1], found.channels["F (kN)"][1]) == (7.0, 1.0)
+
+
+def test_a_count_with_signs_between_thousands_is_not_one():
+    rows = [f"{0.5 * i}\t1" for i in range(1000)]
+    assert from_lines(["Samples: 1,000", "x\tF", *rows], "rig.txt").notes == []
+    [note] = from_lines(["Samples: 1000", "x\tF", *rows[1:]], "rig.txt").notes
+    assert note == "its head says 1,000 samples; 999 are there"
+
+
+def test_samples_that_are_marked_as_invalid_are_missing_and_keep_their_time(tmp_path):
+    asammdf = pytest.importorskip("asammdf", reason="asammdf is not installed")
+    invalid = np.arange(6) == 2
+    signal = asammdf.Signal(RAMP, RAMP / 10, unit="kN", name="F", invalidation_bits=invalid)
+    other = asammdf.Signal(RAMP, RAMP / 10, unit="N", name="G")
+    with asammdf.MDF(version="4.10") as file:
+        file.append([signal, other])
+        file.save(tmp_path / "a.mf4")
+    found = read_measurements(tmp_path / "a.mf4")
+    assert found.channels["time"].tolist() == (RAMP / 10).tolist()
+    assert np.flatnonzero(np.isnan(found.channels["F"])).tolist() == [2]
+    assert found.channels["G"].tolist() == RAMP.tolist()
+
+
+def test_an_excitation_has_the_clock_of_everybody_else(tmp_path):
+    """Its time in milliseconds, by its name; and no first column for a time where the rates do not agree."""
+    file = tmp_path / "a.csv"
+    file.write_text("t_ms,F [N]\n0,1\n1,2\n2,3\n")
+    assert Table.from_file(file, column="F")(0.001) == 2.0
+    file.write_text("when,x [m],F [N]\n10:00:00,1,5\n10:00:01,2,6\n10:00:02,4,7\n")
+    for unit in ("", "s"):  # of a clock, not of the first column
+        assert Table.from_file(file, column="F", time_unit=unit)(1.0) == 6.0
+    steps = [("G", "F", RAMP, {"wf_increment": 0.1}), ("G", "x", RAMP, {"wf_increment": 0.2})]
+    with pytest.raises(InputError, match="its rates do not agree"):
+        Table.from_file(write_tdms(tmp_path / "a.tdms", steps), column="x")
+
+
+def test_accelerations_in_g_are_none_in_metres(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("time [s],a (g)\n0,0\n1,1\n2,0\n")
+    assert Table.from_file(file, column="a", unit="gn")(1.0) == 9.80665
+    with pytest.raises(InputError, match="is in g by the file, in m/s\\^2 by what you say"):
+        Table.from_file(file, column="a", unit="m/s^2")
