@@ -129,3 +129,30 @@ def test_what_chatters_where_it_sticks_and_stays_small_passes(seed):
     assert answer.dry_run.free.first < 1
     assert answer.passed, answer.verdict
     assert outcome(drawn).ran == "well"
+
+
+def test_what_grows_long_after_a_knock_and_comes_back_has_grown():
+    # Followed for 119 s. In the first eighth of that it grew from 1.7 to 8 times the run's motion, so that
+    # 17.6 times looked like twice what it was in the beginning.
+    drawn = case(7000125)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    free = answer.dry_run.free
+    assert free.levels[0] < 2 < 6 * 2 < free.levels.max()
+    assert free.fades
+    assert outcome(drawn).ran == "grew"
+    assert not answer.passed
+    assert "the motion grows" in answer.verdict
+
+
+@pytest.mark.parametrize(("rise", "grew"), [(3.0, False), (7.0, True)])
+def test_a_rise_in_the_first_eighth_of_a_long_way_is_measured_from_the_knock(rise, grew):
+    # It comes back from 3.4 times what it was, which is no harm; from 6.9 times, which has grown.
+    time = np.arange(400.0)
+    levels = (1 + rise * np.exp(-(((time - 12) / 4) ** 2))) * np.exp(-time / 80)
+    motion = FreeMotion(levels, levels, 100.0, "", -0.1, ran=4.0)
+    assert motion.grew == grew
+
+
+def test_repetitions_that_were_larger_before_have_not_grown():
+    # Gains of MCS that wander: 0.56, 0.68, 1.20, 1.65, 1.59, 1.26, 1.18, 1.35, 1.44 of the motion meant.
+    assert outcome(case(7000869)).ran != "grew"

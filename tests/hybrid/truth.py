@@ -504,7 +504,7 @@ class _Free:
         """Repeat the excitation: does the motion break out, or grow from one repetition to the next?
 
         A resonance that builds up grows too, but by less and less; so the last three repetitions of nine must
-        add more than the three before them.
+        add more than the three before them. And what was larger before, and came back, has not grown.
 
         Parameters
         ----------
@@ -540,6 +540,7 @@ class _Free:
             levels.append(float(np.sqrt(np.mean(self._levels(motion) ** 2))))
         growing = len(levels) == 9 and levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]
         growing = growing and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+        growing = growing and max(levels[6:]) >= max(levels)
         if growing or (levels and max(levels) > AWAY * max(1.0, levels[0])):
             words = f"excited motion of 9 repetitions: {levels[0]:.3g} to {max(levels):.3g} of the run's own"
             found = Outcome("grew", words if in_step else f"{words}, out of step", self.ticks, tuple(levels))

@@ -63,6 +63,9 @@ TINY = 1e-3
 BACK, OUT = 0.05, 6.0
 """A motion that comes back below the one may have been as large as the other on its way."""
 
+SOON = 3
+"""Windows after the knock that show its own size: in an eighth of a long way much may have grown already."""
+
 STEADY = 0.9
 """Share of what it was in the middle, below which a motion still falls."""
 
@@ -134,6 +137,8 @@ class FreeMotion:
         longer = math.sqrt(1 + self.seconds / self.ran) if math.isfinite(self.expected) else 1.0
         louder = risen > 2 * longer * max(before, 0.7) and not self.still
         out = self.ended or self.most > far * max(self.first, 1.0) or louder
+        knocked = float(self.levels[:SOON].max(initial=0.0))
+        out = out or self.levels.max(initial=0.0) > OUT * max(knocked, 1.0)
         return bool(out or self.climbs)
 
     @property

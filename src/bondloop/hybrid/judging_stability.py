@@ -245,6 +245,7 @@ def _not_held(ran: DryRun) -> Finding | None:
     # A resonance that builds up grows too, but by less and less.
     faster = still_growing(levels) and len(levels) == 9
     faster = faster and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+    faster = faster and max(levels[6:]) >= max(levels)  # not one that was larger before, and came back
     along = levels if len(levels) > 1 else (_fastest(ran), *levels)
     jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
     first = along[0]
