@@ -51,7 +51,7 @@ test test-quick test-hostile: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)  # what a file makes for its tests is made once
 
 # Two workers: each must first find all the tests, which is half of the work.
 test-quick: WORKERS = 2

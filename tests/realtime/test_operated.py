@@ -52,8 +52,9 @@ def test_what_was_set_in_the_loop_can_be_rehearsed_to_the_last_bit(test, tmp_pat
 
     started, threads = steered(act)
     run = run_realtime(
-        test, 20.0, lock_step=True, arm=True, started=started, record=tmp_path / "run.h5", force=True
-    )
+        test, 20.0, lock_step=True, arm=True, started=started, record=tmp_path / "run.h5", force=True,
+        supervisor=60.0,
+    )  # fmt: skip
     threads[0].join()
     assert run.completed
     events = read_events(tmp_path / "run.h5")
@@ -77,7 +78,7 @@ def test_a_run_without_an_end_is_ended_by_its_operator(test, tmp_path):
         console.stop("ada").wait(60)
 
     started, threads = steered(act)
-    run = run_realtime(test, None, started=started, record=tmp_path / "run.h5")
+    run = run_realtime(test, None, started=started, record=tmp_path / "run.h5", supervisor=60.0)
     threads[0].join()
     assert run.completed
     assert len(run.time) > 200
@@ -121,7 +122,9 @@ def test_the_value_and_the_limit_of_a_trip_and_a_second_run(tmp_path):
         console.stop().wait(60)
 
     started, threads = steered(act)
-    run = run_realtime(test, None, arm=True, started=started, record=tmp_path / "run.h5", force=True)
+    run = run_realtime(
+        test, None, arm=True, started=started, record=tmp_path / "run.h5", force=True, supervisor=60.0
+    )
     threads[0].join()
     tripped, limit = shown
     assert tripped.cause == Cause.DISPLACEMENT

@@ -9,13 +9,14 @@ import time
 import numpy as np
 import pytest
 
-from bondloop.errors import InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Run
 from bondloop.hybrid.check import UNBUILT, Check
 from bondloop.hybrid.finding import Finding
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import table
 from bondloop.realtime import session
+from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.live_line import Watcher
 from bondloop.realtime.programs import rig_program, signal_table
 from bondloop.realtime.recorder_process import merged_files
@@ -28,6 +29,8 @@ from bondloop.safety import Interlock, Limits
 
 SECONDS = 0.2
 RETREAT = 0.02
+PATIENT = {"retreat": RETREAT, "supervisor": 60.0}
+"""A supervisor may be slow where the machine is shared."""
 SHM = f"shm://test-session-{os.getpid()}"
 LINKS = [pytest.param(url, id=url.partition(":")[0]) for url in ("loopback://", SHM, "udp://127.0.0.1:0")]
 
@@ -48,7 +51,7 @@ def has_rig(link):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_lock_step_is_the_rehearsal_to_the_last_bit(test, rehearsal, link):
-    run = run_realtime(test, SECONDS, link=link, lock_step=True, start_rig=has_rig(link), retreat=RETREAT)
+    run = run_realtime(test, SECONDS, link=link, lock_step=True, start_rig=has_rig(link), **PATIENT)
     assert run.completed
     np.testing.assert_array_equal(run.time, rehearsal.time)
     shared = [name for name in run.record if name in rehearsal.record]
@@ -66,7 +69,7 @@ def test_a_table_of_signals_is_the_rehearsals():
     name = next(iter(test.excitation))
     test = test.replaced(excitation={**test.excitation, name: _tabulated(t, 1e-3 * np.sin(20 * t))})
     assert signal_table(test, 11).shape == (11, 2 * len(test.tables))
-    run = run_realtime(test, SECONDS, lock_step=True, retreat=RETREAT)
+    run = run_realtime(test, SECONDS, lock_step=True, **PATIENT)
     rehearsal = test.run(SECONDS)
     for channel in ("command[0]", "command[1]", name):
         np.testing.assert_array_equal(run[channel], rehearsal[channel])
@@ -87,8 +90,8 @@ def test_on_the_clock_every_tick_is_recorded(test, link, tmp_path):
         start_rig=has_rig(link),
         record=path,
         live=seen.append,
-        retreat=RETREAT,
         stale=10**6,
+        **PATIENT,
     )
     assert run.completed
     attributes = run.record.attributes
@@ -114,7 +117,7 @@ def test_on_the_clock_every_tick_is_recorded(test, link, tmp_path):
 
 def test_nothing_is_left_in_shared_memory(test):
     before = set(FOLDER.glob(f"{PREFIX}*"))
-    run_realtime(test, 0.05, link=SHM, lock_step=True, start_rig=True, retreat=RETREAT)
+    run_realtime(test, 0.05, link=SHM, lock_step=True, start_rig=True, **PATIENT)
     assert set(FOLDER.glob(f"{PREFIX}{os.getpid()}*")) <= before
 
 
@@ -150,7 +153,9 @@ class Killed:
 def test_after_kill_9_of_everything_the_file_holds_all_but_the_last_second(test, tmp_path, monkeypatch):
     path = tmp_path / "run.h5"
     killed = Killed(monkeypatch, path, ["LoopProcess", "RigProcess", "Recorders"])
-    run = run_realtime(test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=10**6)
+    run = run_realtime(
+        test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=10**6, supervisor=60.0
+    )
     assert not run.completed
     assert run.record.attributes["message"].startswith("the loop's process died after")
     found = Record.load(path)
@@ -167,7 +172,7 @@ def test_a_killed_recorder_has_a_successor_and_the_loop_runs_on(test, tmp_path, 
     path = tmp_path / "run.h5"
     killed = Killed(monkeypatch, path, ["Recorders"])
     # Long enough for a second recorder to start; with the rig in the same process the numbers are known.
-    run = run_realtime(test, 2.0, record=path, live=killed, stale=10**6, retreat=RETREAT)
+    run = run_realtime(test, 2.0, record=path, live=killed, stale=10**6, **PATIENT)
     assert killed.rows_then is not None
     assert run.completed
     assert run.record.attributes["files"] == [str(path), str(tmp_path / "run-2.h5")]
@@ -182,9 +187,7 @@ def test_a_killed_recorder_has_a_successor_and_the_loop_runs_on(test, tmp_path, 
 def test_a_killed_rig_ends_in_the_safe_state(test, tmp_path, monkeypatch):
     path = tmp_path / "run.h5"
     killed = Killed(monkeypatch, path, ["RigProcess"])
-    run = run_realtime(
-        test, 60.0, link=SHM, start_rig=True, record=path, live=killed, retreat=RETREAT, stale=100
-    )
+    run = run_realtime(test, 60.0, link=SHM, start_rig=True, record=path, live=killed, stale=100, **PATIENT)
     assert not run.completed
     assert run.record.attributes["cause_words"] == "the link to the rig was lost"
     assert run.verdict.startswith("The run was stopped: the link to the rig was lost at t = ")
@@ -199,7 +202,7 @@ def test_ctrl_c_stops_safely_and_keeps_the_record(test, tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     handler = signal.getsignal(signal.SIGINT)
-    run = run_realtime(test, 60.0, record=path, live=interrupt, retreat=RETREAT)
+    run = run_realtime(test, 60.0, record=path, live=interrupt, **PATIENT)
     assert signal.getsignal(signal.SIGINT) is handler
     assert not run.completed
     assert "operator" in run.record.attributes["message"]
@@ -223,7 +226,7 @@ def test_a_frozen_loop_is_told_and_two_ctrl_c_end_it(test, tmp_path, monkeypatch
             told.append(live.trouble)
             os.kill(os.getpid(), signal.SIGINT)
 
-    run = run_realtime(test, 60.0, record=tmp_path / "run.h5", live=look, stale=10**6, retreat=RETREAT)
+    run = run_realtime(test, 60.0, record=tmp_path / "run.h5", live=look, stale=10**6, **PATIENT)
     assert re.match(r"THE LOOP DOES NOT ANSWER \(\d+ s\): .* use the emergency stop", told[1])
     assert not run.completed
     assert run.record.attributes["message"].startswith("the loop's process died after")
@@ -302,8 +305,21 @@ def test_it_runs_in_a_thread_too(test):
     """Signals go to the main thread only; elsewhere there is nothing to catch."""
     found = []
     thread = threading.Thread(
-        target=lambda: found.append(run_realtime(test, 0.05, lock_step=True, retreat=RETREAT))
+        target=lambda: found.append(run_realtime(test, 0.05, lock_step=True, **PATIENT))
     )
     thread.start()
     thread.join()
     assert found[0].completed
+
+
+def test_a_loop_that_ends_while_its_recorder_starts_says_why(test, monkeypatch, tmp_path):
+    """The recorder then finds no segment, and told the operator to start the loop first."""
+
+    class Slow(Attendant):
+        def __init__(self, loop, header, _):
+            super().__init__(loop, header, 3600.0)
+
+    monkeypatch.setattr("bondloop.realtime.process.Attendant", Slow)
+    words = "the loop ended while its recorder was started: the supervising program no longer answered"
+    with pytest.raises(BondloopError, match=words):
+        run_realtime(test, 60.0, record=tmp_path / "run.h5", retreat=RETREAT, supervisor=0.05)

@@ -13,9 +13,9 @@ from bondloop.program.tick import Channel, Delay, Tick, Update
 from bondloop.realtime.build import Programs, build_pair, loop_sources
 
 PERIOD = 1e-3
-LoopOptions = partial(bondloop.realtime.LoopOptions, gap=60.0, machine=True)
-"""Tests share the machine: their loops bear any pause, but for those that are about pauses; and rigs
-that tests play need not say that they are models."""
+LoopOptions = partial(bondloop.realtime.LoopOptions, gap=60.0, supervisor=60.0, machine=True)
+"""Tests share the machine: their loops bear any pause, their supervisor's too, but for those that are about
+pauses; and rigs that tests play need not say that they are models."""
 
 T, K = Var("t"), Var("k")
 LOAD, FORCE, COMMAND_IN = Var("load.now"), Var("measured.force"), Var("command")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bondloop.display import at_work
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.rehearsal import steps_of
 from bondloop.hybrid.run import Run, origin
@@ -313,7 +313,7 @@ class Prepared:
                     raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
             expect_room(path.parent, round(_row_bytes(self.test) * ROOM_SECONDS * self.test.rate) + RESERVE)
             loop = self.start(stack)
-            recorders = Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
+            recorders = self._recorded(loop, path)
             stack.callback(recorders.close)
             stack.callback(loop.send, signal.SIGTERM)  # before anything else is waited for
             if started is not None:
@@ -323,6 +323,18 @@ class Prepared:
             if helper is not None:
                 helper.join()
             return run
+
+    def _recorded(self, loop: LoopProcess, path: Path) -> Recorders:
+        """Start a recorder; where the loop has ended meanwhile, it is that which is told."""
+        try:
+            return Recorders(loop.name, path, self._about(loop.options.link), self.options.cpu)
+        except BondloopError as error:
+            if loop.running:
+                raise
+            known = outcome(loop.status(), self.test.period, self.steps, alive=False)
+            raise BondloopError(
+                f"the loop ended while its recorder was started: {known['message'] or 'it was through'}"
+            ) from error
 
     def start(self, stack: contextlib.ExitStack) -> LoopProcess:
         """Start the rig, if it is ours, and the loop, which waits inactive; the stack ends both."""

@@ -65,6 +65,7 @@ static int make_socket(const char *address, int bound, char *message, size_t siz
 
 static bl_link_config *loop;
 static uint64_t session, answered; /* `answered`: newest command that a measurement follows from */
+static uint64_t asked;             /* the session as we have asked for it, before the rig's share */
 static int gone;                   /* the rig has said goodbye */
 
 /* What goes with everything from the HELLO on. */
@@ -129,6 +130,7 @@ static int udp_open(bl_link_config *config, double *measured)
             continue;
         if (in.kind == BL_ACCEPT && in.count == (uint32_t)config->measured) {
             memcpy(measured, in.values, sizeof(double)*in.count);
+            asked = session;
             session ^= in.echo; /* the rig's share: packets of an earlier session are of no use to anybody */
             config->emulated = in.detail == BL_PACKET_MODEL;
             config->tells_stop = (in.sequence & BL_WORD_KNOWN) != 0;
@@ -171,6 +173,8 @@ static int loop_drain(double *measured, bl_link_counts *counts)
         }
         if (bl_packet_read(bytes, (size_t)n, &in)) {
             counts->corrupted += 1;
+        } else if (in.kind == BL_ACCEPT && in.session == asked) {
+            counts->duplicated += 1; /* a rig that was slow has answered each of our greetings */
         } else if (in.session != session) {
             counts->foreign += 1;
         } else if (in.kind == BL_BYE) {
