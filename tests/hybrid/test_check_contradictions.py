@@ -13,6 +13,7 @@ from drawn_tests import Choices, case, from_recipe, recipe
 from truth import outcome
 
 from bondloop.hybrid.check import check
+from bondloop.hybrid.disturbance import Disturbance, _apart
 from bondloop.hybrid.free_motion import FreeMotion
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.repeated_run import repeated
@@ -156,3 +157,23 @@ def test_a_rise_in_the_first_eighth_of_a_long_way_is_measured_from_the_knock(ris
 def test_repetitions_that_were_larger_before_have_not_grown():
     # Gains of MCS that wander: 0.56, 0.68, 1.20, 1.65, 1.59, 1.26, 1.18, 1.35, 1.44 of the motion meant.
     assert outcome(case(7000869)).ran != "grew"
+
+
+@pytest.mark.parametrize("seed", [8000583, 8003388])
+def test_a_repetition_that_runs_away_is_larger_than_any(seed):
+    # Its level was no number, and so not larger than the one before: it passed, with care.
+    drawn = case(seed)
+    answer = check(drawn.test, drawn.seconds, suggest=False)
+    assert answer.dry_run.repetitions[-1] == np.inf
+    assert outcome(drawn).ran == "grew"
+    assert not answer.passed
+    assert "when the excitation is repeated the motion runs away" in answer.problems[0]
+    assert answer.to_dict()["dry_run"]["repetitions"][-1] is None
+
+
+def test_a_disturbance_that_runs_away_is_larger_than_any():
+    still = {"x": np.zeros(4)}
+    moved = {"x": np.array([1.0, 2.0, np.nan, np.nan])}
+    assert _apart(still, moved, ["x"]).tolist() == [1.0, 2.0, np.inf, np.inf]
+    assert Disturbance(0.0, 1.0, np.array([1.0, 2.0, np.inf])).ratio == np.inf
+    assert Disturbance(0.0, 1.0, np.array([np.inf, np.inf, np.inf])).ratio == np.inf

@@ -132,11 +132,9 @@ def _dry(check: Check) -> list[str]:
         lines.append(f"  The rig followed the numerical half with an error of {', '.join(errors)} (rms).")
     for d in ran.disturbances:
         fate = "died away" if d.ratio < 0.1 else "faded" if d.ratio < 1 else "grew"
-        lines.append(
-            f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}, to {percent(d.ratio)} of "
-            "its first size "
-            "at the end."
-        )
+        end = f"to {percent(d.ratio)} of its first size at the end"
+        end = "beyond all bounds" if np.isinf(d.ratio) else end
+        lines.append(f"  A knock of {1e3 * d.size:.2g} mm at t = {d.at:.3g} s {fate}, {end}.")
     if ran.free is not None:
         left = f"{percent(ran.free.last)} of the run's own motion was left"
         later = f"{ran.free.seconds:.3g} s later"

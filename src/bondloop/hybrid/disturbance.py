@@ -76,7 +76,9 @@ class Disturbance:
 
     @property
     def ratio(self) -> float:
-        """Last over first: below 1 it dies away."""
+        """Last over first: below 1 it dies away; infinity where it has run away."""
+        if math.isinf(self.last):
+            return math.inf
         return self.last / self.first if self.first > FLOOR else 0.0
 
 
@@ -223,9 +225,13 @@ def _difference(
 def _apart(
     one: Mapping[str, NDArray[np.float64]], other: Mapping[str, NDArray[np.float64]], names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return how far two runs are apart at each instant that both have, in the worst of some channels."""
+    """Return how far two runs are apart at each instant that both have, in the worst of some channels.
+
+    Infinitely far where one of them has run away and is no number any more: it would be larger than nothing.
+    """
     n = min(len(one[names[0]]), len(other[names[0]]))
-    return np.asarray(np.max([np.abs(other[c][:n] - one[c][:n]) for c in names], axis=0))
+    apart = np.max([np.abs(other[c][:n] - one[c][:n]) for c in names], axis=0)
+    return np.where(np.isnan(apart), np.inf, apart)
 
 
 def _motions(test: Checkable, word: str) -> list[str]:

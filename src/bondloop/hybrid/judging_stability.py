@@ -229,9 +229,9 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
         fate = "does not forget a disturbance" if parts or grows else "is held by nothing that can be seen"
         text = "it dies away after the dry run, but no instant that was looked at would make it do so"
         if parts:
-            text = f"the least disturbance grows {min(ratios):.3g} times in the run, wherever it comes"
+            text = f"the least disturbance grows {_times(min(ratios))} in the run, wherever it comes"
         elif grows:
-            text = f"a small disturbance grows {max(ratios):.3g} times in the course of the run"
+            text = f"a small disturbance grows {_times(max(ratios))} in the course of the run"
     suspects = [s for s in (step, *(r.step for r in loose)) if s is not None]
     worst = max(suspects, key=lambda s: s.growth, default=None)
     if worst is not None and not worst.stable:
@@ -252,9 +252,10 @@ def _not_held(ran: DryRun) -> Finding | None:
     away = bool(ran.given_up) and max(along) > AWAY * first  # whatever it does afterwards
     if not (faster or away or (ran.diverged and jumped)):
         return None
+    larger = max(levels) / max(first, TINY)
     text = (
-        "the controller does not hold what it has learnt: when the excitation is repeated the motion grows "
-        f"to {max(levels) / max(first, TINY):.3g} times the first"
+        "the controller does not hold what it has learnt: when the excitation is repeated the motion "
+        + ("runs away" if math.isinf(larger) else f"grows to {larger:.3g} times the first")
         + (f" ({ran.given_up})" if ran.given_up else "")
     )
     return Finding("stop", text, "the motion grows from repetition to repetition")
@@ -375,10 +376,14 @@ def _adapts(check: Check, test: Checkable) -> bool:
     return test.adapts and bool(check.regimes)
 
 
+def _times(ratio: float) -> str:
+    return "beyond all bounds" if math.isinf(ratio) else f"{ratio:.3g} times"
+
+
 def _grew(d: Disturbance) -> str:
     return (
-        f"a disturbance at t = {d.at:.3g} s, {1e3 * d.size:.2g} mm at first, does not die away: at the end "
-        f"of the dry run it is {d.ratio:.3g} times what it was"
+        f"a disturbance at t = {d.at:.3g} s, {1e3 * d.size:.2g} mm at first, does not die away: by the end "
+        f"of the dry run it has grown {_times(d.ratio)}"
     )
 
 

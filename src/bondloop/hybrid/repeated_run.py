@@ -78,8 +78,8 @@ def repeated(
             count += len(result.time)
             ended = end_of(result)
             if ended:
-                return (*levels, math.sqrt(total / max(count, 1))), f"in repetition {i + 1} {ended}"
-        levels.append(math.sqrt(total / max(count, 1)))
+                return (*levels, _rms(total, count)), f"in repetition {i + 1} {ended}"
+        levels.append(_rms(total, count))
         learnt.note(result)
         if (i + 1) * steps >= ENOUGH and not test.hunts and learnt.settled and _alike(levels[-3:]):
             break
@@ -119,6 +119,12 @@ class _Learnt:
             if not max(abs(y - x), abs(z - y), abs(z - x)) <= SETTLED * way:
                 return False
         return True
+
+
+def _rms(total: float, count: int) -> float:
+    """Return a level; infinity, not "no number", for a motion that has run away: it is larger than any."""
+    level = math.sqrt(total / max(count, 1))
+    return level if math.isfinite(level) else math.inf
 
 
 def _alike(levels: Sequence[float]) -> bool:
