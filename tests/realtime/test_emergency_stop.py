@@ -253,6 +253,29 @@ def test_held_until_it_is_released_and_reset(programs, table):
         assert loop.status().cause == 0
 
 
+@pytest.mark.parametrize("ending", ["stop", "trip"])
+def test_after_a_reset_nothing_is_commanded_before_a_start(programs, table, ending):
+    """Without power the rig was pushed away; the safe command would be a step to where it stood before."""
+    with Clocked() as rig, LoopProcess(programs.loop, clocked(rig.link, hold=True), table) as loop:
+        until(lambda: loop.ring.state == "inactive")
+        loop.mailbox.start()
+        until(lambda: loop.status().counts["steps"] > 20)
+        rig.pressed = True
+        until(lambda: loop.ring.state == "safe")
+        rig.pressed = False
+        until(lambda: not is_stopped(loop))
+        loop.mailbox.reset()
+        until(lambda: loop.ring.state == "inactive")
+        until(lambda: rig.seen[-1]["kind"] == ALIVE)
+        before = len(rig.seen)
+        getattr(loop.mailbox, ending)()
+        until(lambda: loop.ring.state in ("safe", "finalized"))
+        loop.mailbox.stop()
+        assert loop.wait(20) == (3 if ending == "trip" else 0)
+    assert {p["kind"] for p in rig.seen[before:]} <= {ALIVE, BYE}
+    assert {p["detail"] for p in rig.seen[before:]} == {WITHDRAWN}
+
+
 def test_the_rig_obeys_no_command_that_is_not_enabled(programs):
     """In lock-step: never enabled it stays; withdrawn it drops out within 50 ms; 0 is a loop of before."""
     with (

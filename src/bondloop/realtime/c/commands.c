@@ -19,6 +19,8 @@ void bl_begin(bl_run *run)
     run->step = 0;
     run->late = 0;
     run->halted = run->silenced = run->parked = 0;
+    run->commanded = 0; /* since the run before, somebody may have moved the rig */
+    run->given_before = run->given;
     run->armed = !run->options->arm;
     run->segment->run += 1;
     run->logged_cause = BL_CAUSE_NONE;

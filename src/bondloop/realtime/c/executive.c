@@ -289,6 +289,6 @@ int bl_execute(const bl_interface *tick, const bl_link *link, bl_link_config *wi
     __atomic_store_n(&segment->state, (uint64_t)run.stage, __ATOMIC_RELEASE);
     run_cycles(&run, link);
     wire->enable = 0;
-    wire->halted = run.halted;
+    wire->halted = run.halted || !run.commanded;
     return segment->cause == BL_CAUSE_NONE ? BL_EXIT_DONE : BL_EXIT_TRIPPED;
 }

@@ -59,7 +59,7 @@ void bl_guard_trip(bl_run *run, int cause, uint64_t detail, double value, int tr
 {
     note_cause(run, cause, detail, value);
     if (run->stage == BL_INACTIVE || run->stage == BL_UNCONFIGURED) {
-        bl_guard_ramp(run); /* over at once: it is there already, or was never commanded anything */
+        bl_guard_ramp(run); /* over at once: it was commanded nothing in this run */
     } else if (run->stage == BL_ACTIVE && trusted && knows_the_last_command(run) && run->tick->interlock_trip >= 0) {
         run->parameters[run->tick->interlock_trip] = (double)cause;
         run->by_tick = 1;
@@ -186,7 +186,7 @@ void bl_guard_outputs(bl_run *run, const double *last)
     if (run->stage == BL_INACTIVE || !run->commanded || bl_channels_refuse(run->wire, run->commands) == 0)
         return;
     memcpy(run->commands, last, sizeof(double)*(size_t)run->tick->commands);
-    run->commanded = run->given > 0;
+    run->commanded = run->given > run->given_before;
     trip_by_output(run);
 }
 

@@ -18,7 +18,7 @@ typedef struct {
     int64_t approach;            /* cycles of the approach that are left */
     int stage;                   /* of the lifecycle */
     int met;                     /* where the rig stands has been compared with where the test begins */
-    int commanded;               /* the rig has been commanded something, ever */
+    int commanded;               /* the rig has been commanded something in this run */
     int by_tick;                 /* the tick's own interlock leads the retreat */
     int silenced;                /* it stood still: who watches the beat has cut the power, which must not come back */
     int halted;                  /* by the emergency stop: the commands follow the rig, which is not enabled */
@@ -26,7 +26,7 @@ typedef struct {
     int64_t way;                    /* cycles of the executive's own ramp */
     int64_t same, late; /* cycles in a row with the same news, after the deadline */
     int64_t began, news; /* instants: when this cycle began, and the last one that brought a new measurement */
-    int64_t given;       /* commands sent */
+    int64_t given, given_before; /* commands sent, ever, and up to the beginning of this run */
     int64_t sent[BL_SENT]; /* when the cycle began that sent each, by number */
     uint64_t stops; /* the operator's, as of the last cycle */
     int mail_looks; /* at a command that makes no sense */

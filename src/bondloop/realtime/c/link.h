@@ -44,7 +44,8 @@ typedef struct {
                         pressed, or the rig is not ready to be enabled. It need not be latched: the executive does that */
     unsigned enable; /* set by the executive before each `exchange` that sends: 0, or BL_ENABLE with or without BL_BEAT */
     int halted;      /* set by the executive before `close`: the test ended by the emergency stop, and the last commands
-                        are where the rig stood. Leave them there instead of the safe ones */
+                        are where the rig stood; or nothing was commanded since the start or the last reset. Leave them
+                        as they are instead of giving the safe ones */
     /* A fault that the rig's controller reports of itself, set by `open` and by any `exchange`: 0, or its code; what it is
        in words. One reading is enough: the executive trips with it. Where the rig has lost its power by it, `stopped`
        is set, too. */

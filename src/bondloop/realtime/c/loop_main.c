@@ -278,7 +278,7 @@ static int run(const arguments *given, const bl_options *options, int lock)
             (unsigned long long)segment->cause_detail, segment->fault_words);
     if (code == BL_EXIT_TRIPPED)
         fprintf(stderr, "loop: tripped with cause %d at step %lld; %s\n", (int)segment->cause,
-            (long long)segment->cause_step, config.halted ? "the rig was let go of" : "the safe state was reached");
+            (long long)segment->cause_step, config.halted ? "the rig is left where it stands" : "the safe state was reached");
     free(measured);
     return code;
 }
