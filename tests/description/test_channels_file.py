@@ -164,6 +164,52 @@ def test_the_bus_has_the_same_place_once_each_way():
         read_channels_text(text.replace('enable = "2:4.0"', 'enable = "2:4.0"\nbeat = "2:4.0"'))
 
 
+NI = """
+link = "nidaqmx://rig"
+
+[[channel]]
+name = "command"
+direction = "output"
+unit = "mm"
+channel = "Dev1/ao0"
+gain = 5
+
+[[channel]]
+name = "measured.force"
+direction = "input"
+unit = "kN"
+channel = "Dev1/ai2"
+gain = 10
+
+[lines]
+stop = "Dev1/port1/line0"
+enable = "Dev1/port2/line7"
+
+[[fault]]
+channel = "Dev1/port0/line1"
+words = "hot"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Dev1/ai2", "Dev1/ai2:3", "channel[1].channel: expected one channel of the board, such as Dev1/ai0"),
+        ("Dev1/ao0", "Dev1/ao0,Dev1/ao1", "found Dev1/ao0,Dev1/ao1, which is several"),
+        ("port1/line0", "port1/line0:3", "lines.stop: expected one line of the board"),
+        ("Dev1/port2/line7", "Dev1/port2", "such as Dev1/port0/line3; found Dev1/port2"),
+        ('"Dev1/port1/line0"', "0", "lines.stop: expected one line of the board"),
+        ("Dev1/port0/line1", "Dev1/port0/line1,Dev1/port0/line2", "fault[0].channel: expected one line"),
+    ],
+)
+def test_ranges_of_nidaqmx_are_refused_as_they_are_several_channels(old, new, words):
+    assert read_channels_text(NI).stop == "Dev1/port1/line0"
+    with pytest.raises(InputError, match=re.escape(words)):
+        read_channels_text(NI.replace(old, new))
+    other = NI.replace(old, new).replace("nidaqmx://rig", "mine://rig")
+    assert read_channels_text(other), "what another driver calls its channels is its own"
+
+
 def test_two_faults_at_one_bit_are_refused_and_at_two_are_not():
     more = '[[fault]]\nchannel = 9\ntype = "uint8"\nbit = {}\nwords = "{}"\n'
     assert len(read_channels_text(GOOD + more.format(0, "hot") + more.format(1, "cold")).faults) == 3

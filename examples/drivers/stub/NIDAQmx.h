@@ -28,6 +28,7 @@ int32 DAQmxCreateAOVoltageChan(TaskHandle task, const char channel[], const char
     int32 units, const char scale[]);
 int32 DAQmxCreateDIChan(TaskHandle task, const char lines[], const char name[], int32 grouping);
 int32 DAQmxCreateDOChan(TaskHandle task, const char lines[], const char name[], int32 grouping);
+int32 DAQmxGetTaskNumChans(TaskHandle task, uInt32 *count);
 int32 DAQmxReadAnalogF64(TaskHandle task, int32 samples, float64 timeout, bool32 fill, float64 values[], uInt32 size,
     int32 *read, bool32 *reserved);
 int32 DAQmxWriteAnalogF64(TaskHandle task, int32 samples, bool32 start, float64 timeout, bool32 layout,

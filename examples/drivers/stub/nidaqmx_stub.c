@@ -1,5 +1,6 @@
 /* A board that does not exist, for trying link_nidaqmx.c: Dev1 with ao0 and ao1, ai0 and ai1 cabled to them, ai2 and ai3
  * loose at 1 V, and port0/line0 to line7, of which all inputs are high.
+ * A range (ai0:1) is a channel each, and port0 all of its lines, as with NI-DAQmx itself.
  *
  * Every conversion of an output adds a line, "ao VOLTS VOLTS", or "do BITS", to the file that NIDAQMX_STUB names.
  * NIDAQMX_STUB_OVERRUN=N makes all analogue readings fail after the first N, NIDAQMX_STUB_LOW=N all lines low after N.
@@ -61,14 +62,27 @@ static int32 add(TaskHandle handle, const char *text, const char *kind, int most
     const size_t length = strlen(kind);
     char *end = NULL;
     const long number = strncmp(text, kind, length) == 0 ? strtol(text + length, &end, 10) : -1;
-    if (number < 0 || number >= most || end == text + length || *end != '\0' || task->count == MOST) {
+    long last = number;
+    if (number >= 0 && end != text + length && *end == ':')
+        last = strtol(end + 1, &end, 10);
+    if (number < 0 || last < number || last >= most || end == text + length || *end != '\0'
+        || task->count + last - number + 1 > MOST) {
         trouble = strncmp(text, "Dev1/", 5) == 0 ? "Physical channel specified does not exist on this device."
                                                  : "Device identifier is invalid.";
         return -200220;
     }
-    task->low[task->count] = low;
-    task->high[task->count] = high;
-    task->channel[task->count++] = (int)number;
+    for (long i = number; i <= last; ++i) {
+        task->low[task->count] = low;
+        task->high[task->count] = high;
+        task->channel[task->count++] = (int)i;
+    }
+    return 0;
+}
+
+int32 DAQmxGetTaskNumChans(TaskHandle handle, uInt32 *count)
+{
+    const task_of *task = handle;
+    *count = (uInt32)task->count;
     return 0;
 }
 
@@ -89,7 +103,7 @@ int32 DAQmxCreateAOVoltageChan(TaskHandle task, const char channel[], const char
 int32 DAQmxCreateDIChan(TaskHandle task, const char lines[], const char name[], int32 grouping)
 {
     (void)name, (void)grouping;
-    return add(task, lines, "Dev1/port0/line", 8, 0, 1);
+    return add(task, strcmp(lines, "Dev1/port0") == 0 ? "Dev1/port0/line0:7" : lines, "Dev1/port0/line", 8, 0, 1);
 }
 
 int32 DAQmxCreateDOChan(TaskHandle task, const char lines[], const char name[], int32 grouping)

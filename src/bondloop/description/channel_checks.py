@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
     from bondloop.program.restoring import Place, Reader
     from bondloop.realtime.channels import ControllerFault, LabChannel, Zeroing
 
-__all__ = ["check_channel", "check_feedback", "check_lines", "check_zeroings", "plain_place", "word_fault"]
+__all__ = [
+    "check_channel", "check_feedback", "check_lines", "check_nidaqmx", "check_zeroings", "plain_place",
+    "word_fault",
+]  # fmt: skip
+
+_NI_LINE = re.compile(r".+/line\d+", re.IGNORECASE | re.ASCII)
 
 
 def check_channel(reader: Reader, c: LabChannel, place: Place) -> bool:
@@ -131,6 +137,25 @@ def check_lines(
         first = taken.setdefault((way, plain_place(line)), what)
         if first != what:
             reader.fault(where, f"line {line} is {first} already: each needs a line of its own")
+
+
+def check_nidaqmx(
+    reader: Reader,
+    rows: Sequence[tuple[Place, Mapping[str, Any]]],
+    lines: Mapping[str, Any],
+    faults: Sequence[tuple[Place, ControllerFault]],
+) -> None:
+    """Note what NI-DAQmx takes for several channels or lines: all behind it would be read as another."""
+    for place, row in rows:
+        at = row.get("channel")
+        if isinstance(at, str) and (":" in at or "," in at):
+            words = f"expected one channel of the board, such as Dev1/ai0; found {at:.60}, which is several"
+            reader.fault((*place, "channel"), words)
+    places: list[tuple[Place, Any]] = [(("lines", word), at) for word, at in lines.items()]
+    places += [((*place, "channel"), f.channel) for place, f in faults]
+    for where, at in places:
+        if not _NI_LINE.fullmatch(str(at)) or ":" in str(at) or "," in str(at):
+            reader.fault(where, f"expected one line of the board, such as Dev1/port0/line3; found {at!s:.60}")
 
 
 def plain_place(line: str) -> str:

@@ -12,6 +12,7 @@ from bondloop.description.channel_checks import (
     check_channel,
     check_feedback,
     check_lines,
+    check_nidaqmx,
     check_zeroings,
     plain_place,
     word_fault,
@@ -138,12 +139,10 @@ class _FileReader:
             if len([v for v in row.values() if v is not FAILED]) >= 5
         ]
         check_feedback(self.reader, placed, rows)
-        check_lines(
-            self.reader,
-            {k: v for k, v in lines.items() if v is not FAILED},
-            found,
-            packets="packet" in entries,
-        )
+        sound = {k: v for k, v in lines.items() if v is not FAILED}
+        check_lines(self.reader, sound, found, packets="packet" in entries)
+        if str(entries.get("link")).strip().lower().startswith("nidaqmx:"):
+            check_nidaqmx(self.reader, rows, sound, found)
         check_zeroings(self.reader, zeroings, rows)
         packet = read_packet(self.reader, entries.get("packet"), placed, faults)
         self.places = {c.name: place for place, c in placed}

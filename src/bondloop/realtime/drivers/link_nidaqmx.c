@@ -45,6 +45,22 @@ static int fail(int32 code, const char *what)
     return BL_LINK_LOST;
 }
 
+/* Whether an entry of the channels file has become one channel of the task, so that `count` are there now; 0 or an error.
+ * DAQmx makes a channel of each element of a range (ai0:1, port0/line0:3, port0): all behind it would be read as another.
+ */
+static int count_one(bl_link_config *config, TaskHandle task, long count, const char *at)
+{
+    uInt32 found = 0;
+    if (DAQmxGetTaskNumChans(task, &found) < 0)
+        return refuse(config, at);
+    if ((long)found == count)
+        return 0;
+    snprintf(config->message, sizeof config->message,
+        "nidaqmx://%.60s: %.80s makes %ld channels; expected one: name each channel, and each line, by itself",
+        config->address, at, (long)found - count + 1);
+    return BL_LINK_FAILED;
+}
+
 static double bounded(double end, double otherwise)
 {
     return isfinite(end) ? end : otherwise;
@@ -65,9 +81,25 @@ static int make_analogue(bl_link_config *config, TaskHandle *task, const bl_chan
             : DAQmxCreateAIVoltageChan(*task, c->at, "", DAQmx_Val_Cfg_Default, low, high, DAQmx_Val_Volts, NULL);
         if (code < 0)
             return refuse(config, c->at);
+        if (count_one(config, *task, i + 1, c->at))
+            return BL_LINK_FAILED;
     }
     /* An output task that is started has written nothing yet. */
     return DAQmxStartTask(*task) < 0 ? refuse(config, "cannot be started") : 0;
+}
+
+static int listen_to(bl_link_config *config, const char *line, long count)
+{
+    if (DAQmxCreateDIChan(listens, line, "", DAQmx_Val_ChanPerLine) < 0)
+        return refuse(config, line);
+    return count_one(config, listens, count, line);
+}
+
+static int tell_by(bl_link_config *config, const char *line, long count)
+{
+    if (DAQmxCreateDOChan(tells, line, "", DAQmx_Val_ChanPerLine) < 0)
+        return refuse(config, line);
+    return count_one(config, tells, count, line);
 }
 
 static int make_lines(bl_link_config *config)
@@ -79,20 +111,20 @@ static int make_lines(bl_link_config *config)
         if (DAQmxCreateTask("", &listens) < 0)
             return refuse(config, "no task");
         for (long i = 0; i < bl_lab.faults; ++i)
-            if (DAQmxCreateDIChan(listens, bl_lab.fault[i].at, "", DAQmx_Val_ChanPerLine) < 0)
-                return refuse(config, bl_lab.fault[i].at);
-        if (bl_lab.stop != NULL && DAQmxCreateDIChan(listens, bl_lab.stop, "", DAQmx_Val_ChanPerLine) < 0)
-            return refuse(config, bl_lab.stop);
+            if (listen_to(config, bl_lab.fault[i].at, i + 1))
+                return BL_LINK_FAILED;
+        if (bl_lab.stop != NULL && listen_to(config, bl_lab.stop, heard))
+            return BL_LINK_FAILED;
         if (DAQmxStartTask(listens) < 0)
             return refuse(config, "digital inputs cannot be started");
     }
     if (told > 0) {
         if (DAQmxCreateTask("", &tells) < 0)
             return refuse(config, "no task");
-        if (bl_lab.beat != NULL && DAQmxCreateDOChan(tells, bl_lab.beat, "", DAQmx_Val_ChanPerLine) < 0)
-            return refuse(config, bl_lab.beat);
-        if (bl_lab.enable != NULL && DAQmxCreateDOChan(tells, bl_lab.enable, "", DAQmx_Val_ChanPerLine) < 0)
-            return refuse(config, bl_lab.enable);
+        if (bl_lab.beat != NULL && tell_by(config, bl_lab.beat, 1))
+            return BL_LINK_FAILED;
+        if (bl_lab.enable != NULL && tell_by(config, bl_lab.enable, told))
+            return BL_LINK_FAILED;
         if (DAQmxStartTask(tells) < 0)
             return refuse(config, "digital outputs cannot be started");
     }
