@@ -10,7 +10,17 @@ from bondloop.devices import Inerter, KelvinVoigt, MRDamper, TunedLiquidColumn, 
 from bondloop.errors import InputError
 from bondloop.program.signals import Sine
 from bondloop.rigs import Imposed, OdeSpecimen, ShakingTable, Specimen
-from bondloop.structures import Matrices, field_form
+from bondloop.structures import (
+    Bar,
+    Matrices,
+    PointMass,
+    Spring,
+    Structure,
+    attach,
+    attach_bar,
+    field_form,
+    network_form,
+)
 
 M, D, K = 1000.0, 100.0, 4e4
 FREQUENCY = 0.9
@@ -198,3 +208,106 @@ def test_a_law_between_two_floors_that_go_alike_need_not_say_it():
     run = bl.Simulation({"own": whole}, ground=GROUND, rate=1000, record=names).run(1.0)
     floors = [run[name] for name in names]
     assert np.abs(floors[0] - floors[1]).max() < 1e-12 * np.abs(floors[0]).max()
+
+
+# ---------------------------------------------------------------- attached, not bonded
+
+
+@pytest.mark.parametrize("form", [field_form, network_form])
+@pytest.mark.parametrize(
+    ("device", "rates"),
+    [(TunedMass(100.0, 3600.0, 90.0), tuned), (TunedLiquidColumn(0.02, 1.2, 0.8, 2.0), column)],
+)
+def test_a_mass_that_is_attached_goes_with_the_ground(form, device, rates):
+    frame = form(Matrices([[M]], [[D]], [[K]], ("top.ux",)), "frame")
+    attach(frame, "d", device, {"top.ux": 1.0})
+    whole = Model("whole")
+    whole.frame = frame
+    name = f"s.{TOP}.displacement"
+    run = bl.Simulation({"s": whole}, ground=GROUND, rate=2000, record=[name]).run(4.0)
+    expected = exact(rates, run.time)
+    assert abs(run[name] - expected).max() < 1e-4 * abs(expected).max()
+
+
+class Untold(OdeSpecimen):
+    """A law with a state that does not say whether it has mass."""
+
+    states = {"y": 0.0}  # noqa: RUF012 - as a user writes it
+
+    def rates(self, motion):
+        return {"y": motion.velocity}
+
+    def force(self, motion):
+        return self.y + motion.displacement
+
+
+@pytest.mark.parametrize(
+    ("device", "sentence"), [(MRDamper(moving_mass=50.0), "has mass of its own"), (Untold(), "does not say")]
+)
+def test_what_is_not_known_of_an_attached_device_is_asked_for(device, sentence):
+    whole = Model("whole")
+    whole.frame = field_form(Matrices([[M]], [[D]], [[K]], ("top.ux",)), "frame")
+    attach(whole.frame, "d", device, {"top.ux": 1.0})
+    with pytest.raises(InputError, match=sentence):
+        bl.Simulation({"s": whole}, ground=GROUND, rate=1000).run(0.1)
+
+
+CHAIN, BETWEEN = 1e5, 2e5
+"""Stiffnesses of the three bars from l by p and q to r, and of the device between p and q."""
+
+
+def chain():
+    s = Structure("chain")
+    for i, name in enumerate("lpqr"):
+        s.node(name, x=float(i))
+    for a, b in ("lp", "pq", "qr"):
+        s.add(Bar(a, b, E=CHAIN, A=1.0))
+    for name in "pq":
+        s.add(PointMass(name, m=100.0, dofs=("ux", "uy")))
+        s.add(Spring(name, k=CHAIN, dof="uy"))
+    s.support("l")
+    s.support("r")
+    return s
+
+
+def fastened(how):
+    """Return the chain with its device, and the name of the device's force."""
+    s, whole = chain(), Model("whole")
+    whole.h = field_form(s.assemble(), "h")
+    device = KelvinVoigt(BETWEEN, 0.0)
+    if how == "bond":
+        whole.z, whole.d = Zero(), device.element()
+        bond(whole.h.q.ux, whole.z)
+        bond(whole.z, whole.h.p.ux)
+        bond(whole.z, whole.d)
+        return whole, "s.d.effort"
+    if how == "attach":
+        attach(whole.h, "d", device, {"q.ux": 1.0, "p.ux": -1.0})
+        return whole, "s.h.d.effort"
+    attach_bar(whole.h, "d", s, "p", "q", EA=BETWEEN)
+    return whole, "s.h.d.end_0.effort"
+
+
+@pytest.mark.parametrize("how", ["bond", "attach", "attach_bar"])
+def test_supports_that_move_one_by_one_move_an_attached_device(how):
+    omega = 2 * np.pi
+
+    def slope(t, y):
+        p, q, v, w = y
+        foot = 0.5 / omega * (t - np.sin(omega * t) / omega)
+        between = (CHAIN + BETWEEN) * (q - p)
+        return [v, w, (CHAIN * (foot - p) + between) / 100, (-CHAIN * q - between) / 100]
+
+    whole, name = fastened(how)
+    run = bl.Simulation({"s": whole}, ground={"l.ux": Sine(0.5, 1.0)}, rate=2000, record=[name]).run(3.0)
+    y = solve_ivp(slope, (0, run.time[-1]), [0] * 4, t_eval=run.time, rtol=1e-9, atol=1e-12).y
+    expected = BETWEEN * (y[1] - y[0])  # up to 6.8 kN
+    assert abs(run[name] - expected).max() < 1e-5 * abs(expected).max()
+
+
+def test_an_attached_device_that_stands_on_supports_that_move_one_by_one_is_refused():
+    whole = Model("whole")
+    whole.h = field_form(chain().assemble(), "h")
+    attach(whole.h, "d", KelvinVoigt(BETWEEN, 0.0), {"p.ux": 1.0})
+    with pytest.raises(InputError, match="which support moves it cannot be told"):
+        bl.Simulation({"s": whole}, ground={"l.ux": Sine(0.5, 1.0)}, rate=1000).run(0.1)

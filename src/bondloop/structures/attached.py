@@ -15,6 +15,7 @@ from bondloop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from bondloop.bondgraph.parts import Part
     from bondloop.structures.elements.base import Number
     from bondloop.structures.forms import StructureModel
     from bondloop.structures.structure import Structure
@@ -60,7 +61,7 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
             f"{dict(way)}"
         )
     element = device.element()
-    setattr(model, name, element)
+    _put(model, name, element)
     _bond_along(model, name, element, weights)
     model._devices[name] = (device, (weights,))
 
@@ -151,7 +152,7 @@ def attach_bar(
         tension_only=tension_only,
     )
     element = bar.element()
-    setattr(model, name, element)
+    _put(model, name, element)
     for i, way in enumerate(ways[: bar.interfaces]):
         _bond_along(model, f"{name}_{'xyz'[i]}", getattr(element, element.port_names[i]), way)
     model._devices[name] = (bar, tuple(ways[: bar.interfaces]))
@@ -169,18 +170,24 @@ def _keep_places(model: StructureModel, dofs: Iterable[str]) -> None:
         bond(model.junction(dof), getattr(model, place))
 
 
+def _put(model: StructureModel, name: str, part: Part) -> None:
+    """Put a part of a device into a structure, which remembers that it is none of its own."""
+    setattr(model, name, part)
+    model._device_parts.append(name)
+
+
 def _bond_along(model: StructureModel, name: str, port: Any, weights: Mapping[str, float]) -> None:
     """Bond a port of an element to the sum of weights times degrees of freedom."""
     junctions = [model.junction(dof) for dof in weights]
     stretch = Zero()
-    setattr(model, f"{name}_stretch", stretch)
+    _put(model, f"{name}_stretch", stretch)
     for i, (junction, weight) in enumerate(zip(junctions, weights.values(), strict=True)):
         ends = (junction, stretch) if weight > 0 else (stretch, junction)
         if abs(weight) == 1:
             bond(*ends)
             continue
         lever = TF(modulus=abs(weight) if weight > 0 else 1 / abs(weight))
-        setattr(model, f"{name}_lever_{i}", lever)
+        _put(model, f"{name}_lever_{i}", lever)
         bond(ends[0], lever)
         bond(lever, ends[1])
     bond(stretch, port)

@@ -25,6 +25,7 @@ from bondloop.units import is_of_kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bondloop.bondgraph.parts import Part
     from bondloop.devices import OdeSpecimen
     from bondloop.structures.matrices import Matrices
 
@@ -54,6 +55,7 @@ class StructureModel(Model):
         self._patterns: dict[str, dict[str, float]] = {}  # loads in m/s^2, by input
         self._footing: Footing | None = None  # how it goes with the ground
         self._devices: dict[str, tuple[OdeSpecimen, tuple[dict[str, float], ...]]] = {}  # by `attach`
+        self._device_parts: list[str] = []  # names of what `attach` put in: the devices, and what bonds them
         self._carriers: dict[int, One] = {}  # 1-junctions of the coordinates that the ground's loads act on
         for dof in dofs:
             self._junctions[dof] = _placed(self, dof)
@@ -79,6 +81,10 @@ class StructureModel(Model):
                 or unknown_name("degree of freedom", dof, self._junctions, where=self._name or "structure")
             )
         return found
+
+    def device_parts(self) -> set[Part]:
+        """Return the parts of attached devices, with the junctions and levers by which they are bonded."""
+        return {self._parts[name] for name in self._device_parts if name in self._parts}
 
     def _stand_on(self, matrices: Matrices, carriers: Iterable[One]) -> None:
         """Remember how the structure goes with the ground, where that can be told."""

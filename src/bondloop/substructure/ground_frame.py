@@ -102,7 +102,8 @@ class GroundFrame:
         """Return what is left without the structures, as parts that hang together."""
         inside: dict[Part, StructureModel] = {}
         for s in self.structures:
-            inside.update({p: s for _, p in s.walk()})
+            devices = s.device_parts()  # move by the rules for what is bonded, though they are in it by name
+            inside.update({p: s for _, p in s.walk() if p not in devices})
         left = [
             p for _, p in self.model.walk() if p not in inside and hasattr(p, "_bonds") and not p.is_signal
         ]
@@ -176,7 +177,7 @@ class GroundFrame:
             if not self.uniform:
                 raise InputError(
                     f"ground: {_names(group.parts)} stands on the ground itself, and which support moves it "
-                    "cannot be told; make it part of the structure"
+                    "cannot be told; make it an element of the structure"
                 )
             return "relative"
         if not self.uniform:
