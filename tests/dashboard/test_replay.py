@@ -203,6 +203,29 @@ def test_the_run_that_was_named_stands_once_in_the_list(record, tmp_path):
         assert sorted(run["name"] for run in answer["runs"]) == ["old/run.h5", "run.h5"]
 
 
+@pytest.mark.parametrize(("begin", "end"), [(12, 17), (3, 13), (0, 4), (9, 10.5), (0, 19.999)])
+@pytest.mark.parametrize("pixels", [100, 1000, 2000])
+def test_samples_are_drawn_at_their_times_beside_a_hole(pieces, tmp_path, begin, end, pixels):
+    """The channel says its own time; in the hole, nothing is drawn."""
+    time = np.arange(20_000) / RATE
+    kept = np.delete(time, np.r_[1777, 5000:10_000])
+    Record(kept, {"clock": kept}).save(tmp_path / "run.h5")
+    for table in (pieces.RunTable(tmp_path / "run.h5"), RunTable(tmp_path / "run.h5")):
+        block = table.stretch(STRIP, [0], begin, end, pixels)
+        drawn = block.first + block.step * np.arange(block.columns.shape[1])
+        low, high = block.columns
+        there = np.isfinite(low)
+        assert (low[there] > drawn[there] - 0.001).all()
+        assert (high[there] < drawn[there] + block.step).all()
+        assert not there[(drawn > 5.0) & (drawn + block.step < 10.0)].any()
+        elsewhere = (drawn + block.step < 5.0) | (drawn > 10.0)
+        assert (~there[elsewhere]).sum() <= 1  # that of the single one
+        assert (low[there][0], high[there][-1]) == pytest.approx(
+            (kept[kept >= begin][0], kept[kept <= end][-1]), abs=pieces.COARSE / RATE
+        )
+        assert block.columns.shape[1] <= pixels + 1
+
+
 def test_of_a_plane_that_is_too_long_the_newest_is_shown(pieces, record, tmp_path):
     record.save(tmp_path / "run.h5")
     block = pieces.RunTable(tmp_path / "run.h5").stretch(PLANE, [1, 0], 0.0, record.time[-1], 4000)

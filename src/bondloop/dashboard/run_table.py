@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.dashboard.frames import PLANE, Block, lowest_highest
+from bondloop.dashboard.frames import PLANE, Block
 from bondloop.dashboard.run_events import Changes
 from bondloop.errors import InputError
 from bondloop.realtime.snapshot import ShownChannel
@@ -29,9 +29,11 @@ PIECE = 65536
 KEPT = 1 << 27
 """Bytes of pieces that are held for each file."""
 COARSE = 64
-"""Samples of which the lowest and the highest value are held for the whole run."""
+"""Sample periods of which the lowest and the highest value are held for the whole run."""
 FINE = 4000 * COARSE
 """Samples up to which a stretch is read as it is; a pixel of a longer one is wider than `COARSE`."""
+SOME = 1 << 20
+"""Steps of time from which the period is taken: those of a long run are more than it needs."""
 
 
 class RunTable:
@@ -53,6 +55,8 @@ class RunTable:
         As they are shown.
     time
         Of all samples, in s.
+    period
+        From sample to sample, in s, but for holes where some were lost.
     changes
         Where states, causes and switches changed.
     """
@@ -61,6 +65,7 @@ class RunTable:
         self.path = path
         self.head: Record = read_run(path, rows=(0, 0))
         self.time: NDArray[np.float64] = read_run(path, []).time
+        self.period = _period(self.time)
         self.channels = [
             ShownChannel(n, self.head.units[n], m.role.value, m.kind, m.quantity, m.interface, m.counterpart)
             for n, m in self.head.meanings.items()
@@ -69,13 +74,27 @@ class RunTable:
         self._pieces: OrderedDict[tuple[int, int], NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-        shape = (2 * len(self.channels), -(-len(self.time) // COARSE))
+        pieces = range(-(-len(self.time) // PIECE))
+        # Of a hole nothing is held, however long it is.
+        cells = [_once(self._cell(number * PIECE, (number + 1) * PIECE)) for number in pieces]
+        self._cells = _once(np.concatenate([np.empty(0, np.int64), *cells]))
+        shape = (len(self.channels), 2, len(self._cells))
         self._coarse = np.full(shape, np.nan, np.float32)
-        for number in range(-(-len(self.time) // PIECE)):
+        for number in pieces:
             self._go_through(number)
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def _slot(self, first: int, last: int, since: int = 0) -> NDArray[np.int64]:
+        """Return how many periods samples come after another one: not their number where some were lost."""
+        slots: NDArray[np.int64] = np.rint((self.time[first:last] - self.time[since]) / self.period).astype(
+            np.int64
+        )
+        return slots
+
+    def _cell(self, first: int, last: int) -> NDArray[np.int64]:
+        return self._slot(first, last) // COARSE
 
     def _go_through(self, number: int) -> None:
         part = self._read(number, None)
@@ -84,9 +103,13 @@ class RunTable:
         columns = [_shown(part[c.name]) for c in self.channels]
         if not columns:
             return
-        low_high = lowest_highest(_filled(np.stack(columns, axis=1), COARSE), COARSE)
-        at = begin // COARSE
-        self._coarse[:, at : at + low_high.shape[1]] = low_high
+        cells = self._cell(begin, begin + PIECE)
+        first, end = np.searchsorted(self._cells, [cells[0], cells[-1] + 1])
+        values = np.stack(columns)
+        here = _reduced(values, values, np.searchsorted(self._cells, cells) - first, int(end - first))
+        held = self._coarse[:, :, first:end]  # the first of them may have begun in the piece before
+        np.fmin(held[:, 0], here[:, 0], out=held[:, 0])
+        np.fmax(held[:, 1], here[:, 1], out=held[:, 1])
         for i, column in enumerate(columns):
             if self._bytes + column.nbytes <= KEPT:
                 self._keep((i, number), column)
@@ -155,21 +178,27 @@ class RunTable:
             last += 1
         if kind == PLANE:
             first = max(first, last - FINE)  # of a stretch that is too long the newest
-        width = max(1, math.ceil((last - first) / pixels))
-        at = float(self.time[first]) if first < len(self.time) else begin
-        period = float(self.time[-1] - self.time[0]) / max(1, len(self.time) - 1) if len(self.time) else 1.0
+        if first >= last:
+            nothing = np.empty((len(numbers) * (1 if kind == PLANE else 2), 0), np.float32)
+            return Block(0, kind, begin, self.period, nothing, restart=True)
+        at, periods = float(self.time[first]), int(self._slot(last - 1, last, first)[0]) + 1
         if kind == PLANE:
+            width = math.ceil((last - first) / pixels)
             columns = self.read(numbers, first, last)[::width].T
-        elif last - first <= FINE:
-            columns = lowest_highest(_filled(self.read(numbers, first, last), width), width)
+            return Block(0, kind, at, width * self.period, columns, restart=True)
+        width = math.ceil(periods / pixels)
+        if last - first <= FINE:
+            low = high = self.read(numbers, first, last).T
+            into = self._slot(first, last, first) // width
         else:
             width = -(-width // COARSE)
-            wanted = [row for n in numbers for row in (2 * n, 2 * n + 1)]
-            held = self._coarse[wanted, first // COARSE : -(-last // COARSE)]
-            both = lowest_highest(_filled(held.T, width), width)
-            columns = both.reshape(len(numbers), 2, 2, -1)[:, [0, 1], [0, 1]].reshape(2 * len(numbers), -1)
-            at, width = float(self.time[first // COARSE * COARSE]), width * COARSE
-        return Block(0, kind, at, width * period, columns, restart=True)
+            cells = [int(self._cell(i, i + 1)[0]) for i in (first, last - 1)]
+            some = slice(*np.searchsorted(self._cells, [cells[0], cells[1] + 1]).tolist())
+            low, high = self._coarse[numbers, 0, some], self._coarse[numbers, 1, some]
+            into = (self._cells[some] - cells[0]) // width
+            at, width = float(self.time[0]) + cells[0] * COARSE * self.period, width * COARSE
+        columns = _reduced(low, high, into, int(into[-1]) + 1).reshape(2 * len(numbers), -1)
+        return Block(0, kind, at, width * self.period, columns, restart=True)
 
 
 def _shown(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -178,7 +207,38 @@ def _shown(values: NDArray[np.float64]) -> NDArray[np.float32]:
         return values.astype(np.float32)
 
 
-def _filled(values: NDArray[np.float32], width: int) -> NDArray[np.float32]:
-    """Return values with rows of NaN behind them, so that they fill stretches of `width` rows."""
-    rest = -len(values) % width
-    return np.concatenate([values, np.full((rest, values.shape[1]), np.nan, np.float32)]) if rest else values
+def _period(time: NDArray[np.float64]) -> float:
+    """Return the time from sample to sample; holes, where samples were lost, do not count.
+
+    >>> _period(np.array([0.0, 0.25, 0.5, 5.0, 5.25, 5.5]))
+    0.25
+    """
+    at = np.arange(0, len(time) - 1, -(-len(time) // SOME) or 1)
+    steps = time[at + 1] - time[at]
+    return float(steps[steps <= 1.5 * np.median(steps)].mean()) if len(steps) else 1.0
+
+
+def _once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers that do not fall, each once."""
+    return numbers[np.diff(numbers, prepend=-1) > 0]
+
+
+def _reduced(
+    low: NDArray[np.float32], high: NDArray[np.float32], into: NDArray[np.int64], count: int
+) -> NDArray[np.float32]:
+    """Return the lowest and the highest value of each column, shape (channels, 2, count).
+
+    Parameters
+    ----------
+    low, high
+        Shape (channels, samples).
+    into
+        Column of each sample, not falling. A column without any is NaN: a gap in the curve.
+    count
+        Columns.
+    """
+    both = np.full((len(low), 2, count), np.nan, np.float32)
+    begins = np.flatnonzero(np.diff(into, prepend=-1))
+    both[:, 0, into[begins]] = np.fmin.reduceat(low, begins, axis=1)
+    both[:, 1, into[begins]] = np.fmax.reduceat(high, begins, axis=1)
+    return both
