@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from talk import talking
+from talk import LIMIT, talking
 
 from conftest import Near, Server
 
@@ -264,3 +264,23 @@ def test_a_rig_that_is_no_model_is_armed_after_the_list_and_after_each_reset_ane
         assert "done" in talk.ask("reset")
         talk.until(lambda _: all(item["by"] is None for item in talk.status["preflight"]))
         assert "pre-flight" in talk.ask("arm")["error"]
+
+
+def test_a_trip_that_comes_together_with_the_end_of_its_connexion_is_obeyed(server, loop):
+    """The last word of a browser that is closed, or of a connexion that had stalled: both in one packet."""
+    with talking(server) as talk:
+        assert "done" in talk.ask("take")
+        assert "done" in talk.ask("arm")
+        assert "done" in talk.ask("start")
+        talk.state("active")
+        connexion = talk.socket
+        with connexion.protocol_mutex:
+            connexion.protocol.send_text(b'{"do": "trip", "id": 99}')
+            connexion.protocol.send_close(1001)
+            connexion.socket.sendall(b"".join(connexion.protocol.data_to_send()))
+        end = time.monotonic() + LIMIT
+        while loop.status().cause != 9:
+            assert time.monotonic() < end, "the trip was not obeyed"
+            time.sleep(0.01)
+    loop.mailbox.stop()
+    loop.wait(60)

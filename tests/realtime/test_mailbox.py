@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -94,4 +96,36 @@ def test_what_is_compiled_in_for_tests_is_not_in_other_programs(loop):
     already = loop.ring.written
     until(lambda: loop.ring.written > already + 10)
     assert loop.status().counts["mails_refused"] == 1
+    stops(loop)
+
+
+def test_mailboxes_of_one_process_take_turns(loop):
+    """A session has one, and each of its consoles: a lock of the process would be all of theirs."""
+    with Mailbox.attach(loop.name) as other, Mailbox.attach(loop.name) as third:
+        with loop.mailbox._turn(time.monotonic() + 10):
+            third.close()  # whose end must not unlock it for the others
+            with pytest.raises(InputError, match=r"keeps the mailbox of .* locked"):
+                other.trip(patience=0.05)
+        number = other.set("stiffness", 300.0)
+        until(lambda: loop.mailbox.taken(number))
+    is_obeyed(loop)
+    stops(loop)
+
+
+def test_no_number_is_given_twice(loop):
+    """Two threads of one process, each with a mailbox of its own: both commands of a number would be one."""
+    with Mailbox.attach(loop.name) as other:
+        numbers = {id(box): [] for box in (loop.mailbox, other)}
+
+        def hurry(box):
+            for _ in range(200):
+                numbers[id(box)].append(box.set("stiffness", 300.0))
+
+        threads = [threading.Thread(target=hurry, args=(box,)) for box in (loop.mailbox, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    given = [n for each in numbers.values() for n in each]
+    assert len(set(given)) == len(given) == 400
     stops(loop)

@@ -81,10 +81,12 @@ class Client:
             pass
         finally:
             sending.cancel()
-            for task in self._busy:
-                task.cancel()
             with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                 await sending
+            # What was heard is done, though nobody waits for the answer: a trip may be the last word of a
+            # browser that is closed, or come together with the end of a connexion that had stalled.
+            if self._busy:
+                await asyncio.wait(self._busy)
             if self.badge:
                 self.hub.crew.go(self.badge)
                 self.hub.refresh()

@@ -1,12 +1,15 @@
 """Commands to the loop: start, stop, set a parameter, trip, reset.
 
 The mailbox is a small ring in the telemetry segment that only the loop empties, a bounded number of commands
-per tick. Writers take turns: threads by a lock, processes by a record lock on the segment; neither is waited
-for longer than `PATIENCE`. Stopping is no command of the ring but a word of its own, which needs no lock.
+per tick. Writers take turns: threads that share a mailbox by a lock, mailboxes, of one process too, by a
+record lock on the segment; neither is waited for longer than `PATIENCE`. Stopping is no command of the ring
+but a word of its own, which needs no lock.
 """
 
 from __future__ import annotations
 
+import os
+import struct
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,7 +143,7 @@ class Mailbox:
         try:
             while True:
                 try:
-                    fcntl.lockf(self.segment._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    self._lock_records(fcntl.F_WRLCK)
                     break
                 except BlockingIOError:
                     if time.monotonic() > until:
@@ -152,9 +155,18 @@ class Mailbox:
             try:
                 yield
             finally:
-                fcntl.lockf(self.segment._file, fcntl.LOCK_UN)
+                self._lock_records(fcntl.F_UNLCK)
         finally:
             self._lock.release()
+
+    def _lock_records(self, kind: int) -> None:
+        """Lock the segment for this mailbox, or let go of it.
+
+        A lock of the opened file: one of the process would be shared by its mailboxes, of which a session
+        and its consoles have one each, and be lost when any of them is closed.
+        """
+        wanted = struct.pack("@hhqqi0q", kind, os.SEEK_SET, 0, 0, 0)
+        fcntl.fcntl(self.segment._file, fcntl.F_OFD_SETLK, wanted)
 
     def _put(self, mails: Sequence[tuple[int, int, float]], who: str, until: float) -> int:
         header: Any = self.segment.header
