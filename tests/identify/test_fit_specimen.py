@@ -207,6 +207,17 @@ def test_the_right_law_is_recommended():
     assert "left out" in str(ranking)
 
 
+def test_laws_are_ranked_within_their_bounds():
+    law = KelvinVoigt(1e5, 3e3)
+    data = {f"{f} Hz": moved(law, 0.01, f) for f in (0.5, 1.0, 2.0)}
+    bounds = {"stiffness": (1e5, 2e5), "damping": (1e3, 1.5e3)}  # half of the damping, at most
+    ranking = rank_specimens({"kv": KelvinVoigt(1.2e5, 1.2e3)}, data, free={"kv": bounds})
+    outcome = leave_out(KelvinVoigt(1.2e5, 1.2e3), data, free=bounds)
+    assert ranking.validations["kv"].error == pytest.approx(outcome.error, rel=1e-3)
+    assert outcome.error > 0.1
+    assert leave_out(ranking.fits["kv"], data).error == pytest.approx(outcome.error, rel=1e-3)
+
+
 @pytest.mark.parametrize("cycles", [2, 5])
 def test_cycles_are_counted_through_noise(cycles):
     t = np.arange(1000 * cycles + 300) / 1000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,8 @@ class SpecimenFit:
         independent ones these are worth.
     notes
         What is doubtful, in sentences.
+    bounds
+        The bounds that were given, by parameter.
     """
 
     specimen: OdeSpecimen
@@ -83,6 +85,7 @@ class SpecimenFit:
     samples: int
     effective: float
     notes: tuple[str, ...] = ()
+    bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     __repr__ = brief
     _repr_html_ = as_text
@@ -262,6 +265,7 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
         samples=best.residual.size,
         effective=effective_samples(best.residual),
         notes=tuple(notes),
+        bounds=problem.bounds,
     )
 
 

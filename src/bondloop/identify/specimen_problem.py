@@ -110,13 +110,13 @@ class SpecimenProblem:
         self.known, law = known, known.law
         names = _free_names(known, free)
         ranges, own = law.parameter_ranges(), law.parameter_values()
-        bounds = dict(free) if isinstance(free, Mapping) else {}
+        self.bounds = dict(free) if isinstance(free, Mapping) else {}
         low, high = [], []
         for name in names:
             r = ranges[name]
             least = max(x for x in (r.least, r.above, -np.inf) if x is not None)
             most = min(x for x in (r.most, r.below, np.inf) if x is not None)
-            a, b = bounds.get(name, (least, most))
+            a, b = self.bounds.get(name, (least, most))
             if not (a < b and least <= a and b <= most):
                 raise InputError(
                     f"expected bounds of {name} from {least:g} to {most:g}; found {a:g} to {b:g}"

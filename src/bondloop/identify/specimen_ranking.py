@@ -114,7 +114,9 @@ def leave_out(
     groups = {name: [name] for name in data} if groups is None else groups
     if isinstance(element, SpecimenFit):
         law, scouts = element.specimen, 0
-        free = list(element.parameters) if free is None else free
+        if free is None:  # what had an effect, within the bounds that it had
+            bounds = element.bounds
+            free = {n: bounds[n] for n in element.parameters} if bounds else list(element.parameters)
     else:
         law = element
     errors, fitted = {}, {}
