@@ -49,7 +49,7 @@ def test_a_file_without_times(tmp_path):
         ("time,force\n", "a header but no numbers"),
         ("0,1\n1,x\n2\n1.5,2\n3,4\n4,5\n5,6\n", "line 2, column 2 .*'x' is no num.*line 3: 1 column; 2"),
         ("t,x\n0,1\n1.5,nan\n3,4\n2,5\n", "line 3: 'x' is nan.*line 5: time 2 s does not come after 3 s"),
-        ("0,1\n" * 30, "and 17 more"),
+        ("0.0,1\n" * 30, "and 17 more"),
     ],
 )  # fmt: skip
 def test_bad_files_report_all_their_faults(tmp_path, text, message):
@@ -57,6 +57,47 @@ def test_bad_files_report_all_their_faults(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         Table.from_file(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # Each was read without a word: whole parts for the values, or the times.
+        ("Force [kN]\n0,5\n0,7\n-0,9\n1,1\n", "line 1 has 1 name, but line 2 has 2 .*decimal commas\\?"),
+        ("Sampling rate: 100 Hz\nForce [kN]\n0,5\n0,7\n1,1\n", "line 2 has 1 name, .*decimal commas\\?"),
+        ("Time [s]\tForce [kN]\n0\t0.0\t0\n1\t0.1\t1\n2\t0.2\t2\n", "line 1 has 2 names .* has 3 columns"),
+        ("Time Force\n0 0.0 0\n1 0.1 1\n2 0.2 2\n", "begin line 1 with # if it has none"),
+        ("0,5\n0,7\n-0,9\n1,1\n", "line 1 is '0,5', .*: 2 columns of whole numbers, or one with decimal"),
+        ("# a motion, 3 points\n0,5\n0,7\n1,1\n", "line 2 is '0,5'.*Write a line of names above them"),
+        ("0,5,1,2\n0,7,1,3\n1,1,1,4\n", "4 columns of whole numbers, or 2 with decimal commas"),
+    ],
+)
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_columns_that_can_be_others_are_refused(tmp_path, text, words, step):
+    path = tmp_path / "record.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        Table.from_file(path, step=step)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,force\n0,1\n1,3\n",
+        "# time,force\n0,1\n1,3\n",
+        "0.0,1\n1.0,3\n",
+        "0,1\n0.5,2\n1,3\n",
+        "0,-1\n1,3\n",
+        "Rig: 7\n0.0,1\n1.0,3\n",
+        "# a motion\n0.0,1\n1.0,3\n",
+        "5\n0 1\n1 3\n",
+    ],
+)
+def test_columns_that_can_only_be_whole_are_read(tmp_path, text):
+    path = tmp_path / "record.txt"
+    path.write_text(text)
+    table = Table.from_file(path)
+    assert (table.times[-1], table.values[-1]) == (1.0, 3.0)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -67,7 +108,7 @@ def test_files_that_cannot_be_read(tmp_path):
         Table.from_file(tmp_path / "binary.csv")
     with pytest.raises(InputError, match="AT2"):
         Table.from_file(tmp_path / "motion.AT2")
-    (tmp_path / "good.csv").write_text("0,1\n")
+    (tmp_path / "good.csv").write_text("0.0,1\n")
     with pytest.raises(InputError, match="counted from 0"):
         Table.from_file(tmp_path / "good.csv", column=-1)
 

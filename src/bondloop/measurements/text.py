@@ -147,7 +147,9 @@ def _headings(
     """Return name and unit of each column."""
     width = len(layout.kinds)
     if layout.names is None:
-        if not nameless:
+        if nameless:
+            faults += filter(None, [_misfit(lines, layout) or _whole_or_decimal(lines, layout)])
+        else:
             index = layout.rows[0]
             where = "the first line" if index == 0 else f"line {index + 1}, the first with numbers,"
             faults.append(
@@ -159,6 +161,9 @@ def _headings(
     cells = names_in(lines[layout.names], layout.separator, width)
     cells += [""] * (width - len(cells))
     names, units = (list(part) for part in zip(*map(heading, cells), strict=True))
+    if is_remark(lines[layout.names]) and any(" " in n and not u for n, u in zip(names, units, strict=True)):
+        # A sentence with a comma is no proof of two columns.
+        faults += filter(None, [_whole_or_decimal(lines, layout)])
     if layout.units is not None:
         for place, cell in enumerate(cells_of(lines[layout.units], layout.separator)[: len(units)]):
             text = cell.strip("[]() ")
@@ -173,6 +178,41 @@ def _headings(
                 "header; give every column its own"
             )
     return names, units
+
+
+def _misfit(lines: Sequence[str], layout: Layout) -> str:
+    """Return what is wrong where the line above the rows seems to name other columns than are there."""
+    first, width = layout.rows[0], len(layout.kinds)
+    above = next((i for i in range(first - 1, -1, -1) if lines[i].strip()), None)
+    if above is None or is_remark(lines[above]):
+        return ""
+    names, row = lines[above].strip(), lines[first].strip()
+    if re.search(r"[:=]", names) or not any(sign.isalpha() for sign in names):
+        return ""  # a statement of the head, or numbers of it
+    if "." not in row and (words := _decimal_commas(lines, layout)):
+        return words
+    count = len(names_in(names, layout.separator, width))
+    return (
+        f"line {above + 1} has {count} name{'s' * (count != 1)} ({names[:40]!r}), but line {first + 1} has "
+        f"{width} columns ({row[:40]!r}): give each its name, or begin line {above + 1} with # if it has none"
+    )
+
+
+def _whole_or_decimal(lines: Sequence[str], layout: Layout) -> str:
+    """Return what to do where nobody can tell commas between whole numbers from decimal ones."""
+    width = len(layout.kinds)
+    if layout.separator != "," or width % 2:
+        return ""
+    either = re.compile(",".join([r"\s*[-+]?\d+,\d+\s*"] * (width // 2)), re.ASCII)
+    if not all(either.fullmatch(lines[index]) for index in layout.rows):
+        return ""
+    first = layout.rows[0]
+    halves = "one" if width == 2 else f"{width // 2}"
+    return (
+        f"line {first + 1} is {lines[first].strip()[:40]!r}, and so are all others: {width} columns of whole "
+        f"numbers, or {halves} with decimal commas? Write a line of names above them, such as 'time,force', "
+        "or decimal points"
+    )
 
 
 def _decimal_commas(lines: Sequence[str], layout: Layout) -> str:
