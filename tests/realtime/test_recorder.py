@@ -21,6 +21,7 @@ from bondloop.hybrid import Run
 from bondloop.realtime import recorder as recording
 from bondloop.realtime.layout import HEADER, MAGIC, STATES, VERSION, slot_type
 from bondloop.realtime.recorder import EXIT_DISK, Recorder, free_path
+from bondloop.realtime.recorder_process import last_run, merged_files
 from bondloop.realtime.ring import Ring
 from bondloop.realtime.shared import FOLDER, PREFIX
 from bondloop.records import Record
@@ -79,6 +80,16 @@ class Producer:
         self.header["step"][0] = self.steps
         self.state(state)
         self.header["written"][0] = self.written
+
+    def reset(self):
+        """Let the next run begin, as the loop logs it."""
+        at = int(self.header["events_written"][0])
+        event = self.header["events"][0][at : at + 1]
+        event["cycle"], event["run"], event["kind"] = self.written, at + 2, 5
+        event["sequence"] = at + 1
+        self.header["events_written"][0] = at + 1
+        self.steps = 0
+        self.put(3, "inactive")
 
     def close(self):
         self.path.unlink(missing_ok=True)
@@ -257,6 +268,38 @@ def test_a_second_recorder_goes_on_where_the_ring_still_reaches(producer, tmp_pa
     assert one.time[-1] == pytest.approx(1.999)
     assert two.time[-1] == pytest.approx(2.199)
     assert two.time[0] <= one.time[-1] + PERIOD
+
+
+def test_recorders_that_die_after_a_reset_leave_the_run_that_it_was(producer, tmp_path):
+    """As killed: nobody finishes the files. The first one wrote both runs, the others some of the second."""
+    path, second, third, last = (tmp_path / f"run{n}.h5" for n in ("", "-2", "-3", "-4"))
+    with Ring.attach(producer.name) as ring:
+        recorder = Recorder(ring, path)
+        producer.put(700)
+        producer.put(10, "safe")
+        recorder.catch_up()
+        producer.reset()
+        producer.put(400)
+        recorder.catch_up()
+        recorder.file.abandon()
+    assert [Record.load(p).attributes["run"] for p in (path, second)] == [1, 2]
+    assert last_run([path, second]) == [second]
+    producer.put(800)
+    with Ring.attach(producer.name) as ring:
+        recorder = Recorder(ring, third)
+        recorder.catch_up()
+        recorder.file.abandon()
+    assert Record.load(third).attributes["run"] == 2
+    with Ring.attach(producer.name) as ring:
+        recorder = Recorder(ring, last)
+        producer.state("finalized")
+        assert recorder.run(threading.Event()) == 0
+    files = last_run([path, last, third, second])  # those of a reset are told last
+    assert files == [second, third, last]
+    merged, cycles = merged_files(files)
+    np.testing.assert_array_equal(merged.time, np.arange(1200) * PERIOD)
+    np.testing.assert_array_equal(cycles["step"], np.arange(1200))
+    assert merged.attributes["status"] == "completed"
 
 
 def test_a_loop_that_dies_ends_the_recording(tmp_path):

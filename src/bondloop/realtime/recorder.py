@@ -127,9 +127,13 @@ class Recorder:
             meanings=dict(zip(ring.names, ring.meanings, strict=True)),
             rate=1.0 / self.period,
             description=self._description,
-            attributes={**self.about, "status": "recording", "message": NOTHING_YET},
+            attributes=self._so_far(NOTHING_YET),
             words=WORDS,
         )
+
+    def _so_far(self, message: str) -> dict[str, Any]:
+        # With the run's number: if this recorder is killed, nobody writes it later.
+        return {**self.about, "run": self.run_number, "status": "recording", "message": message}
 
     def catch_up(self) -> int:
         """Write what has come since the last time, and commit it; return how many samples that were."""
@@ -146,7 +150,7 @@ class Recorder:
         self.file.commit()
         if self.file.committed and not self._begun:
             self._begun = True
-            self.file.revise({**self.about, "status": "recording", "message": AT_WORK})
+            self.file.revise(self._so_far(AT_WORK))
         if self.tells and count:
             lost = max(0, self.ring.lost - self.before)
             with contextlib.suppress(OSError):  # nobody listens, or not fast enough: that is not waited for
@@ -166,6 +170,7 @@ class Recorder:
             self._pending += self._events.events()
             runs = [event.run for event in self._pending if event.cycle <= block["cycle"][0]]
             self.run_number = max(runs, default=1)
+            self.file.revise(self._so_far(NOTHING_YET))
         states = block["state"]
         before = np.concatenate([[self._state], states[:-1]])
         self._state = int(states[-1])

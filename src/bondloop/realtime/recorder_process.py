@@ -80,7 +80,7 @@ class Recorders:
 
     @property
     def files(self) -> list[Path]:
-        """All files: of each recorder its first, and then those of the runs after a reset."""
+        """All files, not in the order of time: of each recorder its first, then those after a reset."""
         return [*self.paths, *(Path(name) for name in self._news.files)]
 
     def _start(self) -> threading.Thread:
@@ -222,15 +222,24 @@ class Recorders:
 
 
 def last_run(paths: Sequence[Path]) -> list[Path]:
-    """Return those of the files that hold the last run: after a reset there are several runs.
+    """Return those of the files that hold the last run, the oldest first: after a reset there are several.
 
     Parameters
     ----------
     paths
         Of all files of a session.
     """
-    runs = {path: int(read_run(path, []).attributes.get("run", 1)) for path in paths}
-    return [path for path in paths if runs[path] == max(runs.values())]
+    told = {path: read_run(path, []).attributes for path in paths}
+    runs = {path: int(attributes.get("run", 1)) for path, attributes in told.items()}
+    last = [path for path in paths if runs[path] == max(runs.values())]
+
+    def reach(path: Path) -> tuple[int, int, bool]:
+        """Of two that begin together the one that knows how it ended comes last: its word is taken."""
+        parts = [read_cycles(path, part).get("cycle", ()) for part in ("/", "/retreat")]
+        ends = [int(part[at]) for part in parts if len(part) for at in (0, -1)]
+        return min(ends, default=-1), max(ends, default=-1), told[path].get("status") != "recording"
+
+    return sorted(last, key=reach)
 
 
 def merged_files(paths: list[Path]) -> tuple[Record, dict[str, NDArray[Any]]]:
