@@ -207,6 +207,50 @@ def test_the_right_law_is_recommended():
     assert "left out" in str(ranking)
 
 
+def test_bounds_that_are_given_are_looked_through():
+    data = moved(KelvinVoigt(1e5, 3e3), 0.01, 0.5)
+    bounds = {"stiffness": (0.1, 1e9), "damping": (1.0, 1e6)}
+    fit = fit_specimen(KelvinVoigt(1.0, 3e3), data, bounds)  # begins a hundred thousand times too soft
+    assert fit.values["stiffness"] == pytest.approx(1e5, rel=1e-3)
+    assert fit.error < 1e-3
+    assert not fit.notes
+
+
+@pytest.mark.parametrize(
+    ("law", "bounds", "note"),
+    [
+        (
+            KelvinVoigt(1.0, 3e3),
+            None,
+            "stiffness ran into its upper bound, 10000: the data ask for more; wid",
+        ),
+        (
+            KelvinVoigt(1e5, 1e3),
+            (1.0, 2e3),
+            "damping ran into its upper bound, 2000: the data ask for more; w",
+        ),
+        (
+            KelvinVoigt(1e5, 5e3),
+            (4e3, 6e3),
+            "damping ran into its lower bound, 4000: the data ask for less; w",
+        ),
+    ],
+)
+def test_a_bound_that_holds_a_parameter_is_told_by_its_side(law, bounds, note):
+    data = moved(KelvinVoigt(1e5, 3e3), 0.01, 0.5)
+    free = None if bounds is None else {"stiffness": (1e3, 1e7), "damping": bounds}
+    assert any(note in words for words in fit_specimen(law, data, free).notes)
+
+
+def test_what_the_data_do_not_ask_for_is_told():
+    t = np.arange(800) / 200
+    x, v = 0.01 * np.sin(np.pi * t), 0.01 * np.pi * np.cos(np.pi * t)
+    channels = {"displacement": 1e3 * x, "force": 1e5 * x - 1e3 * v}  # less damping than none
+    data = Data.from_arrays(channels, rate=200, units=UNITS)
+    fit = fit_specimen(KelvinVoigt(1e5, 0.0), data)
+    assert "damping ran into its bound, 0: the data do not ask for it" in fit.notes
+
+
 def test_laws_are_ranked_within_their_bounds():
     law = KelvinVoigt(1e5, 3e3)
     data = {f"{f} Hz": moved(law, 0.01, f) for f in (0.5, 1.0, 2.0)}

@@ -247,7 +247,7 @@ def _result(problem: SpecimenProblem, best: Minimum) -> SpecimenFit:
     notes = [note for record in known.records for note in record.notes]
     errors = {r.name: r.error(f) for r, f in zip(known.records, forces, strict=True)}
     notes += [note for r in known.records if errors[r.name] > POOR for note in _offsets(r)]
-    notes += _doubts(parameters, best, [n for n in problem.names if n not in moving])
+    notes += _doubts(problem, parameters, best, [n for n in problem.names if n not in moving])
     notes += [
         f"{name}: each measurement says what it was, and the fitted law has {getattr(law, name):g}; "
         f"replace(fit.specimen, {name}=...) of dataclasses sets another"
@@ -285,12 +285,10 @@ def _white(records: Sequence[SpecimenRecord], residual: Array) -> bool:
     )
 
 
-def _doubts(parameters: Mapping[str, Estimate], best: Minimum, still: Sequence[str]) -> list[str]:
-    notes = [
-        f"{name} ran into its bound, {e.value:g}: the data do not ask for it"
-        for name, e in parameters.items()
-        if e.at_bound
-    ]
+def _doubts(
+    problem: SpecimenProblem, parameters: Mapping[str, Estimate], best: Minimum, still: Sequence[str]
+) -> list[str]:
+    notes = [problem.held(name, best.theta) for name, e in parameters.items() if e.at_bound]
     if still:
         names = ", ".join(still)
         notes.append(f"{names}: without effect on these measurements, and kept as they were")

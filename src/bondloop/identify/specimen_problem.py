@@ -111,7 +111,7 @@ class SpecimenProblem:
         names = _free_names(known, free)
         ranges, own = law.parameter_ranges(), law.parameter_values()
         self.bounds = dict(free) if isinstance(free, Mapping) else {}
-        low, high = [], []
+        low, high, self.own_limits = [], [], []
         for name in names:
             r = ranges[name]
             least = max(x for x in (r.least, r.above, -np.inf) if x is not None)
@@ -123,14 +123,19 @@ class SpecimenProblem:
                 )
             low.append(a)
             high.append(b)
+            self.own_limits.append((least, most))
         value = np.clip([own[name] for name in names], low, high)
         # A parameter that cannot be negative and is not zero is looked for by its logarithm.
         self.logarithmic = (np.array(low) >= 0) & (value > 0)
         self.names, self.own = names, self._coordinates(value)
         self.low, self.high = self._coordinates(np.array(low)), self._coordinates(np.array(high))
         reach = np.log(WIDEST)
-        self.low = np.where(self.logarithmic, np.maximum(self.low, self.own - reach), self.low)
-        self.high = np.where(self.logarithmic, np.minimum(self.high, self.own + reach), self.high)
+        told = np.array([name in self.bounds for name in names])
+        # Zero and infinity are infinitely far by their logarithm, whoever gave them.
+        cut = self.logarithmic & ~(told & np.isfinite(self.low))
+        self.low = np.where(cut, np.maximum(self.low, self.own - reach), self.low)
+        cut = self.logarithmic & ~(told & np.isfinite(self.high))
+        self.high = np.where(cut, np.minimum(self.high, self.own + reach), self.high)
         self.records = [r.thinned() for r in known.records]
         paths = [known.path[name] for name in names]
         self.run = SpecimenRun(known.system, [known.moved(r) for r in self.records], paths)
@@ -149,6 +154,26 @@ class SpecimenProblem:
         """Return parameters from coordinates, one set or a row for each."""
         with np.errstate(over="ignore"):
             return np.where(self.logarithmic, np.exp(np.where(self.logarithmic, theta, 0.0)), theta)
+
+    def held(self, name: str, theta: Array) -> str:
+        """Return what it says that a parameter is at its bound.
+
+        Parameters
+        ----------
+        name
+            Of the parameter.
+        theta
+            The coordinates that were found.
+        """
+        i = self.names.index(name)
+        value = float(self.values(theta)[i])
+        if value == 0:
+            return f"{name} ran into its bound, 0: the data do not ask for it"
+        upper = bool(theta[i] >= self.high[i])
+        which, ask = ("upper", "more") if upper else ("lower", "less")
+        own = np.isclose(value, self.own_limits[i][upper], rtol=1e-9, atol=0.0)
+        what = " than the law has" if own else "; widen it, or begin nearer"
+        return f"{name} ran into its {which} bound, {value:g}: the data ask for {ask}{what}"
 
     def spread(self, count: int) -> list[Array]:
         """Return starts spread evenly about the law's own values (Halton's sequence)."""
