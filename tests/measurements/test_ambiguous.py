@@ -185,3 +185,45 @@ def test_accelerations_in_g_are_none_in_metres(tmp_path):
     assert Table.from_file(file, column="a", unit="gn")(1.0) == 9.80665
     with pytest.raises(InputError, match="is in g by the file, in m/s\\^2 by what you say"):
         Table.from_file(file, column="a", unit="m/s^2")
+
+
+def write_hdf5(path, values, **attributes):
+    """Write 10 Hz and a variable x with attributes."""
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    with h5py.File(path, "w") as file:
+        file["time"] = np.arange(len(values)) / 10
+        file["time"].attrs["units"] = ["s"]
+        file["x"] = values
+        for name, value in attributes.items():
+            file["x"].attrs[name] = value
+    return path
+
+
+@pytest.mark.parametrize("units", ["mm", ["mm"], np.array([b"mm"]), np.array([["mm"]], dtype=object)])
+def test_a_unit_that_is_the_only_one_of_an_array_counts(tmp_path, units):
+    if isinstance(units, np.ndarray) and units.dtype == object:
+        units = units.astype("S")
+    path = write_hdf5(tmp_path / "a.h5", RAMP, units=units)
+    assert read_measurements(path).units == {"time": "s", "x": "mm"}
+    assert Table.from_file(path, column="x").values[-1] == pytest.approx(5e-3)
+
+
+@pytest.mark.parametrize("units", [["mm", "m"], 3, [1.0]])
+def test_a_unit_that_is_no_text_is_told(tmp_path, units):
+    found = read_measurements(write_hdf5(tmp_path / "a.h5", RAMP, units=units))
+    assert found.units["x"] == ""
+    assert any("'x' has a unit that is no text, which was not used" in note for note in found.notes)
+
+
+def test_packed_variables_are_unpacked(tmp_path):
+    """What netCDF keeps as whole numbers has a scale, an offset, and a number for what is missing."""
+    packed = np.array([0, 100, -32768, 300], dtype="i2")
+    attributes = {"scale_factor": np.array([0.01]), "add_offset": 5.0, "_FillValue": np.int16(-32768)}
+    found = read_measurements(write_hdf5(tmp_path / "a.nc", packed, units="mm", **attributes))
+    np.testing.assert_allclose(found.channels["x"], [5.0, 6.0, np.nan, 8.0])
+    values = np.array([1, 1e20, 3], dtype="f4")
+    found = read_measurements(write_hdf5(tmp_path / "b.nc", values, missing_value=1e20))
+    np.testing.assert_allclose(found.channels["x"], [1.0, np.nan, 3.0])
+    found = read_measurements(write_hdf5(tmp_path / "c.nc", packed, scale_factor="a tenth"))
+    assert "x" not in found.channels
+    assert "'x' was left out: its scale_factor is no number: 'a tenth'" in found.notes

@@ -137,6 +137,9 @@ def _texts(dataset: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    """Return a text, be it the only one of an array; nothing for anything else."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return value if isinstance(value, str) else ""
@@ -150,6 +153,30 @@ def _take_dataset(
     if not isinstance(item, h5py.Dataset) or item.attrs.get("MATLAB_class") == b"char":
         return
     if item.dtype.kind in "fiub":
-        unit = _text(item.attrs.get("unit", item.attrs.get("units", "")))
-        values = dataset_values(item, rows if item.ndim else None)
-        found.take(name.replace("/", "."), np.transpose(values) if turned else values, unit)
+        name = name.replace("/", ".")
+        said = item.attrs.get("unit", item.attrs.get("units", ""))
+        unit = _text(said)
+        if not unit and np.size(said) and not isinstance(said, (str, bytes, h5py.Empty)):
+            found.notes.append(f"'{name}' has a unit that is no text, which was not used: {said!r:.60}")
+        values = _unpacked(found, name, item, dataset_values(item, rows if item.ndim else None))
+        if values is not None:
+            found.take(name, np.transpose(values) if turned else values, unit)
+
+
+def _unpacked(found: Measurements, name: str, item: Any, values: Any) -> Any:
+    """Return values as the conventions of netCDF mean them: NaN where filled, scaled, shifted; else None."""
+    numbers = {}
+    for word, usual in (("scale_factor", 1.0), ("add_offset", 0.0)):
+        given = np.asarray(item.attrs.get(word, usual))
+        if given.dtype.kind not in "fiu" or given.size != 1 or not np.isfinite(given).all():
+            found.notes.append(f"'{name}' was left out: its {word} is no number: {item.attrs[word]!r:.60}")
+            return None
+        numbers[word] = float(given.reshape(-1)[0])
+    fills = [np.asarray(item.attrs[word]) for word in ("_FillValue", "missing_value") if word in item.attrs]
+    fills = [fill.reshape(-1) for fill in fills if fill.dtype.kind in "fiu"]
+    if values.dtype.kind == "f":  # 1e20 is another number as a float32
+        fills = [fill.astype(values.dtype) for fill in fills]
+    if not fills and numbers == {"scale_factor": 1.0, "add_offset": 0.0}:
+        return values
+    scaled = values * numbers["scale_factor"] + numbers["add_offset"]
+    return np.where(np.isin(values, np.concatenate(fills)), np.nan, scaled) if fills else scaled
