@@ -1,11 +1,13 @@
 """Units of FMUs of others: by name, by the FMU's own definition, by declared types."""
 
+import re
 import zipfile
 
 import pytest
 
 from bondloop.errors import InputError
 from bondloop.fmu import read_fmu
+from bondloop.substructure import FmuHalf
 
 UNITS = """<UnitDefinitions>
 <Unit name="Newton"><BaseUnit kg="1" m="1" s="-2"/></Unit>
@@ -20,6 +22,7 @@ TYPES = {
     3: """<TypeDefinitions><Float64Type name="Length" unit="thousandth"/>
 <Float64Type name="Force" unit="Newton"/></TypeDefinitions>""",
 }
+OTHERS = (("F", 2, "input", ""), ("v", 3, "output", ""), ("x", 4, "output", ""))
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +31,18 @@ def cache(tmp_path, monkeypatch):
 
 
 def read(folder, version, own):
-    """Return an FMU with one input, whose unit is told by some attributes."""
+    """Return an FMU with an input u, whose unit is told by some attributes, beside those of a half."""
     if version == 2:
-        variable = (
-            f'<ScalarVariable name="u" valueReference="1" causality="input"><Real {own}/></ScalarVariable>'
+        variable = "".join(
+            f'<ScalarVariable name="{n}" valueReference="{r}" causality="{c}"><Real {a}/></ScalarVariable>'
+            for n, r, c, a in (("u", 1, "input", own), *OTHERS)
         )
         head = 'fmiVersion="2.0" modelName="m" guid="t"'
     else:
-        variable = f'<Float64 name="u" valueReference="1" causality="input" {own}/>'
+        variable = "".join(
+            f'<Float64 name="{n}" valueReference="{r}" causality="{c}" {a}/>'
+            for n, r, c, a in (("u", 1, "input", own), *OTHERS)
+        )
         head = 'fmiVersion="3.0" modelName="m" instantiationToken="t"'
     text = (
         f"<fmiModelDescription {head}><CoSimulation modelIdentifier='m'/>{UNITS}{TYPES[version]}"
@@ -71,3 +78,23 @@ def test_units(tmp_path, version, own, wanted, good):
     else:
         with pytest.raises(InputError, match=f"expected {wanted}: put a conversion into the FMU"):
             fmu.find("u", "input", wanted)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ('unit="Newton"', ""),
+        ('unit="thousandth"', "is in thousandth; expected a unit of SI: put a conversion into the FMU"),
+        ('unit="m"', "is in m; expected a unit of SI"),  # feet by its definition
+        ('unit="degC"', "is in degC; expected a unit of SI"),
+        ('unit="kN"', "is in kN; expected N: put a conversion into the FMU"),
+        ('unit="m/s2"', ""),
+        ('unit="undefined"', ""),
+        ("", ""),
+    ],
+)
+def test_an_excitation_is_in_units_of_si_whatever_it_is(tmp_path, version, own, words):
+    read(tmp_path, version, own)
+    with pytest.raises(InputError, match=re.escape(words or "it has no binary")):  # looked for afterwards
+        FmuHalf(tmp_path / "a.fmu", force="F", velocity="v", displacement="x", excitations=["u"])

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 from bondloop.errors import InputError, unknown_name
 from bondloop.fmu.export import binary_folder
 from bondloop.fmu.unpacking import unpacked
-from bondloop.units import dimension, is_of_kind, quantity
+from bondloop.units import dimension, is_of_kind, quantity, si_unit
 
 __all__ = ["ForeignFmu", "ForeignVariable", "read_fmu"]
 
@@ -104,7 +104,7 @@ class ForeignFmu:
     def __repr__(self) -> str:
         return f"<ForeignFmu {self.name!r}, FMI {self.version}: {len(self.variables)} variables>"
 
-    def find(self, name: str, causality: Causality, unit: str = "") -> ForeignVariable:
+    def find(self, name: str, causality: Causality, unit: str = "", *, si: bool = False) -> ForeignVariable:
         """Return a variable that can be connected; refuse one that is not there, or measures something else.
 
         Parameters
@@ -115,6 +115,8 @@ class ForeignFmu:
             What it must be.
         unit
             What it must measure, in SI; empty for anything.
+        si
+            Whether it must be in SI units, whatever it measures.
         """
         fitting = [v.name for v in self.variables.values() if v.causality == causality and v.real]
         if name not in self.variables:
@@ -126,6 +128,8 @@ class ForeignFmu:
                 f"{self.path.name}: '{name}' is {what}; known: {', '.join(fitting[:12]) or 'none'}"
             )
         _expect_unit(f"{self.path.name}: '{name}'", found, unit)
+        if si:
+            _expect_si(f"{self.path.name}: '{name}'", found)
         return found
 
     @property
@@ -305,6 +309,25 @@ def _expect_unit(what: str, variable: ForeignVariable, wanted: str) -> None:
         return
     if not same or not math.isclose(size, 1.0, rel_tol=1e-9):
         raise InputError(f"{what} is in {unit}; expected {wanted}: put a conversion into the FMU")
+
+
+def _expect_si(what: str, variable: ForeignVariable) -> None:
+    """Refuse a unit that is not one of SI, by the FMU's definition or by its name; take one that is not known."""
+    unit = variable.unit
+    if not unit:
+        return
+    try:
+        size, wanted = quantity(f"1 {unit}"), si_unit(unit)
+    except InputError:
+        size, wanted = 1.0, ""
+    offset = 0.0
+    if variable.base is not None:
+        _, size, offset = variable.base
+    if offset != 0 or not math.isclose(size, 1.0, rel_tol=1e-9):
+        wanted = wanted if wanted != unit else ""
+        raise InputError(
+            f"{what} is in {unit}; expected {wanted or 'a unit of SI'}: put a conversion into the FMU"
+        )
 
 
 def _c_text(text: str) -> str:

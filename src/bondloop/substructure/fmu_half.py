@@ -43,7 +43,8 @@ class FmuHalf(Model):
     velocity, displacement
         Its outputs for the motion of the interface, in m/s and m; as many.
     excitations
-        Further inputs of it, which the test drives under the same names; they are held over a step.
+        Further inputs of it, in SI units, which the test drives under the same names; they are held over a
+        step.
     parameters
         Values of its parameters by name, set before the initialisation.
 
@@ -73,7 +74,7 @@ class FmuHalf(Model):
             )
         fmu = read_fmu(path)
         inputs = [fmu.find(name, "input", "N") for name in forces]
-        inputs += [fmu.find(name, "input") for name in _names(excitations)]
+        inputs += [fmu.find(name, "input", si=True) for name in _names(excitations)]
         outputs = [fmu.find(name, "output", "m/s") for name in velocities]
         outputs += [fmu.find(name, "output", "m") for name in displacements]
         self._step = ForeignStep(fmu, inputs, outputs, parameters)
