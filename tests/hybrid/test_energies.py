@@ -11,7 +11,7 @@ from bondloop.bondgraph import C, I, Model, One, Port, R, bond
 from bondloop.cli.main import app
 from bondloop.compile.toolchain import compiler
 from bondloop.description import load_text
-from bondloop.devices import Bilinear, Hook
+from bondloop.devices import Bilinear, FrictionPendulum, Hook, TripleFrictionPendulum
 from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest, PseudoDynamicTest, Run, Simulation
 from bondloop.hybrid.extrapolation import Extrapolation
@@ -26,6 +26,7 @@ from bondloop.structures import (
     Matrices,
     PointMass,
     Readings,
+    ShearBuilding,
     Structure,
     attach,
     craig_bampton,
@@ -353,3 +354,38 @@ def test_devices_without_a_stiffness_at_rest_have_no_hysteretic_energy():
     )
     assert "f.energy.hysteretic" not in run.record.channels
     assert np.abs(run["f.energy.error"]).max() < 1e-4 * run["f.energy.input"].max()
+
+
+def on_bearing(law):
+    model = Model("whole")
+    model.house = field_form(
+        ShearBuilding(masses=[1e5], stiffnesses=[1.0]).assemble(), "house", forces={"floor[1].ux": "push"}
+    )
+    attach(model.house, "bearing", law, {"floor[1].ux": 1.0})
+    return model
+
+
+def test_the_weight_that_a_pendulum_lifts_is_not_lost():
+    weight, radius, mu, stick = 1e6, 2.0, 0.05, 5e-4
+    law = FrictionPendulum(weight, radius, mu, mu, stick_displacement=stick)
+    bearing = "f.house.bearing"
+    run = Simulation(
+        {"f": on_bearing(law)}, rate=1000, excitation={"house.push": Sine(1.5e5, 0.3)},
+        record=["f.energy.*", f"{bearing}.displacement", f"{bearing}.effort"],
+    ).run(5.0, backend="auto" if compiler() else "numpy")  # fmt: skip
+    x, force, lost = run[f"{bearing}.displacement"], run[f"{bearing}.effort"], run["f.energy.hysteretic"]
+    friction = force - weight / radius * x
+    # Friction times the way that it slid: what is left of x without the elastic part.
+    rubbed = bl.assess.work(friction, x - friction * stick / (mu * weight))
+    assert weight / radius * x.max() ** 2 / 2 > 0.2 * rubbed[-1]  # the weight was lifted
+    np.testing.assert_allclose(lost, rubbed, atol=2e-3 * rubbed[-1])
+    assert np.diff(lost).min() > -1e-4 * rubbed[-1]
+
+
+def test_what_a_triple_pendulum_gives_back_is_not_known():
+    test = Simulation(
+        {"f": on_bearing(TripleFrictionPendulum())}, rate=1000, excitation={"house.push": 1.0},
+        record=["f.energy.hysteretic"],
+    )  # fmt: skip
+    with pytest.raises(InputError, match=r"several pendulums; record energy\.devices"):
+        test.run(0.01)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.devices.device import Device
 from bondloop.devices.large_bar import LargeBar
 from bondloop.devices.ode_element import changes, finite_formulas
 from bondloop.devices.ode_specimen import Imposed
@@ -143,6 +144,8 @@ def _slopes(
 def elastic_stiffness(law: OdeSpecimen) -> float | None:
     """Return the stiffness by which a device springs back when it is let go; None where that is not known.
 
+    That of a weight that it lifts beside it, `Device.pendulum_stiffness`, is not in it.
+
     Parameters
     ----------
     law
@@ -150,9 +153,12 @@ def elastic_stiffness(law: OdeSpecimen) -> float | None:
     """
     if isinstance(law, LargeBar):
         return law.stiffness / law.length
+    weight = law.pendulum_stiffness if isinstance(law, Device) else 0.0
+    if weight is None:
+        return None
     try:
         at_rest = AtRest.of(law, type(law).__name__)
     except InputError:
         return None
-    slope = float(at_rest.at([0.0] * law.interfaces, at_rest.memory)[1][0, 0])
+    slope = float(at_rest.at([0.0] * law.interfaces, at_rest.memory)[1][0, 0]) - weight
     return slope if law.interfaces == 1 and at_rest.memory and slope > 0 else None

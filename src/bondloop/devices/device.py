@@ -48,6 +48,11 @@ class Device(OdeSpecimen, family="device"):
         """A displacement at which it shows what it does, m: of the pictures."""
         return 0.05
 
+    @property
+    def pendulum_stiffness(self) -> float | None:
+        """Of the weight that it lifts by its displacement, N/m; None where that alone does not tell it."""
+        return 0.0
+
     def respond(
         self,
         displacement: ArrayLike,

@@ -62,6 +62,11 @@ class FrictionPendulum(Device):
         """A tenth of the radius."""
         return self.radius / 10
 
+    @property
+    def pendulum_stiffness(self) -> float:
+        """W/R, of the weight that it lifts, N/m."""
+        return self.weight / self.radius
+
     def _free(self, motion: Imposed) -> Value:
         """Return the elastic displacement at which it slides."""
         slow, fast = self.friction_slow, self.friction_fast

@@ -94,6 +94,11 @@ class TripleFrictionPendulum(Device):
         """All stops together."""
         return self.inner_stop + self.lower_stop + self.upper_stop
 
+    @property
+    def pendulum_stiffness(self) -> None:
+        """None: how high the weight is depends on how each of its pendulums slid."""
+        return
+
     def _pendulums(self, motion: Imposed) -> list[tuple[Value, Value, Value, Value]]:
         """Return displacement, stiffness, friction and stop of the three."""
         share = 1 - (1 - self.slow_share) * exp(-self.rate * abs(motion.velocity))

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bondloop.bondgraph.elements import C, CField, I, IField, R, RField
+from bondloop.devices import Device
 from bondloop.devices.at_rest import elastic_stiffness
 from bondloop.devices.ode_element import OdeElement
 from bondloop.hybrid.energies import WORDS, Balance, Moving
@@ -38,12 +39,18 @@ class DevicePower:
         At its ports.
     stiffness
         By which it would spring back, F²/2k; None where that is not known.
+    lifted
+        Of a pendulum, the stiffness of the weight that it lifts, and its displacement.
+    why
+        The stiffness is not known, where it is not.
     """
 
     path: str
     efforts: tuple[Expr, ...]
     flows: tuple[Expr, ...]
     stiffness: float | None
+    lifted: tuple[float, Expr] | None = None
+    why: str = "it has no stiffness at rest"
 
     @classmethod
     def of(cls, element: OdeElement, path: str, system: System) -> DevicePower:
@@ -55,7 +62,13 @@ class DevicePower:
         )
         values = {v.name: x for v, x in system.values().items()}
         own = {p: values.get(f"{path}.{p}", x) for p, x in element.law.parameter_values().items()}
-        return cls(path, efforts, flows, elastic_stiffness(replace(element.law, **own)))
+        law = replace(element.law, **own)
+        stiffness = elastic_stiffness(law)
+        weight = law.pendulum_stiffness if isinstance(law, Device) else 0.0
+        if weight is None:
+            return cls(path, efforts, flows, stiffness, why="it lifts its weight by several pendulums")
+        lifted = (weight, system.expression(f"{path}.displacement")) if weight else None
+        return cls(path, efforts, flows, stiffness, lifted)
 
     @property
     def power(self) -> Expr:
@@ -66,7 +79,11 @@ class DevicePower:
     def recoverable(self) -> Expr:
         """What it would give back if it were let go."""
         assert self.stiffness is not None  # or the hysteretic energy is missing
-        return 0.5 / self.stiffness * total([e * e for e in self.efforts])
+        if self.lifted is None:
+            return 0.5 / self.stiffness * total([e * e for e in self.efforts])
+        k, x = self.lifted
+        friction = self.efforts[0] - k * x
+        return 0.5 * k * x * x + 0.5 / self.stiffness * friction * friction
 
 
 class HalfEnergies:
@@ -114,7 +131,7 @@ class HalfEnergies:
         for device in self.devices:
             if device.stiffness is None:
                 self.missing["hysteretic"] = (
-                    f"what {device.path} would give back is not known: it has no stiffness at rest; record "
+                    f"what {device.path} would give back is not known: {device.why}; record "
                     "energy.devices, all that devices took"
                 )
         if supplied is None:
@@ -151,6 +168,7 @@ class HalfEnergies:
         """Everything that has to be known of the equations."""
         motion = [e for _, u, v in self.motions for e in (*u, *v)]
         motion += [e for d in self.devices for e in (*d.efforts, *d.flows)]
+        motion += [d.lifted[1] for d in self.devices if d.lifted is not None]
         return [*motion, *self.taken, *([] if self.supplied is None else [self.supplied])]
 
     def balance(self, prefix: str, count: Var, period: float, put: Callable[[Expr], Expr]) -> Balance:
