@@ -182,6 +182,27 @@ def test_a_frame_of_stiff_girders_is_a_storey_that_leans():
     np.testing.assert_allclose(static(s.assemble(), s.load_vector({"a1.ux": 1e3})), before)
 
 
+@pytest.mark.parametrize("warm", [("ab",), ("ab", "bc"), ("all",)])
+@pytest.mark.parametrize("kind", [Bar, Frame2D])
+def test_a_warm_member_between_walls_is_pressed(warm, kind):
+    """The free strain is taken off: half of EA α ΔT where one of two members is warm, else all of it."""
+    s = Structure("line")
+    for name, x in zip("abc", (0.0, 2.0, 4.0), strict=True):
+        s.node(name, x=x)
+    more = {} if kind is Bar else {"I": I}
+    names = ("all[1]", "all[2]") if warm == ("all",) else ("ab", "bc")
+    for (i, j), name in zip(("ab", "bc"), names, strict=True):
+        s.add(kind(i, j, E=E, A=A, **more), name)
+    for end in "ac":
+        s.support(end)
+    if kind is Bar:
+        s.support("b", "uy")
+    u = static(s.assemble(), 0.6 * s.thermal(*warm, rise=50, expansion=12e-6))
+    axial = s.axial_forces(u, dict.fromkeys(warm, 0.6 * 50 * 12e-6))
+    expected = -E * A * 0.6 * 50 * 12e-6 * (0.5 if warm == ("ab",) else 1.0)
+    assert axial == pytest.approx(dict.fromkeys(names, expected))
+
+
 def test_large_structures_take_another_solver():
     ends, factor = CASES["cantilever"]
     found = column(ends, 200).buckling(2).factors * 1e3
@@ -200,6 +221,9 @@ def test_large_structures_take_another_solver():
         (lambda s: s.p_delta({"spring": 1.0}), "Spring, which has no axis"),
         (lambda s: s.p_delta({"part": 1.0}, "curved"), "'consistent' or 'string'"),
         (lambda s: s.axial_forces(np.zeros(3)), "24 displacements"),
+        (lambda s: s.axial_forces(np.zeros(24), {"parts": 1e-4}), "unknown element 'parts'"),
+        (lambda s: s.axial_forces(np.zeros(24), {"part": np.inf}), "finite strain"),
+        (lambda s: s.axial_forces(np.zeros(24), {"spring": 1e-4}), "spring does not expand"),
         (lambda s: s.buckling(0), "from 1 to 24"),
         (lambda s: (s.p_delta({}), s.buckling()), "needs axial forces"),
         (lambda s: (s.p_delta({"part": -1e9}), s.assemble()), "buckles under its axial forces"),

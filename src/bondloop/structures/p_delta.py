@@ -11,6 +11,7 @@ import numpy as np
 from bondloop.errors import InputError, SolveError
 from bondloop.structures.assembly import element_parts, summed_entries
 from bondloop.structures.element_loads import chosen
+from bondloop.structures.elements import Bar, Frame2D, Frame3D
 from bondloop.structures.elements.base import Member
 from bondloop.structures.elements.geometric import carries_axial_force, member_geometric
 from bondloop.structures.section_forces import section_forces
@@ -95,7 +96,9 @@ def checked_axial_forces(structure: Structure, forces: Mapping[str, Number], sha
     return AxialForces({name: value for name, value in values.items() if value}, shape)  # type: ignore[arg-type]
 
 
-def axial_forces(structure: Structure, displacement: Any) -> dict[str, float]:
+def axial_forces(
+    structure: Structure, displacement: Any, free_strain: Mapping[str, Number]
+) -> dict[str, float]:
     """Return the axial force of every member that carries one, at displacements of the free ones."""
     assembly = structure.assembly()
     u = np.asarray(displacement, dtype=float)
@@ -108,8 +111,26 @@ def axial_forces(structure: Structure, displacement: Any) -> dict[str, float]:
     nodal[assembly.codes] = assembly.T @ u
     carried = section_forces(structure, nodal.reshape(-1, 6))
     means = {name: (f.start["N"] + f.end["N"]) / 2 for name, f in carried.items()}
+    for name, N in _held_back(structure, free_strain).items():
+        means[name] -= N
     most = max((abs(N) for N in means.values()), default=0.0)
     return {name: N for name, N in means.items() if abs(N) > 1e-12 * most}
+
+
+def _held_back(structure: Structure, free_strain: Mapping[str, Number]) -> dict[str, float]:
+    """Return EA ε of members that would lengthen by ε if they were let."""
+    where = f"structure '{structure.name}': axial_forces(free_strain)"
+    forces: dict[str, float] = {}
+    for name, strain in free_strain.items():
+        value = quantity(strain, "1") if isinstance(strain, str) else float(strain)
+        if not np.isfinite(value):
+            raise InputError(f"{where}: expected a finite strain of {name}; found {value}")
+        for member in chosen(structure, [name]):
+            e = structure.elements[member]
+            if not isinstance(e, (Bar, Frame2D, Frame3D)):
+                raise InputError(f"{where}: {member} does not expand; bars and frame members do")
+            forces[member] = float(e.E) * float(e.A) * value
+    return forces
 
 
 def geometric_stiffness(structure: Structure, axial: AxialForces, assembly: Assembly) -> Any:

@@ -274,15 +274,20 @@ class Structure:
         self._axial = checked_axial_forces(self, forces, shape)
         self._cache.clear()
 
-    def axial_forces(self, displacement: Array) -> dict[str, float]:
+    def axial_forces(
+        self, displacement: Array, free_strain: Mapping[str, Number] | None = None
+    ) -> dict[str, float]:
         """Return the axial forces of members in N, tension positive, at displacements of the free ones.
 
         Parameters
         ----------
         displacement
             Of the free degrees of freedom, as `static` gives them.
+        free_strain
+            By member or by the name that several share, the strain that needs no force: α ΔT where a load of
+            `thermal` is in the displacements, with the factor that it has there.
         """
-        return axial_forces(self, displacement)
+        return axial_forces(self, displacement, free_strain or {})
 
     def buckling(self, count: int = 1) -> Buckling:
         """Return by how much the axial forces of `p_delta` may grow until the structure buckles.
