@@ -312,7 +312,7 @@ def _expect_unit(what: str, variable: ForeignVariable, wanted: str) -> None:
 
 
 def _expect_si(what: str, variable: ForeignVariable) -> None:
-    """Refuse a unit that is not one of SI, by the FMU's definition or by its name; take one that is not known."""
+    """Refuse a unit that is not of SI, by the FMU's definition or by its name; take one that is not known."""
     unit = variable.unit
     if not unit:
         return
