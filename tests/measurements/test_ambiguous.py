@@ -187,6 +187,43 @@ def test_accelerations_in_g_are_none_in_metres(tmp_path):
         Table.from_file(file, column="a", unit="m/s^2")
 
 
+@pytest.mark.parametrize(
+    ("head", "names", "units"),
+    [
+        ("Time;Force\nSEC;KN", ["Time", "Force"], ["s", "KN"]),
+        ("Time;Force;Strain\ns;KN;ustrain", ["Time", "Force", "Strain"], ["s", "KN", "ustrain"]),
+        ("Zeit;Kraft\ns;KN", ["Zeit", "Kraft"], ["s", "KN"]),
+        ("Weg;Kraft\nMM;kN", ["Weg", "Kraft"], ["MM", "kN"]),
+        ("Rig: 7\nTime;T1;T2\n[s];[degF];[KN]", ["Time", "T1", "T2"], ["s", "degF", "KN"]),
+        # What is no line of units stays one of names.
+        ("Operator;Ada\nTime;F", ["Time", "F"], ["", ""]),
+        ("Statistics;Values\nmax;min", ["max", "min"], ["", ""]),
+        ("Zürich;Bridge\nWeg;F", ["Weg", "F"], ["", ""]),
+        ("Zürich;Bridge\nWeg;Kraft (kN)", ["Weg", "Kraft"], ["", "kN"]),
+        ("Date;Monday\nWeg;Kraft", ["Weg", "Kraft"], ["", ""]),
+        ("Rate: 7;Hz\nmm;Kraft", ["mm", "Kraft"], ["", ""]),
+    ],
+)
+def test_a_line_of_units_of_which_few_are_known(head, names, units):
+    width = len(names)
+    rows = [";".join(f"{i + k},5" for k in range(width)) for i in range(5)]
+    found = from_lines([*head.splitlines(), *rows], "rig.txt")
+    assert (list(found.channels), list(found.units.values())) == (names, units)
+
+
+def test_a_line_that_may_be_units_is_told_and_units_that_are_not_known_are_refused(tmp_path):
+    path = tmp_path / "rig.txt"
+    path.write_text("Time;Force\nSEC;KN\n0,0;1\n0,1;2\n0,2;3\n")
+    with pytest.raises(InputError, match="'Force' is in 'KN', which is no unit that is known"):
+        Table.from_file(path)
+    assert Table.from_file(path, unit="kN").values.tolist() == [1e3, 2e3, 3e3]
+    for head in ("Time;Force\nSEKUNDE;KN", "Zürich;Bridge\nWeg;F"):
+        found = from_lines([*head.splitlines(), "0;1,5", "1;2,5"], "rig.txt")
+        assert any("line 2 was taken for the names" in note for note in found.notes)
+    for head in ("Operator;Ada\nWeg;Kraft", "Operator;Ada\nTime;Force", "Time;Force"):
+        assert not from_lines([*head.splitlines(), "0;1,5", "1;2,5"], "rig.txt").notes
+
+
 def write_hdf5(path, values, **attributes):
     """Write 10 Hz and a variable x with attributes."""
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")

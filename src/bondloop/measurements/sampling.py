@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bondloop.measurements.measured import Measurements
 
-__all__ = ["NoTimeError", "Sampling", "sampling_of", "stated"]
+__all__ = ["NoTimeError", "Sampling", "is_time_name", "sampling_of", "stated"]
 
 _TIME = re.compile(
     r"(time|times|t|(?:elapsed|running|total|test)[ _]time|x_value)"
@@ -64,6 +64,22 @@ class Sampling:
     stamps: NDArray[np.float64] | None = None
     rate: float | None = None
     notes: tuple[str, ...] = ()
+
+
+def is_time_name(name: str) -> bool:
+    """Whether a column is called as that of the time is.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+
+    Examples
+    --------
+    >>> is_time_name("Elapsed Time"), is_time_name("t_ms"), is_time_name("Force")
+    (True, True, False)
+    """
+    return _TIME.fullmatch(name) is not None
 
 
 def stated(key: str, value: str) -> tuple[str, float] | None:

@@ -84,6 +84,11 @@ def from_lines(lines: Sequence[str], where: str, *, nameless: bool = False) -> M
     found.lines = [index + 1 for index in layout.rows]
     if words:
         found.notes.append(f"columns without numbers were left out: {', '.join(words)[:200]}")
+    if layout.names is not None and layout.doubt is not None:
+        found.notes.append(
+            f"line {layout.names + 1} was taken for the names ({lines[layout.names].strip()[:40]!r}): if they "
+            f"are units, and line {layout.doubt + 1} holds the names, spell them as kN, mm or s"
+        )
     _head(lines, layout, found, len(layout.rows))
     return found
 

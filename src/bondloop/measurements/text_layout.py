@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondloop.measurements.headings import unit_meant
+from bondloop.measurements.headings import heading, unit_meant
+from bondloop.measurements.sampling import is_time_name
 from bondloop.measurements.text_cells import cells_of, clock_in, number_in, numbers_apart
 from bondloop.measurements.thousands import grouped
 
@@ -17,6 +18,8 @@ NUMBERS, STAMPS, WORDS = "numbers", "stamps", "words"
 """What a column holds."""
 LOOKED_AT = 60
 """Lines from which is told what a file holds."""
+_NAMES_TOO = ("in", "min")
+"""Units of more than a letter that are names as often: in and out, min and max."""
 _SEPARATORS: tuple[str | None, ...] = (";", "\t", ",", None)
 
 
@@ -36,6 +39,8 @@ class Layout:
         The lines from the first row on, remarks and empty ones left out, by index.
     kinds
         What each column holds.
+    doubt
+        The line above the names, by index, if it may be the names, and they a line of units; else None.
     """
 
     separator: str | None
@@ -44,6 +49,7 @@ class Layout:
     units: int | None
     rows: Sequence[int]
     kinds: tuple[str, ...]
+    doubt: int | None = None
 
     @property
     def needed(self) -> int:
@@ -110,18 +116,22 @@ def _with_names(
     """Return the layout, the line above the first row being units, names, or neither."""
     names: int | None = None
     units: int | None = None
+    doubt: int | None = None
     above = first - 1
     if above >= 0 and _can_be_names(lines[filled[above]], separator, kinds):
         names = filled[above]
-        if above >= 1 and _is_units(lines[names], separator):
-            higher = lines[filled[above - 1]]
-            if _can_be_names(higher, separator, kinds) and not _is_units(higher, separator):
+        higher = lines[filled[above - 1]] if above >= 1 else ""
+        if _can_be_names(higher, separator, kinds) and not _is_units(higher, separator):
+            are_units, in_doubt = _under_names(lines[names], higher, separator, len(kinds))
+            if are_units or _is_units(lines[names], separator):
                 names, units = filled[above - 1], names
+            elif in_doubt:
+                doubt = filled[above - 1]
     elif filled[first] > 0:
         names = _remark_with_names(lines, filled[first], separator, kinds)
     start = filled[first] if names is None else names
     head = tuple(i for i in range(min(start, filled[first])) if lines[i].strip())
-    return Layout(separator, head, names, units, filled[first:], kinds)
+    return Layout(separator, head, names, units, filled[first:], kinds, doubt)
 
 
 def _worth(sample: Sequence[str], separator: str | None) -> tuple[float, float]:
@@ -208,8 +218,33 @@ def names_in(line: str, separator: str | None, width: int) -> list[str]:
 
 def _is_units(line: str, separator: str | None) -> bool:
     cells = [cell.strip("[]() ") for cell in cells_of(line, separator) if cell]
+    if any(is_time_name(cell) and unit_meant(cell) is None for cell in cells):
+        return False  # T1 and T2 can be tesla, but not beside a column called time
     known = sum(unit_meant(cell) is not None or cell.lower() in {"date", "text", ""} for cell in cells)
     return bool(cells) and 2 * known > len(cells)
+
+
+def _under_names(line: str, higher: str, separator: str | None, width: int) -> tuple[bool, bool]:
+    """Return whether a line of units, few of which are known, stands under names; and whether it may.
+
+    A unit of a single letter is no proof, F is a force too; nor is a sentence of as many words a line of
+    names. A column called time is.
+    """
+    names, cells = names_in(higher, separator, width), names_in(line, separator, width)
+    if len(names) != width or len(cells) != width or re.search(r"[:=]", higher):
+        return False, False
+    if not all(any(sign.isalpha() for sign in name) for name in names):
+        return False, False
+    texts = [cell.strip("[]() ") for cell in cells]
+    if any(heading(cell)[1] for cell in cells) or any(
+        is_time_name(text) and unit_meant(text) is None for text in texts
+    ):
+        return False, False  # names themselves
+    known = [text for text in texts if text and unit_meant(text)]
+    has_time = any(is_time_name(heading(name)[0]) for name in names)
+    proof = any((len(t) > 1 or t == "s") and t.lower() not in _NAMES_TOO for t in known)
+    sure = bool(known) and (has_time or (proof and separator is not None))
+    return sure, bool(known) or has_time
 
 
 def _remark_with_names(
