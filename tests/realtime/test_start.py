@@ -14,11 +14,14 @@ from wire import ACCEPT, COMMAND, HELLO, MEASURED, pack
 
 from bondloop.errors import InputError
 from bondloop.papers import gawthrop_two_actuators
+from bondloop.realtime import LoopProcess
+from bondloop.realtime.console import Console
 from bondloop.realtime.interface import measured_names
 from bondloop.realtime.live_line import Live
 from bondloop.realtime.session import prepare, run_realtime
 from bondloop.realtime.summary import summary_lines
 from bondloop.safety import Interlock, Limits
+from bondloop.safety.causes import Cause
 
 LIMITS = Limits(
     displacement="25 mm",
@@ -87,6 +90,34 @@ def run_as_told(made, approach, offset, retreat=0.05):
         told = replace(made.options, link=machine.link, approach=approach, retreat=retreat)
         run = replace(made, options=told).run()
     return run.record.attributes["cause"], machine.commands
+
+
+def console_after(made, shown, **options):
+    """Run alone, and return what a console shows of it."""
+    with Machine(made.test, shown) as machine:
+        told = replace(made.options, link=machine.link, **options)
+        with LoopProcess(made.loop, told, made.table) as loop:
+            loop.mailbox.start()
+            assert loop.wait(60) == 3
+            return Console(loop.segment).snapshot()
+
+
+@pytest.mark.parametrize("made", ["1 m"], indirect=True)
+def test_of_two_commands_the_one_that_is_too_fast_is_named_with_its_rate(made):
+    """Only the second actuator stands elsewhere; as a channel, its number is that of an excitation."""
+    shown = console_after(made, lambda _: {"measured.displacement[1]": 5e-3}, approach=made.test.period)
+    assert shown.cause == Cause.COMMAND_RATE
+    assert (shown.cause_channel, shown.cause_unit, shown.cause_limit) == ("command[1]", "m/s", 1.0)
+    assert shown.cause_value == pytest.approx(5e-3 / made.test.period, rel=0.1)
+
+
+def test_of_the_measured_values_the_one_that_is_no_number_is_named(made):
+    shown = console_after(
+        made, lambda heard: {"measured.velocity[0]": np.nan if heard > 5 else 0.0}, approach=0.0
+    )
+    assert shown.cause == Cause.NOT_A_NUMBER
+    assert (shown.cause_channel, shown.cause_unit, shown.cause_limit) == ("measured.velocity[0]", "m/s", None)
+    assert np.isnan(shown.cause_value)
 
 
 @pytest.fixture(scope="module", params=["1 mm", "1 m"])

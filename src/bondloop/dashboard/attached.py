@@ -172,7 +172,9 @@ class Attached:
         silent = s.heartbeat if s.heartbeat > SILENT and s.state != "finalized" else 0.0
         state = s.state if s.alive or s.state == "finalized" else "dead"
         self.bars.limit(self.limits)
-        words = {f"cause_{n}": getattr(s, f"cause_{n}") for n in ("value", "limit", "channel", "step")}
+        words = {
+            f"cause_{n}": getattr(s, f"cause_{n}") for n in ("value", "limit", "channel", "unit", "step")
+        }
         shown: dict[str, Any] = plain(
             {
                 "state": state, "armed": s.armed, "run": s.run, "time": s.time, "step": s.step,

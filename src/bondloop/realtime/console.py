@@ -20,7 +20,7 @@ from bondloop.realtime.ring import Ring, Status
 from bondloop.realtime.shared import FOLDER, PREFIX, Segment, is_alive
 from bondloop.realtime.snapshot import Event, ShownChannel, ShownParameter, Snapshot
 from bondloop.realtime.ticket import Ticket
-from bondloop.realtime.trip_details import passed_limit
+from bondloop.realtime.trip_details import cause_unit, found_channel, passed_limit
 from bondloop.safety.causes import Cause, limit_name
 from bondloop.safety.starting import Starting, start_words
 
@@ -165,6 +165,7 @@ class Console:
         rows = self._newest.read()
         header, now = self.segment.header[0], time.monotonic_ns()
         value, limit, channel = self._details(status) if status.cause else (None, None, "")
+        units = dict(zip(self._newest.names, self._newest.units, strict=True))
 
         def since(word: str) -> float | None:
             beat = int(header[word])
@@ -181,6 +182,7 @@ class Console:
             cause_value=value,
             cause_limit=limit,
             cause_channel=channel,
+            cause_unit=cause_unit(status.cause, units[channel]) if channel in units else "",
             missed=status.counts["missed"],
             late=status.counts["overruns"],
             counts=status.counts,
@@ -206,14 +208,14 @@ class Console:
         run, cause, known = self._tripped
         if (run, cause) == (status.run, status.cause):
             return known
-        names, bounds = self._newest.names, self.metadata.get("bounds", {})
+        names = self._newest.names
         rows, limits = self._rows_around(status.cause_step), self.metadata.get("limits", {})
-        own = self.metadata.get("limits", {}).get(limit_name(status.cause))
+        own = limits.get(limit_name(status.cause))
         if status.cause not in OF_THE_TICK:
             known = (status.cause_value, own, "")
-        elif status.cause_value != status.cause:  # the executive itself found a channel beyond its bound
-            name = names[status.cause_detail] if status.cause_detail < len(names) else ""
-            known = (status.cause_value, bounds.get(name, own), name)
+        elif status.cause_value != status.cause:  # the executive itself found a value beyond its bound
+            limit, name = found_channel(status.cause, status.cause_detail, names, self.metadata)
+            known = (status.cause_value, limit, name)
         elif len(rows):
             known = passed_limit(
                 status.cause, {**limits, **self._limits()}, names, self._newest.meanings, rows["channels"][0]

@@ -150,9 +150,9 @@ class Snapshot:
         How many runs have begun: 1 until the first reset.
     armed
         Whether a start would be obeyed.
-    cause, cause_step, cause_value, cause_limit, cause_channel
-        Of a trip: its number (0: none), when, what was found, the limit that it passed, and where; None and
-        an empty text where that is not known.
+    cause, cause_step, cause_value, cause_limit, cause_channel, cause_unit
+        Of a trip: its number (0: none), when, what was found, the limit that it passed, where, and the unit
+        of both numbers; None and an empty text where that is not known.
     missed, late
         Deadlines that passed without a cycle, and cycles that ended too late.
     counts, link
@@ -190,6 +190,7 @@ class Snapshot:
     cause_value: float | None = None
     cause_limit: float | None = None
     cause_channel: str = ""
+    cause_unit: str = ""
     missed: int = 0
     late: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)

@@ -16,7 +16,9 @@ def test_nonsense(bench, scheme, word, fault):
     at = ended_safely(ring, rows, status, fault)
     refused = np.flatnonzero(flagged(rows, "refused"))
     assert at - refused[0] == ticks(STATED[fault].found)
-    assert (status.cause_detail, np.isfinite(status.cause_value)) == (0, False)
+    force = ring.metadata["measured"].index("measured.force")
+    assert status.cause_detail == len(ring.names) + force, "no channel of the tick"
+    assert not np.isfinite(status.cause_value)
     assert status.counts["refused"] == len(refused)
     force = channel(ring, rows, "measured.force")
     assert np.isfinite(force).all()

@@ -154,7 +154,7 @@ export function stateOf(loop) {
 
 function causeOf(loop, about) {
   if (!loop.cause) return "";
-  const channel = about?.channels.find((c) => c.name === loop.cause_channel), unit = channel?.unit ?? "";
+  const channel = about?.channels.find((c) => c.name === loop.cause_channel), unit = loop.cause_unit ?? "";
   const value = loop.cause_value === null ? "" : ` Found ${withUnit(loop.cause_value, unit, 4)}${loop.cause_limit === null ? "" : `, limit ${withUnit(loop.cause_limit, unit, 4)}`}${loop.cause_channel ? ` (${loop.cause_channel})` : ""}.`;
   const demand = loop.state === "safe" ? " Reset to go on." : "";
   return `Trip at ${loop.cause_time.toFixed(3)} s: ${loop.cause_words}.${channel || loop.cause_limit !== null ? value : ""}${demand}`;

@@ -133,7 +133,10 @@ void bl_guard_measured(bl_run *run)
             continue;
         run->flags |= BL_FLAG_REFUSED;
         run->segment->counts.refused += 1;
-        bl_guard_trip(run, isfinite(x) ? BL_CAUSE_RIG_FAULT : BL_CAUSE_NOT_A_NUMBER, (uint64_t)i, x, 1);
+        if (isfinite(x))
+            bl_guard_trip(run, BL_CAUSE_RIG_FAULT, (uint64_t)i, x, 1);
+        else /* a channel of the tick may be the cause, too: their numbers come first */
+            bl_guard_trip(run, BL_CAUSE_NOT_A_NUMBER, (uint64_t)(tick->channels + i), x, 1);
         return;
     }
     if (run->options->frozen > 0 && tick->judged > 0 && run->stage == BL_ACTIVE) {

@@ -155,7 +155,8 @@ typedef struct {
     int64_t heartbeat_ns;
     uint64_t state, cause;
     int64_t cause_cycle, cause_step;
-    uint64_t cause_detail; /* index of the measured value or channel; status bits of the tick */
+    uint64_t cause_detail; /* index of the channel, and of a measured value that is no number, behind those; of the
+                              measured value (rig fault) or the command (command rate, elsewhere); of others, a count */
     double cause_value;
     bl_counts counts;
     bl_link_counts link;
