@@ -204,6 +204,24 @@ def test_a_friction_pendulum_loops_as_its_formula_says():
         assert found == pytest.approx(1e5 + 1e6 * (0.06 - 0.03 * np.exp(-50 * v)))
 
 
+def test_a_triple_pendulum_goes_as_far_as_its_surfaces():
+    """Fenz and Constantinou (2008): the stops of the series add up to the travel of the four surfaces."""
+    bearing = d.TripleFrictionPendulum(slow_share=1.0, stick_displacement=1e-6)
+    W, Ri, R = bearing.weight, bearing.inner_radius, bearing.lower_radius
+    outer, inner = 0.1875, 0.025
+    converted = outer * (R - Ri) / R
+    assert (bearing.lower_stop, bearing.upper_stop) == pytest.approx((converted, converted))
+    assert bearing.inner_stop == pytest.approx(2 * outer + 2 * inner - 2 * converted)
+    # All outer stops are met, one after the other, before the inner one ends the travel.
+    x = np.linspace(0, 2 * outer + 2 * inner, 40001)
+    force = bearing.respond(x, 1000)
+    slope = np.gradient(force, x)
+    last = np.array([bearing.lower_friction, bearing.upper_friction]) + converted / (R - Ri)
+    for level, radius in ((0.12, 2 * R), (last.mean(), R + Ri), (last[1] + 1e-3, 2 * Ri)):
+        assert slope[np.argmin(np.abs(force - level * W))] == pytest.approx(W / radius, rel=1e-3)
+    assert force[-2] == pytest.approx(W * (bearing.inner_friction + bearing.inner_stop / (2 * Ri)), rel=1e-3)
+
+
 def test_a_triple_pendulum_beside_its_regimes():
     """Fenz and Constantinou (2008), table 1: the stiffness of each regime; then a series solved by roots."""
     W, Ri, R1, R4 = 1e6, 0.4, 2.0, 2.2

@@ -27,7 +27,10 @@ class TripleFrictionPendulum(Device):
     is one too, and F follows from x exactly: the bearing remembers three displacements, whatever the step.
 
     The friction of all surfaces depends on the velocity of the whole bearing. Radii are effective ones, and
-    an outer pendulum's stop is the surface's own times (R - R_i)/R, as in the paper.
+    stops are those of the paper's pendulums in series, not of the surfaces: an outer one's is its surface's
+    own times (R - R_i)/R, the inner one's is what is then left of all four surfaces' together. Outer surfaces
+    with 187.5 mm each and inner ones with 25 mm each, 425 mm in all, make outer stops of 150 mm and an inner
+    one of 425 - 300 = 125 mm, the values that it has unless they are given.
 
     Parameters
     ----------
@@ -42,7 +45,7 @@ class TripleFrictionPendulum(Device):
     rate
         r, s/m: friction approaches its value as exp(-r |v|).
     inner_stop, lower_stop, upper_stop
-        How far the pendulums go each way, m.
+        How far the pendulums in series go each way, m.
     stick_displacement
         Elastic displacement of the inner pendulum before it slides, m.
 
@@ -51,7 +54,7 @@ class TripleFrictionPendulum(Device):
     >>> from bondloop.devices import TripleFrictionPendulum
     >>> bearing = TripleFrictionPendulum(weight="1 MN", slow_share=1)
     >>> (bearing.respond([0.0, 0.02, 0.1, 0.2], 100, backend="numpy") / 1e6).round(4).tolist()
-    [0.0, 0.0436, 0.0805, 0.111]
+    [0.0, 0.0436, 0.0805, 0.1053]
     """
 
     source = "Fenz and Constantinou (2008), Earthq. Eng. Struct. Dyn. 37, two papers"
@@ -66,7 +69,7 @@ class TripleFrictionPendulum(Device):
     upper_friction: Parameter = Parameter(0.08, above=0, most=1, unit="1")
     slow_share: Parameter = Parameter(0.5, above=0, most=1, unit="1")
     rate: Parameter = Parameter(50.0, least=0)
-    inner_stop: Parameter = Parameter(0.05, above=0, unit="m")
+    inner_stop: Parameter = Parameter(0.125, above=0, unit="m")
     lower_stop: Parameter = Parameter(0.15, above=0, unit="m")
     upper_stop: Parameter = Parameter(0.15, above=0, unit="m")
     stick_displacement: Parameter = Parameter(5e-4, above=0, unit="m")
