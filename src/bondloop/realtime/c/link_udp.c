@@ -174,7 +174,7 @@ static int loop_drain(double *measured, bl_link_counts *counts)
         if (bl_packet_read(bytes, (size_t)n, &in)) {
             counts->corrupted += 1;
         } else if (in.kind == BL_ACCEPT && in.session == asked) {
-            counts->duplicated += 1; /* a rig that was slow has answered each of our greetings */
+            continue; /* a rig that was slow has answered each of our greetings */
         } else if (in.session != session) {
             counts->foreign += 1;
         } else if (in.kind == BL_BYE) {
