@@ -283,6 +283,52 @@ def test_the_longer_of_two_runs_is_drawn_to_its_end(opened, tmp_path):
         assert page.locator("#replay-strips .strip").count() == 0
 
 
+TWINS = """async ([a, b, pixels]) => {
+  const { onGrid, widen } = await import("./twin.js");
+  const block = ({ first, step, rows, peak }) => {
+    const column = new Float32Array(rows).fill(1);
+    column[peak] = 5;
+    return { first, step, rows, columns: [new Float32Array(rows), column] };
+  };
+  const one = block(a), other = block(b);
+  widen(one, other, pixels);
+  const columns = [...one.columns, onGrid(other.columns[1], other, one, Math.max)];
+  const { first, step, rows } = one;
+  return { first, step, rows, columns: columns.map((c) => Array.from(c, (v) => (v === v ? v : null))) };
+}"""
+
+
+def test_a_run_that_ended_early_in_the_window_does_not_cut_the_other(opened, tmp_path):
+    """It has a row for each of its few samples: as many for all of the other are more than a plot holds."""
+    for name, count in (("short.h5", 10_300), ("long.h5", 20_000)):
+        time_ = np.arange(count) * 1e-3
+        Record(time_, {"x": np.sin(9 * time_)}, {"x": "m"}).save(tmp_path / name)
+    with Near(segment="bondloop-no-such-loop", runs=tmp_path) as server:
+        page = opened(server.url)
+        page.click("#tab-replay")
+        page.select_option("#run-a", "short.h5")
+        page.select_option("#run-b", "long.h5")
+        page.select_option("#replay-window", "10")
+        until(page, "document.documentElement.dataset.replayed === '10.299'")
+        page.focus("#scrub")
+        page.keyboard.press("End")
+        until(page, "document.documentElement.dataset.replayed === '19.999'")
+        assert 500 < int(page.get_attribute("#replay-strips .strip", "data-points")) < 4 * 1280
+        for begin in (0.0, 3.0, 9.7):
+            a = {"first": begin, "step": 0.001, "rows": 300, "peak": 299}
+            b = {"first": 0.0, "step": 0.02, "rows": 500, "peak": 499}
+            found = page.evaluate(TWINS, [a, b, 500])
+            assert found["rows"] <= 1000
+            assert found["first"] <= 0.0
+            time_ = found["first"] + found["step"] * np.arange(found["rows"])
+            _, one, other = (np.array(column, float) for column in found["columns"])
+            assert (np.nanmax(one), np.nanmax(other)) == (5.0, 5.0)
+            assert time_[np.nanargmax(one)] == pytest.approx(begin + 0.299, abs=0.0101)
+            assert time_[np.nanargmax(other)] == pytest.approx(9.98)
+            seen = time_[np.isfinite(one)]
+            assert (seen[0], seen[-1]) == pytest.approx((begin, begin + 0.299), abs=0.0101)
+
+
 def test_a_page_with_a_token_asks_for_it(chromium, tmp_path):
     token = tmp_path / "token"
     token.write_text("a-token-of-some-length")

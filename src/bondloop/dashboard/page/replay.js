@@ -2,6 +2,7 @@
 import { decode } from "./frames.js";
 import { element } from "./format.js";
 import { makePlanes, makeStrips } from "./plots.js";
+import { onGrid, widen } from "./twin.js";
 
 const place = (id) => document.getElementById(id);
 
@@ -135,7 +136,7 @@ export class Replay {
   async #addTwin(strip, block, from, until) {
     const numbers = strip.chosen.map((i) => this.twins[this.a.channels[i].name]), known = numbers.filter((i) => i !== undefined);
     const other = known.length ? await stretch(this.b, "strip", known, from, until, strip.pixels) : { rows: 0, columns: [] };
-    widen(block, other);
+    widen(block, other, strip.pixels);
     for (const number of numbers) for (const k of [0, 1]) {
       const source = number === undefined ? null : other.columns[2 * known.indexOf(number) + k];
       block.columns.push(source ? onGrid(source, other, block, k ? Math.max : Math.min) : new Float32Array(block.rows).fill(NaN));
@@ -156,29 +157,4 @@ async function stretch(run, kind, channels, from, to, pixels) {
   const answer = await fetch(`api/stretch?${words}`);
   if (!answer.ok) throw new Error((await answer.json()).error);
   return decode(await answer.arrayBuffer()).blocks[0];
-}
-
-// Let a block reach as far as another one does, with gaps: where one run has ended, the other may go on.
-function widen(block, other) {
-  if (!other.rows) return;
-  if (!block.rows) Object.assign(block, { first: other.first, step: other.step });
-  const end = Math.max(block.first + block.rows * block.step, other.first + other.rows * other.step);
-  const before = Math.max(0, Math.ceil((block.first - other.first) / block.step - 0.5)), rows = Math.max(block.rows + before, Math.round((end - block.first) / block.step) + before);
-  block.columns = block.columns.map((column) => { const wide = new Float32Array(rows).fill(NaN); wide.set(column, before); return wide; });
-  block.first -= before * block.step;
-  block.rows = rows;
-}
-
-// A column of one block on the grid of another: the nearest value, and of several the lowest or the highest.
-function onGrid(source, from, to, choose) {
-  const column = new Float32Array(to.rows).fill(NaN);
-  for (let i = 0; i < to.rows; i++) {
-    const at = Math.round((to.first + i * to.step - from.first) / from.step);
-    if (at >= 0 && at < from.rows) column[i] = source[at];
-  }
-  for (let i = 0; i < from.rows; i++) {
-    const at = Math.round((from.first + i * from.step - to.first) / to.step);
-    if (at >= 0 && at < to.rows && source[i] === source[i]) column[at] = column[at] === column[at] ? choose(column[at], source[i]) : source[i];
-  }
-  return column;
 }
