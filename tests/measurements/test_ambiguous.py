@@ -1,9 +1,13 @@
 """What can be read in two ways is refused or told, never read in the wrong one: signs, clocks, units."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
-from bondloop.errors import InputError
+from bondloop.errors import AccuracyWarning, InputError
+from bondloop.identify import read_data
 from bondloop.identify.contents import read_contents
 from bondloop.measurements import Measurements, read_measurements, sampling_of
 from bondloop.measurements.text import from_lines
@@ -173,7 +177,9 @@ def test_an_excitation_has_the_clock_of_everybody_else(tmp_path):
     assert Table.from_file(file, column="F")(0.001) == 2.0
     file.write_text("when,x [m],F [N]\n10:00:00,1,5\n10:00:01,2,6\n10:00:02,4,7\n")
     for unit in ("", "s"):  # of a clock, not of the first column
-        assert Table.from_file(file, column="F", time_unit=unit)(1.0) == 6.0
+        with pytest.warns(AccuracyWarning) as said:
+            assert Table.from_file(file, column="F", time_unit=unit)(1.0) == 6.0
+        assert any("the clock times of its rows were taken for the time" in str(w.message) for w in said)
     steps = [("G", "F", RAMP, {"wf_increment": 0.1}), ("G", "x", RAMP, {"wf_increment": 0.2})]
     with pytest.raises(InputError, match="its rates do not agree"):
         Table.from_file(write_tdms(tmp_path / "a.tdms", steps), column="x")
@@ -222,6 +228,50 @@ def test_a_line_that_may_be_units_is_told_and_units_that_are_not_known_are_refus
         assert any("line 2 was taken for the names" in note for note in found.notes)
     for head in ("Operator;Ada\nWeg;Kraft", "Operator;Ada\nTime;Force", "Time;Force"):
         assert not from_lines([*head.splitlines(), "0;1,5", "1;2,5"], "rig.txt").notes
+
+
+RATED = "Sampling Rate: 1000 Hz\n{};Force [kN]\n" + "\n".join(f"{i};{i % 7}" for i in range(20))
+
+
+def test_a_rate_that_contradicts_times_without_a_unit_is_refused(tmp_path):
+    """They were milliseconds, and read as seconds."""
+    path = tmp_path / "rig.csv"
+    path.write_text(RATED.format("Time"))
+    for reads in (read_data, Table.from_file):
+        with pytest.raises(InputError, match=r"states 1000 Hz, but by 'Time' samples are 1 s apart if it is"):
+            reads(path)
+    assert Table.from_file(path, time_unit="ms").times[-1] == pytest.approx(0.019)
+    assert read_data(path, rate=1000).rate == pytest.approx(1000)
+    path.write_text(RATED.format("Time [ms]"))
+    assert Table.from_file(path).times[-1] == pytest.approx(0.019)
+    assert not read_data(path).warnings
+    path.write_text(RATED.format("t_ms"))
+    assert Table.from_file(path, time="t_ms") == Table.from_file(path)
+    assert Table.from_file(path).times[-1] == pytest.approx(0.019)
+
+
+def test_a_rate_that_contradicts_times_is_told(tmp_path):
+    path = tmp_path / "rig.csv"
+    words = "states 1000 Hz, but by '.*' samples are 1 s apart, which is used"
+    for name in ("Time [s]", "Zeit [s]"):
+        path.write_text(RATED.format(name))
+        assert any(re.search(words, note) for note in read_data(path).warnings)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert Table.from_file(path).times[-1] == 19
+        assert any(re.search(words, str(w.message)) for w in said)
+    path.write_text(RATED.format("Time"))
+    with pytest.warns(AccuracyWarning, match=words):
+        assert Table.from_file(path, time_unit="s").times[-1] == 19
+    path.write_text(RATED.replace("1000 Hz", "0.995 Hz").format("Time"))  # rounded
+    assert not read_data(path).warnings
+
+
+def test_what_is_noteworthy_of_an_excitation_is_warned_of(tmp_path):
+    path = tmp_path / "rig.csv"
+    path.write_text("Samples: 7\nTime [s];F [kN]\n0;1,5\n1;2,5\n")
+    with pytest.warns(AccuracyWarning, match="rig.csv: its head says 7 samples; 2 are there"):
+        Table.from_file(path)
 
 
 def write_hdf5(path, values, **attributes):

@@ -1,11 +1,13 @@
 """Tables from files: every usual shape of columns is read, every fault is named."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bondloop.errors import InputError
+from bondloop.errors import AccuracyWarning, InputError
 from bondloop.program.signals import Signal, Table
 
 
@@ -118,7 +120,9 @@ def test_any_file_is_read_or_refused(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "record.csv"
     path.write_text(text)
     try:
-        table = Table.from_file(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)  # columns of words that were left out
+            table = Table.from_file(path)
     except InputError:
         return
     assert isinstance(table, Signal)

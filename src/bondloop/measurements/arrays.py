@@ -174,9 +174,10 @@ def _unpacked(found: Measurements, name: str, item: Any, values: Any) -> Any:
         numbers[word] = float(given.reshape(-1)[0])
     fills = [np.asarray(item.attrs[word]) for word in ("_FillValue", "missing_value") if word in item.attrs]
     fills = [fill.reshape(-1) for fill in fills if fill.dtype.kind in "fiu"]
-    if values.dtype.kind == "f":  # 1e20 is another number as a float32
-        fills = [fill.astype(values.dtype) for fill in fills]
     if not fills and numbers == {"scale_factor": 1.0, "add_offset": 0.0}:
         return values
-    scaled = values * numbers["scale_factor"] + numbers["add_offset"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.dtype.kind == "f":  # 1e20 is another number as a float32
+            fills = [fill.astype(values.dtype) for fill in fills]
+        scaled = values.astype(np.float64) * numbers["scale_factor"] + numbers["add_offset"]
     return np.where(np.isin(values, np.concatenate(fills)), np.nan, scaled) if fills else scaled

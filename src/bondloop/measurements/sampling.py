@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from bondloop.measurements.measured import Measurements
 
-__all__ = ["NoTimeError", "Sampling", "is_time_name", "sampling_of", "stated"]
+__all__ = [
+    "NoTimeError", "Sampling", "is_time_name", "rate_notes", "sampling_of", "stated", "unit_in_name",
+]  # fmt: skip
 
 _TIME = re.compile(
     r"(time|times|t|(?:elapsed|running|total|test)[ _]time|x_value)"
@@ -132,11 +134,13 @@ def stated(key: str, value: str) -> tuple[str, float] | None:
     return word, number
 
 
-def sampling_of(found: Measurements, wanted: str | None = None, *, rate_given: bool = False) -> Sampling:
+def sampling_of(
+    found: Measurements, wanted: str | None = None, *, rate_given: bool = False, compared: bool = True
+) -> Sampling:
     """Return when the samples of a file were taken.
 
     A column called time counts first, then a column in seconds that increases, then a rate that the file
-    states, then the clock.
+    states, then the clock. What a stated rate says against a column is noted, or refused; see `rate_notes`.
 
     Parameters
     ----------
@@ -146,6 +150,8 @@ def sampling_of(found: Measurements, wanted: str | None = None, *, rate_given: b
         The channel of the times; unless given, one called ``time`` or ``t`` or the like.
     rate_given
         Whether somebody says the rate, so that none is looked for.
+    compared
+        Whether a column is compared with the rate that the file states.
 
     Examples
     --------
@@ -155,15 +161,19 @@ def sampling_of(found: Measurements, wanted: str | None = None, *, rate_given: b
     [0.0, 0.002]
     """
     name = _time_column(found, wanted)
+    compared = compared and not rate_given
     if name is not None:
-        return Sampling(name, found.channels[name] * _factor(name, found.units[name]))
+        stamps = found.channels[name] * _factor(name, found.units[name])
+        return Sampling(name, stamps, None, rate_notes(found, name, stamps) if compared else ())
     if rate_given:
         return Sampling()
     looks = _looks_like_time(found)
     rate = _stated_rate(found.numbers, found.source)
     if looks is not None:
         note = f"'{looks}' was taken for the time, as it is in seconds and increases"
-        return Sampling(looks, found.channels[looks] * _factor(looks, found.units[looks]), None, (note,))
+        stamps = found.channels[looks] * _factor(looks, found.units[looks])
+        more = rate_notes(found, looks, stamps) if compared else ()
+        return Sampling(looks, stamps, None, (note, *more))
     if rate is not None:
         return Sampling(None, None, rate, _clock_notes(found, rate))
     if found.clock is not None:
@@ -172,6 +182,38 @@ def sampling_of(found: Measurements, wanted: str | None = None, *, rate_given: b
     raise NoTimeError(
         f"{found.source}: no time among {_listed(found.channels)}; name the channel that holds it "
         "(time='...'), or give the sample rate (rate=1000)"
+    )
+
+
+def rate_notes(
+    found: Measurements, name: str, stamps: NDArray[np.float64], *, unit_given: bool = False
+) -> tuple[str, ...]:
+    """Return what a rate that the file states says against a column of times.
+
+    Parameters
+    ----------
+    found
+        What the file holds.
+    name
+        Of the column.
+    stamps
+        Its times [s].
+    unit_given
+        Whether somebody says its unit. Where nobody does, not even the file, a difference is refused.
+    """
+    rates = _stated_rates(found.numbers)
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is told by others
+        steps = np.diff(stamps)
+    steps = steps[np.isfinite(steps)]
+    step = float(np.median(steps)) if steps.size else 0.0
+    if not rates or step <= 0 or any(abs(step * rate - 1) <= AGREEMENT for rate in rates.values()):
+        return ()
+    words = f"the file states {next(iter(rates.values())):g} Hz, but by '{name}' samples are {step:g} s apart"
+    if unit_given or found.units[name] or unit_in_name(name):
+        return (f"{words}, which is used",)
+    raise InputError(
+        f"{found.source}: {words} if it is in s, and it has no unit: write it into its name, "
+        f"'{name} [ms]', or say it (time_unit='ms' for an excitation, rate=... for data)"
     )
 
 
@@ -226,8 +268,7 @@ def _looks_like_time(found: Measurements) -> str | None:
 
 def _factor(name: str, unit: str) -> float:
     """Return seconds per unit of a time column, from its unit or from its name (``t_ms``)."""
-    match = _TIME.fullmatch(name.rsplit(".", 1)[-1])
-    said = unit or (match[2].lower() if match and match[2] else "s")
+    said = unit or unit_in_name(name) or "s"
     meant = unit_meant(said)
     try:
         return quantity(f"1 {said if meant is None else meant or 's'}", "s")
@@ -235,8 +276,34 @@ def _factor(name: str, unit: str) -> float:
         raise InputError(f"the unit of the time '{name}': {error}") from None
 
 
+def unit_in_name(name: str) -> str:
+    """Return the unit that the name of a time column ends in; nothing where there is none.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+
+    Examples
+    --------
+    >>> unit_in_name("t_ms"), unit_in_name("time")
+    ('ms', '')
+    """
+    match = _TIME.fullmatch(name.rsplit(".", 1)[-1])
+    return match[2].lower() if match and match[2] else ""
+
+
 def _stated_rate(numbers: Mapping[str, float], source: str) -> float | None:
     """Return the rate that a file's single numbers state, if they state one."""
+    rates = _stated_rates(numbers)
+    if rates and max(rates.values()) > (1 + AGREEMENT) * min(rates.values()):
+        words = ", ".join(f"{name} = {numbers[name]:g} ({rate:g} Hz)" for name, rate in rates.items())
+        raise InputError(f"{source}: its rates do not agree: {words[:400]}; give the right one (rate=...)")
+    return next(iter(rates.values()), None)
+
+
+def _stated_rates(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return every rate that single numbers state, by their names."""
     rates: dict[str, float] = {}
     for name, value in numbers.items():
         last = name.rsplit(".", 1)[-1].lower()
@@ -244,10 +311,7 @@ def _stated_rate(numbers: Mapping[str, float], source: str) -> float | None:
             rates[name] = value
         if last in _PERIODS and 0 < value < np.inf:
             rates[name] = 1 / value
-    if rates and max(rates.values()) > (1 + AGREEMENT) * min(rates.values()):
-        words = ", ".join(f"{name} = {numbers[name]:g} ({rate:g} Hz)" for name, rate in rates.items())
-        raise InputError(f"{source}: its rates do not agree: {words[:400]}; give the right one (rate=...)")
-    return next(iter(rates.values()), None)
+    return rates
 
 
 def _listed(names: Mapping[str, Any]) -> str:

@@ -86,8 +86,8 @@ def from_lines(lines: Sequence[str], where: str, *, nameless: bool = False) -> M
         found.notes.append(f"columns without numbers were left out: {', '.join(words)[:200]}")
     if layout.names is not None and layout.doubt is not None:
         found.notes.append(
-            f"line {layout.names + 1} was taken for the names ({lines[layout.names].strip()[:40]!r}): if they "
-            f"are units, and line {layout.doubt + 1} holds the names, spell them as kN, mm or s"
+            f"line {layout.names + 1} was taken for the names ({lines[layout.names].strip()[:40]!r}): if "
+            f"they are units, and line {layout.doubt + 1} holds the names, spell them as kN, mm or s"
         )
     _head(lines, layout, found, len(layout.rows))
     return found

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.errors import InputError, unknown_name
+from bondloop.errors import AccuracyWarning, InputError, unknown_name
 from bondloop.measurements import read_measurements, sampling_of
 from bondloop.measurements.faults import refuse
 from bondloop.measurements.headings import unit_meant
-from bondloop.measurements.sampling import NoTimeError
+from bondloop.measurements.sampling import NoTimeError, rate_notes, unit_in_name
 from bondloop.program.described import number
 from bondloop.units import is_of_kind
 
@@ -33,7 +34,7 @@ def read_signal(
     unit: str,
     time_unit: str,
 ) -> tuple[Array, Array, str]:
-    """Return times [s], values in SI and the unit that they were in.
+    """Return times [s], values in SI and the unit that they were in; what is noteworthy is warned of.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def read_signal(
     found = read_measurements(path, nameless=True)
     if not any(values.size for values in found.channels.values()):
         raise InputError(f"{path}: a header but no numbers")
-    stamps, name = _times(found, time, step, time_unit)
+    stamps, name, notes = _times(found, time, step, time_unit)
     others = [n for n in found.channels if n != name]
     if column is None and not others:
         raise InputError(f"{path}: only one column; expected times and values, or give step")
@@ -61,36 +62,41 @@ def read_signal(
     times: Array = np.arange(float(raw.size)) * (step or 0.0) if stamps is None else stamps
     _refuse_bad(found, {} if stamps is None else {name or "time": times}, {chosen: raw})
     unit = _settled(unit, found.units[chosen], f"{path}: '{chosen}'")
+    for note in (*found.notes, *notes):
+        warnings.warn(f"{path}: {note}", AccuracyWarning, stacklevel=3)
     return times, raw * number(f"1 {unit}", str(path)), unit
 
 
 def _times(
     found: Measurements, time: int | str | None, step: float | None, time_unit: str
-) -> tuple[Array | None, str | None]:
-    """Return the times and the name of their column; neither where the step tells."""
+) -> tuple[Array | None, str | None, tuple[str, ...]]:
+    """Return the times, the name of their column, neither where the step tells, and what is noteworthy."""
     if step is not None:
-        return None, None
+        return None, None, ()
     name = None if time is None else _name(found, time)
+    notes: tuple[str, ...] = ()
     if name is None:
         try:
-            sampling = sampling_of(found)
+            sampling = sampling_of(found, compared=not time_unit)
         except NoTimeError:
             name = next(iter(found.channels))
         else:
-            name = sampling.name
+            name, notes = sampling.name, sampling.notes
             if sampling.stamps is not None and (name is None or not time_unit):
-                return sampling.stamps, name
+                return sampling.stamps, name, notes
             if name is None:
                 assert sampling.rate is not None  # neither a column nor a clock tells
                 size = next(iter(found.channels.values())).size
-                return np.arange(float(size)) / sampling.rate, None
-    unit = _settled(time_unit, found.units[name], f"{found.source}: the time '{name}'") or "s"
+                return np.arange(float(size)) / sampling.rate, None, notes
+    unit = _settled(time_unit, found.units[name], f"{found.source}: the time '{name}'")
+    unit = unit or unit_in_name(name) or "s"
     if not is_of_kind(f"1 {unit}", "s"):
         raise InputError(
             f"{found.source}: '{name}' is in {unit}, which is no time; name the column of the times "
             "(time='...'), or give step"
         )
-    return found.channels[name] * number(f"1 {unit}", found.source), name
+    stamps = found.channels[name] * number(f"1 {unit}", found.source)
+    return stamps, name, (*notes, *rate_notes(found, name, stamps, unit_given=bool(time_unit)))
 
 
 def _name(found: Measurements, wanted: int | str) -> str:
