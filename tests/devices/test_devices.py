@@ -201,6 +201,9 @@ def test_histories_that_are_none():
         device.respond([0.0, 1.0], 100, current=1.0)
     with pytest.raises(InputError, match="stroke"):
         device.loops("3 s")
+    for cycles in (2.5, -1, True, "two"):
+        with pytest.raises(InputError, match=r"loops\(cycles\): expected a whole number"):
+            device.loops(cycles=cycles)
 
 
 def test_a_picture(tmp_path):

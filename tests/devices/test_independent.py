@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from bondloop import devices as d
+from bondloop.errors import InputError
 
 A, B, P, Q = 0.03, 0.012, 2 * np.pi * 0.5, 2 * np.pi * 1.3
 T = np.arange(0, 3.0, 5e-4)
@@ -301,6 +302,13 @@ def test_isotropic_points_grow_along_the_plastic_way():
     two = d.Multilinear((0.005, 0.01), (10e3, 14e3), "isotropic")
     x = np.cumsum(np.random.default_rng(4).normal(0, 4e-3, 300))
     assert two.respond(x, 10) == pytest.approx(bilinear.respond(x, 10), rel=1e-9)
+
+
+def test_a_tuned_mass_is_told_in_any_unit():
+    assert d.TunedMass.tuned("0.1 t", "1.5 Hz", "2 %") == d.TunedMass.tuned(100.0, 1.5, 0.02)
+    for given in (("100 m", 1.5, 0.02), (100.0, "1.5 s", 0.02), (100.0, 1.5, -0.02), (100.0, None, 0.02)):
+        with pytest.raises(InputError, match=r"TunedMass\.tuned\((mass|frequency|ratio)\): expected"):
+            d.TunedMass.tuned(*given)
 
 
 def test_a_tuned_mass_is_den_hartogs():

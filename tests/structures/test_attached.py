@@ -113,7 +113,7 @@ def test_what_cannot_be_attached():
     model = field_form(structure.assemble(), "truss")
     with pytest.raises(InputError, match="one interface"):
         attach(model, "bar", 3.0, {"c.ux": 1})
-    for way in ({}, {"c.ux": 0.0}, {"c.ux": float("nan")}):
+    for way in ({}, {"c.ux": 0.0}, {"c.ux": float("nan")}, {"c.ux": "one"}, {"c.ux": [1, 2]}, "c.ux"):
         with pytest.raises(InputError, match="weights"):
             attach(model, "bar", Bilinear(), way)
     with pytest.raises(InputError, match=r"c\.ux"):

@@ -218,6 +218,12 @@ def test_what_cannot_be_borne_is_said():
         ({"control": "a.ux", "to": 0.1, "pattern": {}}, "pattern is zero"),
         ({"control": "a.ux", "to": 0.1, "pattern": {"foot_a.ux": 1.0}}, "held by a support"),
         ({"control": "a.ux", "to": 0.1, "pattern": [1.0]}, "finite forces"),
+        (
+            {"control": "a.ux", "to": 0.1, "pattern": ["10 kN"]},
+            "pattern.: expected forces by degree of freedom",
+        ),
+        ({"control": "a.ux", "to": 0.1, "pattern": {"a.ux": None}}, "the force on a.ux: expected a number"),
+        ({"control": "a.ux", "to": 0.1, "pattern": {"a.ux": "ten"}}, "the force on a.ux: expected a number"),
         ({"control": "a.ux", "to": 0.1, "gravity": [np.inf] * 8}, "not all of them finite"),
     ],
 )
@@ -225,6 +231,20 @@ def test_bad_input(options, words):
     given_ = {"pattern": PUSH, **options}
     with pytest.raises(InputError, match=words):
         pushover(portal(), given_.pop("pattern"), **given_)
+
+
+@pytest.mark.parametrize("form", [lambda m: m, field_form])
+def test_loads_that_stay_may_have_units(form):
+    model = form(ShearBuilding([1e3, 1e3], [1e6, 2e6]).assemble())
+    expected = static(model, {"floor[2].ux": 1e4})
+    np.testing.assert_allclose(static(model, {"floor[2].ux": "10 kN"}), expected)
+    for load, words in (
+        ({"floor[2].ux": "10 kg"}, r"static: the force on floor\[2\].ux: expected a quantity in N"),
+        ({"floor[2].ux": None}, r"static: the force on floor\[2\].ux: expected a number"),
+        (["10 kN", "0 kN"], "static: expected forces by degree of freedom"),
+    ):
+        with pytest.raises(InputError, match=words):
+            static(model, load)
 
 
 def test_devices_that_live_in_time_are_refused():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bondloop.devices.ode_specimen import OdeSpecimen
+from bondloop.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,6 +107,9 @@ class Device(OdeSpecimen, family="device"):
 
         most = self.stroke if stroke is None else POSITIVE.check(stroke, "loops(stroke)", "m", "rad")
         f = POSITIVE.check(frequency, "loops(frequency)", "Hz")
+        asked: Any = cycles
+        if isinstance(asked, bool) or not isinstance(asked, (int, np.integer)) or asked < 0:
+            raise InputError(f"loops(cycles): expected a whole number from 0 on; found {cycles!r}")
         sizes = [most * (i + 1) / cycles for i in range(cycles)]
         turns = [0.0, *(s for size in (*sizes, most) for s in (size, -size)), 0.0]
         phase = np.pi * np.arange(500) / 500

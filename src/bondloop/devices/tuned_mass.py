@@ -6,8 +6,8 @@ from math import pi
 from typing import TYPE_CHECKING, ClassVar
 
 from bondloop.devices.device import DAMPING, STIFFNESS, Device
-from bondloop.errors import InputError
 from bondloop.program.described import Parameter
+from bondloop.program.ranges import POSITIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class TunedMass(Device):
     units: ClassVar[Mapping[str, str]] = {"position": "m", "speed": "m/s"}
 
     @classmethod
-    def tuned(cls, mass: float, frequency: float, ratio: float) -> TunedMass:
+    def tuned(cls, mass: float | str, frequency: float | str, ratio: float | str) -> TunedMass:
         """Return the damper that is best for an undamped structure under a harmonic force (Den Hartog 1956).
 
         Parameters
@@ -62,14 +62,12 @@ class TunedMass(Device):
         ratio
             Mass of the damper over that of the structure.
         """
-        if not (ratio > 0 and frequency > 0):
-            raise InputError(
-                f"TunedMass.tuned: expected frequency and ratio above 0; found {frequency:g} Hz and {ratio:g}"
-            )
-        natural = 2 * pi * frequency
-        omega = natural / (1 + ratio)
-        damping = 2 * mass * natural * (3 * ratio / (8 * (1 + ratio) ** 3)) ** 0.5
-        return cls(mass, mass * omega**2, damping)
+        m = POSITIVE.check(mass, "TunedMass.tuned(mass)", "kg")
+        natural = 2 * pi * POSITIVE.check(frequency, "TunedMass.tuned(frequency)", "Hz")
+        mu = POSITIVE.check(ratio, "TunedMass.tuned(ratio)", "1")
+        omega = natural / (1 + mu)
+        damping = 2 * m * natural * (3 * mu / (8 * (1 + mu) ** 3)) ** 0.5
+        return cls(m, m * omega**2, damping)
 
     def rates(self, motion: Imposed) -> Mapping[str, Value]:
         """Return how the mass moves."""

@@ -54,11 +54,14 @@ def attach(model: StructureModel, name: str, device: OdeSpecimen, way: Mapping[s
     given: Any = device
     if not isinstance(given, OdeSpecimen) or given.interfaces != 1:
         raise InputError(f"attach: expected a device with one interface; found {device!r:.60}")
-    weights = {dof: float(weight) for dof, weight in way.items() if weight}
+    try:
+        weights = {dof: float(weight) for dof, weight in way.items() if weight}
+    except (AttributeError, TypeError, ValueError):
+        weights = {}
     if not weights or not np.isfinite([*weights.values()]).all():
         raise InputError(
             "attach: expected finite weights by degree of freedom, {'b.ux': 1, 'a.ux': -1}; found "
-            f"{dict(way)}"
+            f"{way!r:.60}"
         )
     element = device.element()
     _put(model, name, element)

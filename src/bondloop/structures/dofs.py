@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ROTATIONS", "dof_domain", "dof_word"]
+import numpy as np
+
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION, Domain
+from bondloop.errors import InputError
+from bondloop.program.ranges import number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ROTATIONS", "dof_domain", "dof_word", "force_on", "forces_in_a_row"]
 
 ROTATIONS = ("rx", "ry", "rz")
 """Words of degrees of freedom that are rotations."""
@@ -26,3 +35,42 @@ def dof_domain(dof: str) -> Domain:
     ('rotation', 'translation')
     """
     return ROTATION if dof_word(dof) in ROTATIONS else TRANSLATION
+
+
+def force_on(dof: str, given: Any, what: str) -> float:
+    """Return a force or moment on a degree of freedom in SI.
+
+    Parameters
+    ----------
+    dof
+        Its name.
+    given
+        A number, or a text with a unit.
+    what
+        What it is for, in the message.
+
+    Examples
+    --------
+    >>> force_on("tip.rz", "2 kN m", "static")
+    2000.0
+    """
+    return number(given, f"{what}: the force on {dof}", dof_domain(dof).effort.unit)
+
+
+def forces_in_a_row(given: Any, what: str) -> NDArray[np.float64]:
+    """Return forces that are not named as an array of floats.
+
+    Parameters
+    ----------
+    given
+        Numbers.
+    what
+        What they are for, in the message.
+    """
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what}: expected forces by degree of freedom, {{'floor[1].ux': '10 kN'}}, or all of them as "
+            f"numbers; found {given!r:.60}"
+        ) from None

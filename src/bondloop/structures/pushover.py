@@ -11,7 +11,7 @@ import numpy as np
 
 from bondloop.display import telling
 from bondloop.errors import InputError, unknown_name
-from bondloop.structures.dofs import dof_domain, dof_word
+from bondloop.structures.dofs import dof_domain, dof_word, force_on, forces_in_a_row
 from bondloop.structures.equilibrium import Equilibrium, Held, State
 from bondloop.units import quantity
 
@@ -260,11 +260,9 @@ def _load(model: StructureModel, given: Mapping[str, Number] | ArrayLike, what: 
         for dof, force in given.items():
             if dof not in model.dofs:
                 model.junction(dof)  # which says why it is not there
-            f[model.dofs.index(dof)] = (
-                quantity(force, dof_domain(dof).effort.unit) if isinstance(force, str) else float(force)
-            )
+            f[model.dofs.index(dof)] = force_on(dof, force, f"pushover({what})")
     else:
-        f = np.asarray(given, dtype=float)
+        f = forces_in_a_row(given, f"pushover({what})")
     if f.shape != (len(model.dofs),) or not np.isfinite(f).all():
         raise InputError(
             f"pushover({what}): expected {len(model.dofs)} finite forces; found shape {f.shape}"

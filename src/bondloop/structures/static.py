@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.errors import InputError
+from bondloop.structures.dofs import force_on, forces_in_a_row
 from bondloop.structures.factor import factor
 from bondloop.structures.forms import StructureModel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from bondloop.structures.elements.base import Array
+    from bondloop.structures.elements.base import Array, Number
     from bondloop.structures.matrices import Matrices
 
 __all__ = ["static"]
 
 
-def static(matrices: Matrices | StructureModel, force: Mapping[str, float] | ArrayLike) -> Array:
+def static(matrices: Matrices | StructureModel, force: Mapping[str, Number] | ArrayLike) -> Array:
     """Return the displacements K⁻¹ f under a load, or under several at once.
 
     Parameters
@@ -45,9 +46,9 @@ def static(matrices: Matrices | StructureModel, force: Mapping[str, float] | Arr
         matrices = matrices.matrices
     if isinstance(force, Mapping):
         f = np.zeros(len(matrices))
-        f[matrices.indices(force)] = list(force.values())
+        f[matrices.indices(force)] = [force_on(dof, x, "static") for dof, x in force.items()]
     else:
-        f = np.asarray(force, dtype=float)
+        f = forces_in_a_row(force, "static")
     if f.ndim not in (1, 2) or f.shape[0] != len(matrices):
         raise InputError(f"static: {len(matrices)} degrees of freedom; found loads of shape {f.shape}")
     if not np.isfinite(f).all():
