@@ -162,3 +162,16 @@ def test_what_is_no_time_is_not_taken_for_it(tmp_path, text, more, words):
     with pytest.raises(InputError, match=words):
         Table.from_file(path, **more)
     assert Table.from_file(path, column=0, step=0.5).times.tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("head", ["time,force", "Zeit [s],force", "t_ms,force"])
+def test_the_time_is_not_played_where_a_step_is_given(tmp_path, head):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{head}\n0.0,5\n0.1,6\n0.2,7\n")
+    assert Table.from_file(path, step=0.02) == Table([0, 0.02, 0.04], [5, 6, 7])
+    assert Table.from_file(path, step=0.02, column=0).values.tolist() == [0, 0.1, 0.2], "as somebody says so"
+    path.write_text("x [-],y [foo]\n1.0,5\n2.0,6\n3.0,7\n")
+    assert Table.from_file(path, step=0.02).values.tolist() == [1, 2, 3]
+    path.write_text("time\n0.0\n0.1\n0.2\n")
+    with pytest.raises(InputError, match="only 'time', the time; expected values"):
+        Table.from_file(path, step=0.02)

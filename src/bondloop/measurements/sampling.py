@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bondloop.measurements.measured import Measurements
 
 __all__ = [
-    "NoTimeError", "Sampling", "is_time_name", "rate_notes", "sampling_of", "stated", "unit_in_name",
+    "NoTimeError", "Sampling", "increases_in_seconds", "is_time_name", "rate_notes", "sampling_of", "stated",
+    "unit_in_name",
 ]  # fmt: skip
 
 _TIME = re.compile(
@@ -82,6 +83,21 @@ def is_time_name(name: str) -> bool:
     (True, True, False)
     """
     return _TIME.fullmatch(name) is not None
+
+
+def increases_in_seconds(found: Measurements, name: str) -> bool:
+    """Whether a column can be the time, whatever it is called.
+
+    Parameters
+    ----------
+    found
+        What the file holds.
+    name
+        Of the column.
+    """
+    values = found.channels[name]
+    seconds = unit_meant(found.units[name]) in ("s", "ms", "us", "µs")
+    return seconds and values.size > 2 and bool((np.diff(values) > 0).all())
 
 
 def stated(key: str, value: str) -> tuple[str, float] | None:
@@ -259,11 +275,7 @@ def _expect_one_clock(found: Measurements, named: Sequence[str]) -> None:
 
 
 def _looks_like_time(found: Measurements) -> str | None:
-    for name, values in found.channels.items():
-        seconds = unit_meant(found.units[name]) in ("s", "ms", "us", "µs")
-        if seconds and values.size > 2 and (np.diff(values) > 0).all():
-            return name
-    return None
+    return next((name for name in found.channels if increases_in_seconds(found, name)), None)
 
 
 def _factor(name: str, unit: str) -> float:

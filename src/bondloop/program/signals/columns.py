@@ -12,7 +12,13 @@ from bondloop.errors import AccuracyWarning, InputError, unknown_name
 from bondloop.measurements import read_measurements, sampling_of
 from bondloop.measurements.faults import refuse
 from bondloop.measurements.headings import unit_meant
-from bondloop.measurements.sampling import NoTimeError, rate_notes, unit_in_name
+from bondloop.measurements.sampling import (
+    NoTimeError,
+    increases_in_seconds,
+    is_time_name,
+    rate_notes,
+    unit_in_name,
+)
 from bondloop.program.described import number
 from bondloop.units import is_of_kind
 
@@ -49,9 +55,14 @@ def read_signal(
     if not any(values.size for values in found.channels.values()):
         raise InputError(f"{path}: a header but no numbers")
     stamps, name, notes = _times(found, time, step, time_unit)
-    others = [n for n in found.channels if n != name]
+    others = [n for n in found.channels if n != name and not (step and _is_time(found, n))]
     if column is None and not others:
-        raise InputError(f"{path}: only one column; expected times and values, or give step")
+        words = "only one column; expected times and values, or give step"
+        if step:
+            words = (
+                f"only '{next(iter(found.channels))}', the time; expected values, or name them (column='...')"
+            )
+        raise InputError(f"{path}: {words}")
     chosen = others[0] if column is None else _name(found, column)
     if chosen == name:
         raise InputError(
@@ -97,6 +108,11 @@ def _times(
         )
     stamps = found.channels[name] * number(f"1 {unit}", found.source)
     return stamps, name, (*notes, *rate_notes(found, name, stamps, unit_given=bool(time_unit)))
+
+
+def _is_time(found: Measurements, name: str) -> bool:
+    """Whether a column is the time, by its name or by what it holds: no values to be played."""
+    return is_time_name(name.rsplit(".", 1)[-1]) or increases_in_seconds(found, name)
 
 
 def _name(found: Measurements, wanted: int | str) -> str:
