@@ -44,6 +44,11 @@ def read_packet(
     }
     if len(sides) < 2 or None in sides.values() or entries.get("byte_order") is FAILED:
         return Packet()
+    roles = {way: [f.role for f in side.fields] for way, side in sides.items() if side}
+    if "echo" in roles["receive"] and "counter" not in roles["send"]:
+        words = "an echo is the counter of a command that came back: expected a counter in packet.send, too"
+        reader.fault(("packet", "receive", "fields", roles["receive"].index("echo")), words)
+        return Packet()
     return Packet(
         **{way: side for way, side in sides.items() if side}, byte_order=entries.get("byte_order", "little")
     )

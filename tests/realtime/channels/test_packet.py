@@ -269,6 +269,29 @@ def test_a_driver_of_channels_without_a_channels_file(table):
         LoopProcess(program, LoopOptions(link="packet://127.0.0.1:1", timeout=0.2), table)
 
 
+def test_an_echo_that_is_wider_than_the_counter_is_not_old_when_that_begins_again(table):
+    """The counter of 8 bits is 0 again after 255, in the echo of 16 too; the age was 256 from then on."""
+    narrow = FILE.replace('"counter", at = 0, type = "uint16"', '"counter", at = 0, type = "uint8"', 1)
+    takes = Layout(
+        16, {**TAKES.fields, "counter": (0, "uint8")}, constants=TAKES.constants, check=TAKES.check
+    )
+    tick = make_computer("narrow_counter")
+    program = build_loop(tick, drivers=[driver_file("packet")], channels=read_channels_text(narrow))
+    with Peer(takes, good) as peer, loop_on(program, peer, table, steps=0, stale=60_000) as loop:
+        until(lambda: loop.status().link["received"] > 400)
+        loop.stop()
+        assert loop.wait(60) == 0, loop.said
+        rows = loop.ring.read()
+    assert len(peer.heard) > 300
+    assert rows["age"].max() < 256
+
+
+def test_an_echo_without_a_counter_is_refused():
+    text = FILE.replace('  {is = "counter", at = 0, type = "uint16"},\n', "", 1)
+    with pytest.raises(InputError, match=r"packet\.receive.*: expected a counter in packet\.send, too"):
+        read_channels_text(text)
+
+
 @st.composite
 def layouts(draw):
     """Packets with fields of any type in any order, with gaps; the counters are there, the rest may be."""

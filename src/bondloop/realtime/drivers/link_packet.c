@@ -214,10 +214,12 @@ static void take(const unsigned char *packet, double *measured, bl_link_counts *
     bl_channels_measured(raw, measured);
     if (!commanded)
         bl_channels_hold(measured, out);
-    const bl_packet_field *echo = find(&bl_lab.receive, BL_ECHO);
-    if (echo != NULL && commanded) {
+    const bl_packet_field *echo = find(&bl_lab.receive, BL_ECHO), *sent = find(&bl_lab.send, BL_COUNTER);
+    if (echo != NULL && sent != NULL && commanded) {
+        /* The narrower of the two is what both know: a counter of 16 bits comes back as 0 after 65535, in 32 bits too. */
+        const int type = bl_field_bytes(sent->type) < bl_field_bytes(echo->type) ? sent->type : echo->type;
         const uint32_t number = (uint32_t)bl_field_get(packet + echo->at, echo->type, bl_lab.is_big);
-        const int64_t age = ahead(wrapped(counted - 1, echo->type), number, echo->type);
+        const int64_t age = ahead(wrapped(counted - 1, type), wrapped(number, type), type);
         counts->age = age > 0 ? age : 0;
         counts->late += age > 0;
     }
