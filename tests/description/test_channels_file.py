@@ -7,7 +7,7 @@ import re
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bondloop.description import channels_schema, read_channels, read_channels_text
@@ -442,6 +442,7 @@ SILLY = (
     changes=st.dictionaries(st.integers(0, 60), st.sampled_from(SILLY), max_size=4),
     gone=st.sets(st.integers(0, 60), max_size=2),
 )
+@example(whole=PACKET, changes={7: "1e308"}, gone=set())  # a gain at which the sheet's figure overflows
 @settings(deadline=None)
 def test_whatever_stands_there_is_read_or_refused_with_a_sentence(whole, changes, gone):
     lines = whole.splitlines()

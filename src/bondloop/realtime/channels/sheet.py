@@ -6,6 +6,8 @@ import html
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bondloop.units import quantity, si_unit
 
 if TYPE_CHECKING:
@@ -152,8 +154,11 @@ def _curve(c: LabChannel) -> str:
     if not (math.isfinite(c.low) and math.isfinite(c.high)) or c.high - c.low > 1e30:
         return ""
     xs = [c.low + (c.high - c.low) * i / 60 for i in range(61)]
-    ys = [c.value(min(max(x, c.low), c.high)) / one for x in xs]
+    with np.errstate(over="ignore", invalid="ignore"):  # silly numbers have no figure
+        ys = [float(c.value(min(max(x, c.low), c.high)) / one) for x in xs]
     low, high = min(ys), max(ys)
+    if not (all(map(math.isfinite, ys)) and math.isfinite(high - low)):
+        return ""
     tall = (high - low) or 1.0
     points = " ".join(f"{4 + 2 * i:g},{44 - 40 * (y - low) / tall:.1f}" for i, y in enumerate(ys))
     words = f"{c.low / raw:g}..{c.high / raw:g} {c.raw} to {low:.4g}..{high:.4g} {c.unit}"
