@@ -67,7 +67,8 @@ def test_the_loop_stood_still(bench, scheme):
     ring, rows, status = ended(loop, 3)
     at = ended_safely(ring, rows, status, fault)
     assert at - frozen_from(rows) == ticks(STATED[fault].found)
-    assert status.cause_value == pytest.approx(1e-9 * rows["wake_ns"][at])
+    most = np.iinfo(rows["wake_ns"].dtype).max  # what a row can say of a pause; the machine may add to it
+    assert min(status.cause_value, 1e-9 * most) == pytest.approx(1e-9 * rows["wake_ns"][at])
     assert status.cause_value > GAP
 
 
