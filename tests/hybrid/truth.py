@@ -9,7 +9,8 @@
    well*; motion that goes beyond it, or goes on by itself as large as it, *grew*. Free motion follows in
    blocks of doubled length until it is decided, or `MOST_TICKS` have gone by: *undecided*. What is not
    linear is kicked slightly first, by less than a hundredth of the run's own motion: if that grows, the run's
-   motion does. If only a blow makes it grow, the test is *fragile*: it runs, as long as nothing hits it.
+   motion does. If only a blow makes it grow, or another excitation than its own (a pulse that begins
+   between two samples is followed as a table), the test is *fragile*: it runs, as long as nothing hits it.
 3. A controller that adapts is judged by its excited motion too: the excitation is repeated nine times, in
    step, and if that holds nine times more, out of step and with other noise; what breaks out only then is
    fragile. Its free motion counts for as long as ten such runs: gains that wander for an hour at rest are no
@@ -77,6 +78,8 @@ GOLDEN = 0.618
 """Of a period: how much later in its motion each repetition out of step comes than the one before."""
 IDLE = 0.9
 """Tracking error from which a controller whose gains start from zero has not begun to move the rig."""
+ALIKE = 0.05
+"""Difference, against its own motion, up to which the run as a table is the run."""
 LONG = 300_000
 """Ticks after which a hundredth instead of `GONE` will do."""
 
@@ -126,7 +129,7 @@ def outcome(drawn: Drawn) -> Outcome:
         # And gains that hunt at rest, where friction holds the rig, may hold it well while it moves.
         moves = free.moves() and drawn.kind.get("controller") not in ADAPTIVE
         moves = moves or (gentle is not None and gentle.levels[-1:] > (GROWN,))
-        found = gentle if gentle is not None and gentle.ran == "grew" and moves else None
+        found = gentle if gentle is not None and gentle.ran == "grew" and moves and free.same else None
     if found is None and drawn.kind.get("controller") in ADAPTIVE:
         found = free.excited(in_step=False)
         found = None if found is None else replace(found, ran="fragile")
@@ -275,6 +278,7 @@ class _Free:
         self.excitation = now_and_next(signals, steps, test.period) if signals else np.zeros((steps, wide))
         self.scales = self._scales(run.channels)
         self.there: Any = None
+        self.same = True
         self.own_states: dict[str, float] = {}
         self.noise: dict[str, float] = {}
         # While a controller learns, the rig moves less than it should: it may grow to that.
@@ -357,13 +361,20 @@ class _Free:
         runner.reset()
         fade = max(2, round(0.01 / self.test.period))  # short: a wall's velocity that is held carries it away
         last = self.excitation[-1] * (0.5 + 0.5 * np.cos(np.linspace(0, np.pi, fade)))[:, None]
-        seen = []
+        seen, moved = [], []
         for rows in (*np.array_split(self.excitation, min(50, len(self.excitation))), last):
             result = runner.run(len(rows), rows)
             self.ticks += result.steps
             if _left(result):
                 return False
             seen.append(runner.state)
+            moved.append(np.array([result.channels[n] for n in self.names]))
+        own = np.array([self.run.channels[n] for n in self.names])
+        apart = np.std(np.concatenate(moved, axis=1)[:, : own.shape[1]] - own, axis=1)
+        # Two motions that go on by themselves part without end: there the one is as good as the other.
+        at_the_end = self._rms(self.run.channels)[:, -1] / np.where(self.scales > 0, self.scales, np.inf)
+        restless = np.sqrt(np.mean(at_the_end**2)) > 0.5
+        self.same = bool(restless or np.all(apart <= ALIKE * np.std(own, axis=1)))
         self.there = runner.snapshot()
         names = [v.name for v in self.tick.states if v.name.startswith("numerical.")]
         self.own_states = {n: float(np.std([state[n] for state in seen])) for n in names}

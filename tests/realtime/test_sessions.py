@@ -1,6 +1,8 @@
 """One rig, one loop: who else comes is refused, and who has died makes room."""
 
 import signal
+import threading
+from dataclasses import replace
 
 import pytest
 from two_halves import LoopOptions, make_computer, make_rig, until
@@ -32,6 +34,25 @@ def test_a_second_loop_is_refused(programs, table, shm, scheme, lock_step):
         with LoopProcess(programs.loop, options, table) as third:  # the first one has said goodbye
             third.mailbox.stop()
             assert third.wait(20) == 0
+
+
+@pytest.mark.parametrize("scheme", ["shm", "udp"])
+def test_who_comes_before_the_rig_has_read_a_goodbye_waits_for_it(programs, table, shm, scheme):
+    with RigProcess(programs.rig, RigOptions(link=link_of(scheme, shm), timeout=20.0)) as rig:
+        options = LoopOptions(link=rig.link, retreat=0.005, start=False, stale=10**6, timeout=20.0)
+        with LoopProcess(programs.loop, options, table) as first:
+            rig.send(signal.SIGSTOP)
+            first.mailbox.stop()
+            assert first.wait(20) == 0
+        if scheme == "shm":  # over UDP the greeting of one who gives up would be the next that is read
+            with pytest.raises(InputError, match="there but does not answer"):
+                LoopProcess(programs.loop, replace(options, timeout=0.2), table)
+        later = threading.Timer(0.5, rig.send, [signal.SIGCONT])
+        later.start()
+        with LoopProcess(programs.loop, options, table) as second:
+            second.mailbox.stop()
+            assert second.wait(20) == 0
+        later.join()
 
 
 @pytest.mark.parametrize("scheme", ["shm", "udp"])

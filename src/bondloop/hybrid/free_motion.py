@@ -75,9 +75,12 @@ CLIMB = 1.5
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
-LASTING, HALF = 0.6, 0.5
+LASTING = 0.2
 """A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
-converter. The second where the loop by itself is unstable somewhere."""
+converter. Tests in which more was left have been seen to go on as large as the run, after another knock."""
+
+HALF = 0.5
+"""Share of the run's own below which a motion that still falls will be small soon."""
 
 
 @dataclass(frozen=True)
@@ -165,8 +168,8 @@ class FreeMotion:
 
     @property
     def lasts(self) -> bool:
-        """Whether it goes on by itself, as large as the run's own motion, and does not fade as it should."""
-        return self.last >= (LASTING if math.isfinite(self.expected) else HALF) and self._unfading
+        """Whether it goes on by itself, large enough to count beside the run's own, and does not fade."""
+        return self.last >= LASTING and self._unfading
 
     @property
     def stays(self) -> bool:

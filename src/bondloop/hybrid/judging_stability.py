@@ -12,7 +12,7 @@ from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.free_motion import GROWN, HARMLESS
 from bondloop.hybrid.lags import TINY, away_from_origin
 from bondloop.hybrid.regime_words import FLAT, element_of
-from bondloop.hybrid.repeated_run import still_growing
+from bondloop.hybrid.repeated_run import growing
 from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
@@ -40,10 +40,6 @@ AGAIN = 5.0
 """How much larger than the one before a repetition that leaves its limits must be to count as growth; and how
 many times larger in the course of the run a disturbance must become, where the loop is unstable at rest."""
 
-AWAY = 100.0
-"""How much larger than the first one a repetition that leaves its limits must be to count as growth, though
-the next ones are no larger."""
-
 COARSE = 2.0
 """Growth in one sample from which it is the integration that is unstable, not the loop."""
 
@@ -52,6 +48,9 @@ STILL = 1e-9
 
 IDLE = 0.9
 """Tracking error from which gains that adapt have not begun to move the rig."""
+
+LOST = 0.75
+"""Tracking error from which a controller that adapts has learnt nothing that could hold a longer test."""
 
 OFTEN, FOLDS = 0.3, 3.0
 """Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
@@ -138,8 +137,7 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     """Judge gains that start from zero by whether they have grown to where the rig follows."""
     if not test.hunts or all(error < IDLE for error in ran.error):
         return None
-    worst = max(ran.error, key=lambda error: (math.isnan(error), error))
-    fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
+    fact = _following(ran)
     if _largest(ran, Role.ACTUAL) > _largest(ran, Role.DESIRED):
         text = (
             f"in the dry run {fact}, and moves more than it should: the gains have learnt something else; "
@@ -152,6 +150,12 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
         "that they will close when they have; give a larger or longer excitation, or larger adaptive weights"
     )
     return Finding("stop", text, "the controller has not learnt to move the rig")
+
+
+def _following(ran: DryRun) -> str:
+    """Say how the rig that follows worst does so."""
+    worst = max(ran.error, key=lambda error: (math.isnan(error), error))
+    return "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
 
 
 def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | None:
@@ -242,16 +246,11 @@ def _not_to_rest(check: Check, test: Checkable, ran: DryRun, free: FreeMotion) -
 def _not_held(ran: DryRun) -> Finding | None:
     """Judge a controller that adapts by repetitions of the excitation."""
     levels = ran.repetitions
-    # A resonance that builds up grows too, but by less and less.
-    faster = still_growing(levels) and len(levels) == 9
-    faster = faster and levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
-    faster = faster and max(levels[6:]) >= max(levels)  # not one that was larger before, and came back
     along = levels if len(levels) > 1 else (_fastest(ran), *levels)
     jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
     first = along[0]
-    away = bool(ran.given_up) and max(along) > AWAY * first  # whatever it does afterwards
-    if not (faster or away or (ran.diverged and jumped)):
-        return None
+    if not (growing(along) or (ran.diverged and jumped)):
+        return _lost(ran)
     larger = max(levels) / max(first, TINY)
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion "
@@ -259,6 +258,18 @@ def _not_held(ran: DryRun) -> Finding | None:
         + (f" ({ran.given_up})" if ran.given_up else "")
     )
     return Finding("stop", text, "the motion grows from repetition to repetition")
+
+
+def _lost(ran: DryRun) -> Finding | None:
+    """Judge a controller that adapts by whether it follows at all, where a longer test leaves its limits."""
+    if not ran.given_up or not ran.repetitions or all(error < LOST for error in ran.error):
+        return None
+    text = (
+        f"the controller has not learnt to follow: in the dry run {_following(ran)}, and where the "
+        f"excitation goes on the test leaves its limits ({ran.given_up}); nothing is known of what it will "
+        "learn next"
+    )
+    return Finding("stop", text, "the controller has not learnt to follow, and does not hold a longer test")
 
 
 def _fastest(ran: DryRun) -> float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bondloop.hybrid.checkable import Checkable
     from bondloop.hybrid.rehearsal import Rehearsal
 
-__all__ = ["repeated", "still_growing"]
+__all__ = ["growing", "repeated"]
 
 RAMP, LEVELS = 20, 16
 """Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
@@ -30,6 +30,10 @@ REPETITIONS = 9
 ENOUGH, SETTLED, ALIKE = 100_000, 0.1, 0.1
 """Ticks after which repetitions may end early: where each coefficient has stood still in the last two of
 three, but for the first share of the way that it had come, and their levels differ by the second at most."""
+
+AWAY = 100.0
+"""How much larger than the first one a repetition must be to count as growth, though the next ones are no
+larger."""
 
 LATER, GOLDEN = 40, 0.618
 """A repetition leaves out the first part of the excitation, since controllers do something else in the first
@@ -131,6 +135,15 @@ def _alike(levels: Sequence[float]) -> bool:
     return max(levels) <= (1 + ALIKE) * min(levels)
 
 
-def still_growing(levels: Sequence[float]) -> bool:
-    """Whether the third of some repetitions moves clearly farther than the first, and than the second."""
-    return len(levels) > 2 and levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]
+def growing(levels: Sequence[float]) -> bool:
+    """Whether the motion grows from repetition to repetition: far beyond the first, or ever faster.
+
+    A resonance that builds up grows too, but by less and less; and one that was larger before, and came back,
+    has not grown.
+    """
+    if max(levels) > AWAY * levels[0]:  # whatever it does afterwards
+        return True
+    if len(levels) < REPETITIONS or not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
+        return False
+    faster = levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
+    return faster and max(levels[6:]) >= max(levels)

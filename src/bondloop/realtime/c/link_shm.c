@@ -180,6 +180,13 @@ static int claim(void)
     return 0;
 }
 
+/* Whether the rig is free, or the loop that has it has said goodbye, which the rig has not read yet. */
+static int will_be_free(void)
+{
+    const uint64_t owner = __atomic_load_n(&shared->owner, __ATOMIC_ACQUIRE);
+    return owner == 0 || __atomic_load_n(&shared->goodbye, __ATOMIC_ACQUIRE) == owner;
+}
+
 /* Takes the emergency stop from the newest measurement. */
 static void know_stop(void)
 {
@@ -227,7 +234,15 @@ static int shm_link_open(bl_link_config *config, double *measured)
         return fail("the rig has other signals than the loop; build both from the same test");
     session = (uint64_t)bl_now() << 16 ^ (uint64_t)getpid();
     sent = answered = 0;
-    if (claim()) {
+    int is_taken = claim();
+    while (is_taken && will_be_free() && bl_now() < end && !bl_asked_to_end) {
+        const struct timespec t = {.tv_sec = 0, .tv_nsec = 1000000};
+        nanosleep(&t, NULL);
+        is_taken = claim();
+    }
+    if (is_taken && will_be_free())
+        return fail("the rig is there but does not answer");
+    if (is_taken) {
         snprintf(config->message, sizeof config->message,
             "the rig at shm://%s is in use by another loop, process %ld; end that one, or wait until it has "
             "timed out",
