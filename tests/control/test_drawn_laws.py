@@ -25,7 +25,7 @@ ONE = [
 TWO = [
     "({} + {})", "({} - {})", "({} * {})", "({} / (2 + ({})**2))", "math.atan2({}, {})", "math.hypot({}, {})",
     "math.maximum({}, {})", "(({} < {}) * 1.5)", "math.logical_or({} > 0, {} <= 1)",
-    "(({} >= 0) & ({} != 1))", "math.minimum({}, {})",
+    "(1 * (({} >= 0) & ({} != 1)))", "math.minimum({}, {})",  # NumPy negates no truth value, and says so
 ]  # fmt: skip
 THREE = ["math.where({} > {}, {}, 0.5)", "math.where({} == {}, 1, {})"]
 

@@ -171,7 +171,9 @@ def test_a_rehearsal_from_the_page_to_its_replay(opened, runs):  # noqa: PLR0915
         page.get_by_role("button", name="displacement is in").first.click()
         until(page, "document.documentElement.dataset.replayed !== undefined")
         before = page.inner_text("#replay-time")
-        page.select_option("#speed", "0.1")  # at its end the run plays from its beginning: not in one slow frame
+        page.select_option(
+            "#speed", "0.1"
+        )  # at its end the run plays from its beginning: not in one slow frame
         page.click("#play")
         until(page, f"document.getElementById('replay-time').innerText !== '{before}'")
 

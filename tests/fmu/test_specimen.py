@@ -70,7 +70,7 @@ def test_force_is_that_of_the_motion_a_step_before(tmp_path):
 @pytest.mark.realtime
 def test_it_runs_in_the_loop(tmp_path):
     test = make(specimen(written(tmp_path / "spring.fmu", 1e-3)), 1)
-    run = test.realtime(0.1, lock_step=True, force=True)
+    run = test.realtime(0.1, lock_step=True, force=True, supervisor=60.0)
     np.testing.assert_array_equal(np.asarray(run["command"]), np.asarray(test.run(0.1)["command"]))
 
 

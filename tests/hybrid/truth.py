@@ -304,7 +304,10 @@ class _Free:
         return np.array(rows)
 
     def _scales(self, channels: dict[str, Any]) -> np.ndarray:
-        return np.sqrt(np.mean(self._rms(channels) ** 2, axis=1))
+        """Return the size of each channel's motion, in windows from either end: none of it is left out."""
+        turned = {n: np.asarray(channels[n])[::-1] for n in self.names}
+        rms = np.concatenate([self._rms(channels), self._rms(turned)], axis=1)
+        return np.sqrt(np.mean(rms**2, axis=1))
 
     def _levels(self, channels: dict[str, Any], every: int = 1) -> np.ndarray:
         """Return the level of each window: the channels together, each against its scale."""

@@ -61,6 +61,19 @@ def test_the_first_ctrl_c_stops_the_next_trips(attended, header):
     assert signal.set_wakeup_fd(-1) == -1, "the bell is taken down"
 
 
+def test_what_follows_the_first_is_for_who_waits_behind_it(attended):
+    """Who serves a program beside the loop goes by the second, though the loop is still being watched."""
+    loop, attendant = attended
+    with interrupts() as outer:
+        with interrupts(bell=attendant.bell, further=outer) as inner:
+            for _ in range(3):
+                os.kill(os.getpid(), signal.SIGINT)
+            until(lambda: loop.told == ["stop", signal.SIGTERM, signal.SIGTERM])
+        assert (inner, outer) == ([signal.SIGINT], [signal.SIGINT, signal.SIGINT])
+        os.kill(os.getpid(), signal.SIGTERM)
+        until(lambda: len(outer) == 3)
+
+
 def test_a_loop_that_does_not_answer_is_killed_by_the_second(attended):
     """Not by the first: it may be on its way already, and stop when it wakes."""
     loop, attendant = attended

@@ -86,7 +86,7 @@ def run(test, machine):
     with machine:
         made = run_realtime(
             test, (STEPS - 1) * test.period, link=machine.link, lock_step=True,
-            retreat=RETREAT * test.period, approach=TICKS * test.period, timeout=20.0,
+            retreat=RETREAT * test.period, approach=TICKS * test.period, timeout=20.0, supervisor=60.0,
         )  # fmt: skip
     return made, machine.commands, machine.words
 
@@ -148,7 +148,9 @@ def test_pressed_before_the_start(test):
 def test_a_rig_that_knows_nothing_of_it_works_as_before_and_that_is_said(test):
     """Words of 0, as rigs send that were built before; also nonsense that does not say that it is known."""
     with Machine(test, lambda _: {}) as machine:
-        made = run_realtime(test, 0.05, link=machine.link, lock_step=True, approach=0.02, timeout=20.0)
+        made = run_realtime(
+            test, 0.05, link=machine.link, lock_step=True, approach=0.02, timeout=20.0, supervisor=60.0
+        )
     assert made.completed
     assert any("tells nothing of an emergency stop" in note for note in made.record.attributes["notes"])
 

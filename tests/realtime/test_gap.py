@@ -59,7 +59,7 @@ def test_in_the_loop_and_in_the_run_file(test, tmp_path):
     assert told(prepare(other, 0.1).options) == 0.5
     assert told(prepare(other, 0.1, rate=500.0).options) == 0.5
     path = tmp_path / "run.h5"
-    run_realtime(other, 0.05, lock_step=True, retreat=0.02, record=path)
+    run_realtime(other, 0.05, lock_step=True, retreat=0.02, record=path, supervisor=60.0)
     description = Run.load(path).record.description
     assert description["gap"] == description["realtime"]["gap"] == 0.5
 

@@ -17,7 +17,7 @@ from bondloop.records import Record
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a run on the clock."""
     path = tmp_path_factory.mktemp("rerun") / "run.h5"
-    run = run_realtime(gawthrop_two_actuators.test().replaced(gap=5.0), 0.2, record=path)
+    run = run_realtime(gawthrop_two_actuators.test().replaced(gap=5.0), 0.2, record=path, supervisor=60.0)
     return Path(run.record.attributes["files"][0])
 
 

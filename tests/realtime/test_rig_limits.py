@@ -243,7 +243,9 @@ def test_inactive_nothing_is_needed_and_nothing_can_start(test):
 
 def test_what_is_given_to_a_machine_can_be_rehearsed(limited):
     """Approach, interlock and trips as on a machine, against the model inside the loop, without a clock."""
-    run = run_realtime(limited, 0.2, emulated=False, lock_step=True, retreat=0.05, approach=0.02)
+    run = run_realtime(
+        limited, 0.2, emulated=False, lock_step=True, retreat=0.05, approach=0.02, supervisor=60.0
+    )
     assert run.completed
     assert "interlock.cause" in run.record
     assert not run["interlock.warning"].any()

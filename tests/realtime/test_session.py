@@ -243,8 +243,9 @@ def test_a_stop_in_the_approach_is_summed_up_by_the_executives_own_counts(test, 
             os.kill(os.getpid(), signal.SIGINT)
 
     run = run_realtime(
-        watched, 1.0, record=tmp_path / "run.h5", emulated=False, live=interrupt, approach=600.0
-    )
+        watched, 1.0, record=tmp_path / "run.h5", emulated=False, live=interrupt, approach=600.0,
+        supervisor=60.0,
+    )  # fmt: skip
     attributes = run.record.attributes
     assert attributes["steps"] == len(run.time) == 0
     moving, counts = attributes["moving"], attributes["counts"]

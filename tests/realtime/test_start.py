@@ -66,7 +66,7 @@ class Machine(PythonRig):
 def run(test, shown, seconds=0.1, **options):
     with Machine(test, shown) as machine:
         given = {"retreat": 0.05, "approach": TICKS * test.period, "timeout": 20.0, **options}
-        made = run_realtime(test, seconds, link=machine.link, lock_step=True, **given)
+        made = run_realtime(test, seconds, link=machine.link, lock_step=True, supervisor=60.0, **given)
     return made, machine.commands
 
 

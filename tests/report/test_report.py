@@ -340,7 +340,7 @@ def test_a_report_of_a_run_in_lock_step_tells_of_its_clock():
     pytest.importorskip("fcntl")
     from bondloop.realtime import run_realtime
 
-    run = run_realtime(gawthrop_two_actuators.test(), 0.2, lock_step=True)
+    run = run_realtime(gawthrop_two_actuators.test(), 0.2, lock_step=True, supervisor=60.0)
     assert "lock-step" in "\n".join(outline(write_report(run, check=False)).words)
 
 
@@ -349,7 +349,7 @@ def test_what_happened_to_a_loop_is_told(tmp_path):
     from bondloop.realtime import run_realtime
 
     file = tmp_path / "run.h5"
-    run_realtime(gawthrop_two_actuators.test(), 0.2, lock_step=True, record=file)
+    run_realtime(gawthrop_two_actuators.test(), 0.2, lock_step=True, supervisor=60.0, record=file)
     words = outline(write_report(file, check=False)).words
     assert "What happened" in words
     assert {"state active", "state retreat", "state finalized"} <= set(words)

@@ -80,6 +80,11 @@ def test_a_model_can_rest_at_a_command():
     assert G.simulate(np.full(50, 4.0), T, before=4.0) == pytest.approx(np.full(50, 2.0))
 
 
+def test_a_last_coefficient_that_is_nothing_beside_the_others_makes_an_integrator():
+    G = Process((2.0,), (4.0, 2.0**-1060))
+    assert (G.numerator, G.denominator) == ((0.5,), (1.0, 2.0**-1062))
+
+
 def test_poles_zeros_and_whether_it_can_be_inverted():
     G = Process((-0.01, 1.0), (0.0001, 0.02, 1.0))
     assert G.zeros() == pytest.approx([100.0])
@@ -159,6 +164,7 @@ def test_a_model_file_comes_back_exactly(tmp_path):
         (lambda: Process((1.0, 0.0, 0.0), (1.0, 1.0)), "must be proper: the numerator has degree 2"),
         (lambda: Process((1.0,), (1.0, 1.0), -0.1), "not negative"),
         (lambda: Process((0.0,), (1.0,)), "not all zero"),
+        (lambda: Process((1e300,), (1e-300, 1e-311)), "coefficients that can be compared; found 1e-300"),
         (lambda: Process((1.0, 1.0), (1.0, 2.0)).actuator(), "more poles than zeros"),
         (lambda: first_order(1.0, 0.1).simulate([1.0, np.nan], T), "finite samples"),
         (lambda: first_order(1.0, 0.1).simulate([1.0], 0.0), "sample period must be positive"),

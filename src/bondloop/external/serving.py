@@ -140,7 +140,7 @@ def serve_on_the_clock(
             replace(serving, stop=lambda: serving.stop() or bool(asked)).offer(rig)
 
     with interrupts() as asked:  # also when the loop has ended, and a program has not
-        run = made.run(record=record, live=live, beside=beside)
+        run = made.run(record=record, live=live, beside=beside, further=asked)
     return _with_what_served(run, rigs[0]), rigs[0].fault
 
 

@@ -74,6 +74,10 @@ class Checkable(Rehearsable):
         """Whether it has gains that are never at rest, products of what is measured."""
         return False
 
+    def coupled_from_the_start(self) -> Self:
+        """Return the same test with every switch between the halves closed where it has a schedule."""
+        return self
+
     @abstractmethod
     def unlimited(self) -> Self:
         """Return the same test without any limits."""

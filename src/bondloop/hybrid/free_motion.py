@@ -45,7 +45,8 @@ MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
 
 LITTLE = 2048
-"""Ticks, in whole windows, after which it is looked at again, once a first longer part is over."""
+"""Ticks, in whole windows, after which it is looked at again. Where the linear analysis found some state of
+the loop unstable a first part is longer: there a motion that is gone may come back."""
 
 RUNS = 2
 """Lengths of the run for which the free motion of a controller that adapts is followed."""
@@ -274,6 +275,7 @@ class AfterRun:
         self.own = self._own()
         self.there: Snapshot = self._faded()
         self._still: Mapping[str, NDArray[np.float64]] | None = None
+        self._unknocked = _KnownRun(rehearsal, self.measure.names, self.there)
 
     def _own(self) -> NDArray[np.float64]:
         """Go to the end of the run, and return the sizes of its motions."""
@@ -322,9 +324,11 @@ class AfterRun:
         most = int(min(MOST, RUNS * steps if adapts else MOST, cost))
         late = int(min(LATE, max(LATE_RUNS * steps, LATE_WINDOWS * window) if adapts else LATE, cost))
         ticks = max(24 * window, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
-        start = _Start(self.there, blow, noisy)
+        runs = [_Run(self.rehearsal, self.measure.names, self.there, blow)]
+        if noisy:
+            runs.append(self._unknocked)
         levels, raw, done, ended = _followed(
-            self.rehearsal, self.measure, self.own, start, (int(ticks), most, late)
+            self.measure, self.own, runs, (int(ticks), most, late), returns=not math.isfinite(self.expected)
         )
         still = not self.own.any() and math.isfinite(self.expected)
         return FreeMotion(
@@ -334,69 +338,107 @@ class AfterRun:
 
 
 @dataclass(frozen=True)
-class _Start:
-    """How a free motion starts.
+class _Part:
+    """A part of a free motion: its motions at the interfaces until it ends, and why it ends."""
 
-    Attributes
+    channels: Mapping[str, NDArray[np.float64]]
+    ended: str
+
+
+class _Run:
+    """A free motion from the end of a run, part by part.
+
+    Parameters
     ----------
-    there
-        Where the run stands.
-    blow
-        Changes of its states.
-    noisy
-        Whether sensors have noise, so that the run without the blow is needed too.
+    rehearsal
+        The tick, ready to run.
+    names
+        The channels that are looked at.
+    there, blow
+        Where it starts, and changes of the states there.
     """
 
-    there: Snapshot
-    blow: Mapping[str, float]
-    noisy: bool
+    def __init__(
+        self, rehearsal: Rehearsal, names: Sequence[str], there: Snapshot, blow: Mapping[str, float]
+    ) -> None:
+        self._rehearsal, self._names, self._blow = rehearsal, names, blow
+        self._stands = there
+
+    def part(self, done: int, count: int) -> _Part:
+        """Return the ticks that follow those that are done."""
+        runner = self._rehearsal.runner
+        runner.restore(self._stands, {} if done else self._blow)
+        result = self._rehearsal.on(count, QUIET)
+        self._stands = runner.snapshot()
+        n = _until(result)
+        return _Part({name: result.channels[name][:n].copy() for name in self._names}, end_of(result))
+
+
+class _KnownRun(_Run):
+    """A free motion that is asked for after every knock, in the same parts each time, and run once."""
+
+    def __init__(self, rehearsal: Rehearsal, names: Sequence[str], there: Snapshot) -> None:
+        super().__init__(rehearsal, names, there, {})
+        self._parts: dict[int, _Part] = {}
+
+    def part(self, done: int, count: int) -> _Part:
+        """Return the ticks that follow those that are done."""
+        if done not in self._parts:
+            self._parts[done] = super().part(done, count)
+        return self._parts[done]
 
 
 def _followed(
-    rehearsal: Rehearsal,
     measure: _Levels,
     own: NDArray[np.float64],
-    start: _Start,
+    runs: Sequence[_Run],
     lengths: tuple[int, int, int],
+    *,
+    returns: bool,
 ) -> tuple[list[float], list[float], int, str]:
     """Return levels of the motion without and with its noise, the ticks it was followed, why it ended.
 
     It is followed for the first of three lengths, in ticks; where it rises at the end for the second at most,
     where it is still on its way to rest for the third.
+
+    Parameters
+    ----------
+    measure, own
+        The sizes of motions, and the run's own.
+    runs
+        The motion after the knock, and where sensors have noise the one without it.
+    lengths
+        See above.
+    returns
+        Whether a motion that is gone may come back.
     """
     ticks, most, late = lengths
-    runner, window = rehearsal.runner, measure.window
+    window = measure.window
     levels: list[float] = []
     raw: list[float] = []
     ended, done = "", 0
     chunk, little = max(4, CHUNK // window) * window, max(1, LITTLE // window) * window
-    runs: list[Snapshot | None] = [None, start.there] if start.noisy else [None]  # None: still to be knocked
     while done < ticks or (done < most and _rises(levels)) or (done < late and _falls(levels)):
         # Looked at often on its way, so that it is not followed far beyond where nothing is left of it.
-        part = min(chunk, -(-(ticks - done) // little) * little, little) if 0 < done < ticks else chunk
-        channels, ends = [], []
-        for i, state in enumerate(runs):
-            runner.restore(start.there, start.blow) if state is None else runner.restore(state)
-            result = rehearsal.on(part, QUIET)
-            runs[i] = runner.snapshot()
-            channels.append(result.channels)
-            ends.append(_until(result))
-            ended = ended or end_of(result)
-        n = min(ends)
-        motion = {
-            name: channels[0][name][:n] - (channels[1][name][:n] if start.noisy else 0.0)
-            for name in measure.names
-        }
-        rms = measure.rms(motion)
+        often = done < ticks and (done > 0 or not returns)
+        count = min(chunk, little) if often else chunk
+        parts = [run.part(done, count) for run in runs]
+        ended = next((part.ended for part in parts if part.ended), "")
+        n = min(len(x) for part in parts for x in part.channels.values())
+        motions = [{name: x[:n] for name, x in part.channels.items()} for part in parts]
+        knocked, louder = motions[0], motions[-1]
+        if len(motions) > 1:
+            knocked = {name: x - louder[name] for name, x in knocked.items()}
+        rms = measure.rms(knocked)
         if not levels and rms.shape[1]:  # what the run left at rest is measured by the knock
             own = np.where(own > 0.01 * rms[:, :1], own, rms[:, :1])
             own = measure.floored(own[:, 0])[:, None]
             own = np.where(own > 0, own, 1.0)
         levels += measure.level(rms, own)
-        whole = measure.rms({name: channels[-1][name][:n] for name in measure.names}) if start.noisy else rms
-        raw += measure.level(whole, own)
+        raw += measure.level(measure.rms(louder) if len(motions) > 1 else rms, own)
         done += n
-        if ended or (levels and (levels[-1] < GONE or levels[-1] > GROWN)):
+        far = done >= chunk and levels[-1:] > [GROWN]  # a knock itself may be as large
+        if ended or far or (levels and levels[-1] < GONE):
             break
     return levels, raw, done, ended
 

@@ -49,9 +49,6 @@ STILL = 1e-9
 IDLE = 0.9
 """Tracking error from which gains that adapt have not begun to move the rig."""
 
-LOST = 0.75
-"""Tracking error from which a controller that adapts has learnt nothing that could hold a longer test."""
-
 OFTEN, FOLDS = 0.3, 3.0
 """Share of a run in which the gains that adapt may make a loop that grows by itself, and from how many
 e-folds in the length of the run that counts as growth."""
@@ -250,7 +247,7 @@ def _not_held(ran: DryRun) -> Finding | None:
     jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
     first = along[0]
     if not (growing(along) or (ran.diverged and jumped)):
-        return _lost(ran)
+        return None
     larger = max(levels) / max(first, TINY)
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion "
@@ -258,18 +255,6 @@ def _not_held(ran: DryRun) -> Finding | None:
         + (f" ({ran.given_up})" if ran.given_up else "")
     )
     return Finding("stop", text, "the motion grows from repetition to repetition")
-
-
-def _lost(ran: DryRun) -> Finding | None:
-    """Judge a controller that adapts by whether it follows at all, where a longer test leaves its limits."""
-    if not ran.given_up or not ran.repetitions or all(error < LOST for error in ran.error):
-        return None
-    text = (
-        f"the controller has not learnt to follow: in the dry run {_following(ran)}, and where the "
-        f"excitation goes on the test leaves its limits ({ran.given_up}); nothing is known of what it will "
-        "learn next"
-    )
-    return Finding("stop", text, "the controller has not learnt to follow, and does not hold a longer test")
 
 
 def _fastest(ran: DryRun) -> float:

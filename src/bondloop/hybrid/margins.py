@@ -15,6 +15,7 @@ from bondloop.hybrid.loop_curves import curves_of, loci_at
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.hybrid.switched_modes import held, modes_of
 from bondloop.integrate import RK4, ForwardEuler
+from bondloop.program.collection import collection_paused
 from bondloop.program.one_step import Point
 from bondloop.program.paths import within
 from bondloop.program.tick import statements
@@ -201,6 +202,7 @@ class Place:
         return Border(1 / size, float(self.curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE
 
 
+@collection_paused()
 def margins(places: Sequence[Place]) -> Margins:
     """Return the margins of a stable loop: each the smallest of all the places where it was looked at."""
     delicate = min(places, key=lambda p: p.model_error.value)

@@ -14,6 +14,7 @@ from bondloop.errors import BondloopError
 from bondloop.hybrid.hysteresis import yielded, yields
 from bondloop.hybrid.regime_words import FLAT, element_of, regime_words, yield_words
 from bondloop.hybrid.switched_modes import Modes, held, mode_words, modes_of, unvisited
+from bondloop.program.collection import collection_paused
 from bondloop.program.one_step import Point
 from bondloop.program.paths import within
 
@@ -58,6 +59,7 @@ class Regime:
         return self.point.count * self.step.period
 
 
+@collection_paused()
 def regimes(
     loop: RunningLoop, points: Sequence[Point], elastic: Mapping[str, float] | None = None
 ) -> tuple[Regime, ...]:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bondloop.hybrid.free_motion import end_of
+from bondloop.hybrid.dry_run import STARTED
+from bondloop.hybrid.free_motion import QUIET, end_of
 from bondloop.hybrid.rehearsal import CHUNK
 from bondloop.hybrid.wiring import SCALE
 from bondloop.program.expr import Var
@@ -24,8 +25,9 @@ __all__ = ["growing", "repeated"]
 RAMP, LEVELS = 20, 16
 """Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
 
-REPETITIONS = 9
-"""How often the excitation is repeated for a controller that adapts."""
+REPETITIONS, HUNTING = 9, 18
+"""How often the excitation is repeated for a controller that adapts, and for one whose gains are never at
+rest: those may burst late."""
 
 ENOUGH, SETTLED, ALIKE = 100_000, 0.1, 0.1
 """Ticks after which repetitions may end early: where each coefficient has stood still in the last two of
@@ -35,11 +37,10 @@ AWAY = 100.0
 """How much larger than the first one a repetition must be to count as growth, though the next ones are no
 larger."""
 
-LATER, GOLDEN = 40, 0.618
-"""A repetition leaves out the first part of the excitation, since controllers do something else in the first
-ticks, which come but once: from one in so many up to three. Each another one, in golden sections, so that it
-meets another phase of the motion that the one before has left: in step with itself the motion might settle
-to a cycle that no other excitation would keep it in."""
+PAUSE, GOLDEN = 20, 0.618
+"""Before a repetition there is a pause of up to one in so many of the run. Each another one, in golden
+sections, so that it meets another phase of the motion that the one before has left: in step with itself the
+motion might settle to a cycle that no other excitation would keep it in."""
 
 
 def repeated(
@@ -67,12 +68,15 @@ def repeated(
     levels: list[float] = []
     ramp = max(1, steps // RAMP)
     noise = {v.name: seed for v, seed in test.tick.parameters.items() if v.name == SEED}
-    for i in range(REPETITIONS):
+    for i in range(HUNTING if test.hunts else REPETITIONS):
         other = {name: (seed + i) % LARGEST for name, seed in noise.items()}
-        start = round(steps / LATER * (1 + 2 * (i * GOLDEN % 1))) if i else 0
+        pause = round(steps / PAUSE * (i * GOLDEN % 1))
+        ended = end_of(rehearsal.on(pause, {**QUIET, **other})) if pause else ""
+        # In the first ticks, which come but once, controllers do something else.
+        start = min(STARTED, steps // 2) if i else 0
         rehearsal.back(start)
         total, count = 0.0, 0
-        while (done := runner.count) < steps:
+        while not ended and (done := runner.count) < steps:
             edge = min(done - start, steps - 1 - done)
             part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)
             faded = 0.5 - 0.5 * math.cos(math.pi * min(1.0, (edge + part / 2) / ramp))
@@ -81,8 +85,8 @@ def repeated(
             total += float(sum((result.channels[c] ** 2).sum() for c in names))
             count += len(result.time)
             ended = end_of(result)
-            if ended:
-                return (*levels, _rms(total, count)), f"in repetition {i + 1} {ended}"
+        if ended:
+            return (*levels, _rms(total, count)), f"in repetition {i + 1} {ended}"
         levels.append(_rms(total, count))
         learnt.note(result)
         if (i + 1) * steps >= ENOUGH and not test.hunts and learnt.settled and _alike(levels[-3:]):
@@ -145,5 +149,7 @@ def growing(levels: Sequence[float]) -> bool:
         return True
     if len(levels) < REPETITIONS or not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
         return False
-    faster = levels[8] - levels[5] > 1.3 * (levels[5] - levels[2]) > 0
-    return faster and max(levels[6:]) >= max(levels)
+    third = len(levels) // 3
+    first, second, last = levels[third - 1], levels[2 * third - 1], levels[-1]
+    faster = last - second > 1.3 * (second - first) > 0
+    return faster and max(levels[2 * third :]) >= max(levels)

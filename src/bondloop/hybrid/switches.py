@@ -57,6 +57,11 @@ class Switches(Described, family="switches", alone=True):
         """Return the same with both switches at 1 from the start: fully coupled."""
         return replace(self, displacement=Switch(1.0), force=Switch(1.0))
 
+    def unscheduled(self) -> Switches:
+        """Return the same with those at 1 from the start that have a schedule."""
+        displacement, force = (Switch(1.0) if s.scheduled else s for s in (self.displacement, self.force))
+        return replace(self, displacement=displacement, force=force)
+
 
 def blended(
     half: NumericalHalf, switches: Switches, shared: Mapping[str, Var] | None = None

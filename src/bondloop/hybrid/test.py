@@ -634,6 +634,13 @@ class HybridTest(Checkable):
         """Whether the controller has gains that are products of what is measured, and never at rest."""
         return bool(self.design.gains)
 
+    def coupled_from_the_start(self) -> HybridTest:
+        """Return the same test with every switch between the halves closed where it has a schedule."""
+        switches = self.switches
+        if switches is None or not (switches.displacement.scheduled or switches.force.scheduled):
+            return self
+        return self.replaced(switches=switches.unscheduled())
+
     def unlimited(self) -> HybridTest:
         """Return the same test without limits and interlock."""
         return self.replaced(limits=None, interlock=None)

@@ -11,7 +11,9 @@ __all__ = ["interrupts"]
 
 
 @contextmanager
-def interrupts(then: Callable[[], None] = lambda: None, bell: int = -1) -> Iterator[list[int]]:
+def interrupts(
+    then: Callable[[], None] = lambda: None, bell: int = -1, further: list[int] | None = None
+) -> Iterator[list[int]]:
     """Collect SIGINT and SIGTERM instead of being ended by them; in the main thread, which alone gets them.
 
     Parameters
@@ -21,6 +23,9 @@ def interrupts(then: Callable[[], None] = lambda: None, bell: int = -1) -> Itera
     bell
         File (that never blocks) into which the number of the signal is written as it comes, whatever the main
         thread is doing: for another thread that listens. -1: none.
+    further
+        Where all but the first are collected, if not with it: what an outer collector has, so that they are
+        not lost to one who waits behind what the first has ended.
     """
     asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -28,7 +33,7 @@ def interrupts(then: Callable[[], None] = lambda: None, bell: int = -1) -> Itera
         return
 
     def heard(number: int, _: object) -> None:
-        asked.append(number)
+        (further if asked and further is not None else asked).append(number)
         then()
 
     both = (signal.SIGINT, signal.SIGTERM)

@@ -296,11 +296,13 @@ class Prepared:
         live: Callable[[Live], None] | None = None,
         started: Callable[[str], None] | None = None,
         beside: Callable[[str], None] | None = None,
+        further: list[int] | None = None,
     ) -> Run:
         """Start everything, wait, and return what was recorded; arguments as in `run_realtime`.
 
         `beside` is called in a thread of its own once the loop was told to start, with the name of its
-        telemetry; when it returns, or fails, the loop is stopped.
+        telemetry; when it returns, or fails, the loop is stopped. Ctrl-C stops the loop; `further` gets those
+        that follow, for who waits beside it.
         """
         if self.inactive:
             raise InputError("this was prepared for looking at what is measured, and may move nothing")
@@ -319,7 +321,7 @@ class Prepared:
             if started is not None:
                 started(loop.name)
             helper = None if beside is None else Beside(beside, loop)
-            run = self._watched(loop, recorders, live, helper, keep=record is not None)
+            run = self._watched(loop, recorders, live, helper, further, keep=record is not None)
             if helper is not None:
                 helper.join()
             return run
@@ -359,6 +361,7 @@ class Prepared:
         recorders: Recorders,
         live: Callable[[Live], None] | None,
         helper: Beside | None,
+        further: list[int] | None,
         *,
         keep: bool,
     ) -> Run:
@@ -366,7 +369,7 @@ class Prepared:
         began = time.monotonic()
         retreats, shown = False, None
         assert loop.attendant is not None
-        with interrupts(bell=loop.attendant.bell):
+        with interrupts(bell=loop.attendant.bell, further=further):
             before = loop.status()
             if not (self.options.start or self.options.arm):  # else the operator does
                 loop.mailbox.start()

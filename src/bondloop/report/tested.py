@@ -102,7 +102,7 @@ def _rows(
 def _signal(signal: Any, unit: str) -> str:
     """Say a signal, and on which degrees of freedom it acts where it is said with it."""
     if isinstance(signal, list) and len(signal) == 2 and isinstance(signal[1], Mapping):
-        loads = [f"{factor:.5g} times on {dof}" for dof, factor in signal[1].items()]
+        loads = [f"{told(_without_empty(factor))} times on {dof}" for dof, factor in signal[1].items()]
         return f"{told(_without_empty(signal[0]), unit)}; {', '.join(loads) or 'on nothing'}"
     return told(_without_empty(signal), unit)
 

@@ -57,6 +57,11 @@ class Switch(SafetyBlock):
         object.__setattr__(self, "initial", initial)
 
     @property
+    def scheduled(self) -> bool:
+        """Whether it moves by itself in the course of a test."""
+        return isinstance(self.schedule, Signal) or self.schedule != self.initial
+
+    @property
     def last_event(self) -> float:
         """Seconds after which its schedule lets it rest."""
         return self.schedule.last_event + self.ramp if isinstance(self.schedule, Signal) else 0.0

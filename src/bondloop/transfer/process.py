@@ -66,7 +66,15 @@ class Process(_ProcessFamily):
         delay = number(self.delay, "Process(delay)")
         if delay < 0:
             raise InputError(f"the delay must be finite and not negative; found {delay} s")
-        scale = a[-1] if a[-1] != 0 else a[0]
+        # By the last coefficient, unless that is nothing beside the others: an integrator's.
+        most = max(np.abs(a).max(), np.abs(b).max())
+        least = most / np.finfo(float).max
+        scale = a[-1] if abs(a[-1]) > least else a[0]
+        if not abs(scale) > least:
+            raise InputError(
+                f"a process model needs coefficients that can be compared; found {scale:g} in the "
+                f"denominator beside {most:g}"
+            )
         object.__setattr__(self, "numerator", tuple(float(x / scale) for x in b))
         object.__setattr__(self, "denominator", tuple(float(x / scale) for x in a))
         object.__setattr__(self, "delay", delay)

@@ -1,0 +1,73 @@
+"""Free motions after a run: each is followed as if it were the only one."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
+
+from small_pair import halves
+
+from bondloop import rigs
+from bondloop.bondgraph import R
+from bondloop.control import Direct
+from bondloop.hybrid import HybridTest
+from bondloop.hybrid.free_motion import GONE, LITTLE, AfterRun
+from bondloop.hybrid.rehearsal import Rehearsal
+from bondloop.hybrid.running_loop import RunningLoop
+from bondloop.program.signals import Sine
+from bondloop.rigs.imperfections import Noise
+from bondloop.transfer import MassSpringDamper
+
+
+def after_run(sensors=None, steps=None):
+    """Return a small test at the end of its run of two seconds, and what linear analysis knows of it."""
+    numerical, physical = halves("free", {"r": R(damping=5.0)}, damping=60.0)
+    rig = rigs.Emulated(
+        physical, MassSpringDamper(m=2, c=150, k=15e3, drive="position"), sensors=sensors or {}
+    )
+    test = HybridTest(
+        numerical, rig=rig, controller=Direct(), excitation={"v_wall": Sine(0.01, 4.0)}, rate=1000
+    )
+    loop = RunningLoop(test)
+    step = loop.at()
+    return AfterRun(test, Rehearsal(test, 2001), loop.knock(step), [step] if steps is None else steps)
+
+
+def ticks_of(after):
+    """Count the ticks that are run from now on."""
+    run, counted = after.rehearsal.runner.run, []
+    after.rehearsal.runner.run = lambda steps, *rest: counted.append(steps) or run(steps, *rest)
+    return counted
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_one_knock_after_the_other_is_as_one_alone(noise):
+    sensors = {"force": rigs.Sensor(Noise(noise), unit="N")} if noise else None
+    together, alone = after_run(sensors), after_run(sensors)
+    first, second = together.free_motion(1e-3), together.free_motion(-2e-3)
+    assert alone.free_motion(-2e-3).levels.tolist() == second.levels.tolist()
+    assert first.levels.tolist() != second.levels.tolist()
+    again = together.free_motion(1e-3)
+    assert (again.levels.tolist(), again.raw.tolist()) == (first.levels.tolist(), first.raw.tolist())
+
+
+def test_the_run_without_a_knock_is_run_once():
+    after = after_run({"force": rigs.Sensor(Noise(0.02), unit="N")})
+    counted = ticks_of(after)
+    lengths = []
+    for _ in range(3):
+        counted.clear()
+        after.free_motion(1e-3)
+        lengths.append(sum(n for n in counted if n >= LITTLE // 2))
+    assert lengths[1] == lengths[2]
+    assert lengths[0] >= 1.9 * lengths[1]
+
+
+def test_what_is_gone_is_not_followed_on_where_nothing_can_bring_it_back():
+    stable, unknown = after_run(), after_run(steps=[])
+    soon, later = stable.free_motion(1e-3), unknown.free_motion(1e-3)
+    assert soon.last < GONE
+    assert soon.seconds < 0.5 * later.seconds
+    assert later.last < GONE
