@@ -73,9 +73,11 @@ $(OPENSEES): | $(BIN)/python
 
 test-hostile: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
-	$(BIN)/python tests/hostile/packets.py --packets 200000
-	$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT)
-	$(BIN)/python tests/hostile/kills.py --runs 15 --seconds $(HUNT)
+	@echo 'packets, files changed at random, and processes killed and frozen:'  # side by side: most of it is waiting
+	@$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT) & files=$$!; failed=0; \
+	$(BIN)/python tests/hostile/packets.py --packets 200000 || failed=1; \
+	$(BIN)/python tests/hostile/kills.py --runs 15 --seconds $(HUNT) || failed=1; \
+	wait $$files || failed=1; exit $$failed
 
 # Interpreters on which a release is tried; --oldest is with the oldest versions of what it needs.
 PYTHONS ?= $(PYTHON)

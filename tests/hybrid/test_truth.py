@@ -222,3 +222,13 @@ def test_every_controller_is_drawn_and_most_tests_can_be_built():
     assert {d.kind["controller"] for d in drawn} == set(CONTROLLERS)
     assert set(ADAPTIVE) <= set(CONTROLLERS)
     assert sum(d.test is None for d in drawn) < 15
+
+
+@pytest.mark.parametrize(("seed", "ran"), [(9041469, "grew"), (7000125, "grew"), (9030326, "well")])
+def test_without_blows_it_tells_growth_all_the_same(seed, ran):
+    drawn = case(seed)  # the last of them is fragile: it grows by a blow alone
+    assert outcome(drawn, blows=False).ran == ran
+
+
+def test_what_is_linear_is_struck_all_the_same():
+    assert outcome(a_drawn(C(stiffness=1.5 * border())), blows=False).ran in BAD

@@ -106,8 +106,17 @@ class Outcome:
     levels: tuple[float, ...] = field(default=(), repr=False)
 
 
-def outcome(drawn: Drawn) -> Outcome:
-    """Find out what a test does."""
+def outcome(drawn: Drawn, *, blows: bool = True) -> Outcome:
+    """Find out what a test does.
+
+    Parameters
+    ----------
+    drawn
+        The test.
+    blows
+        Whether those are tried that can only tell what is fragile, or undecided, from what ran well: most of
+        the work, and nothing to who asks what left its limits or grew.
+    """
     test = drawn.test
     if test is None:
         return Outcome("not built", drawn.refused)
@@ -130,6 +139,8 @@ def outcome(drawn: Drawn) -> Outcome:
         moves = free.moves() and drawn.kind.get("controller") not in ADAPTIVE
         moves = moves or (gentle is not None and gentle.levels[-1:] > (GROWN,))
         found = gentle if gentle is not None and gentle.ran == "grew" and moves and free.same else None
+    if found is None and not blows and not free.linear:
+        return Outcome("well", "it does not grow; no blow was tried", free.ticks + run.steps)
     if found is None and drawn.kind.get("controller") in ADAPTIVE:
         found = free.excited(in_step=False)
         found = None if found is None else replace(found, ran="fragile")
