@@ -420,13 +420,9 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
         free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
-    # Switches close but once: where they close again the motion that goes on would meet a rig at rest.
-    again = test.coupled_from_the_start()
-    if again is not test:
-        rehearsal = Rehearsal(again, rehearsal.steps)
-    levels, why = repeated(again, rehearsal, loop.adapted)
+    levels, why = repeated(test, rehearsal, loop.adapted)
     if why and (test.limits is not None or test.interlock is not None):
-        unbounded = again.unlimited()
+        unbounded = test.unlimited()
         levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps), loop.adapted)
         return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(diverged))
     return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(why))
