@@ -75,6 +75,7 @@ test-hostile: $(DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) tests/hostile
 	@echo 'packets, files changed at random, and processes killed and frozen:'  # side by side: most of it is waiting
 	@$(BIN)/python tests/hostile/mutated_files.py --bytes 1000000 --seconds $(HUNT) & files=$$!; failed=0; \
+	trap 'kill $$files' INT TERM; \
 	$(BIN)/python tests/hostile/packets.py --packets 200000 || failed=1; \
 	$(BIN)/python tests/hostile/kills.py --runs 15 --seconds $(HUNT) || failed=1; \
 	wait $$files || failed=1; exit $$failed

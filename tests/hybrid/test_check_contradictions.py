@@ -251,6 +251,25 @@ def test_growth_from_repetition_to_repetition():
     assert not growing(wandering)
     assert not growing(runaway[:8])  # fewer than nine: it was ended, and why is said elsewhere
     assert growing([1.0, 101.0])
+    assert not growing([0.0, 5.0, 6.0, 6.0])  # what comes at the end of a test moves it in the next one only
+
+
+def test_a_motion_that_runs_away_in_a_pause_has_a_size(monkeypatch):
+    drawn = case(9000128)
+    test = drawn.test.unlimited()
+    rehearsal = Rehearsal(test, steps_of(drawn.seconds, test.period))
+    on = rehearsal.on
+
+    def away(count, parameters):
+        result = on(count, parameters)
+        for values in result.channels.values():
+            values[-1] = 1e200
+        return replace(result, status="not a number", stopped_at=0.0)
+
+    monkeypatch.setattr(rehearsal, "on", away)
+    levels, why = repeated(test, rehearsal)
+    assert why.startswith("in repetition 2")
+    assert levels[1] == np.inf
 
 
 def test_what_a_blow_leaves_in_motion_is_refused():

@@ -21,12 +21,11 @@ from bondloop.rigs.imperfections import Noise
 from bondloop.transfer import MassSpringDamper
 
 
-def after_run(sensors=None, steps=None):
+def after_run(sensors=None, steps=None, latency=0.0):
     """Return a small test at the end of its run of two seconds, and what linear analysis knows of it."""
     numerical, physical = halves("free", {"r": R(damping=5.0)}, damping=60.0)
-    rig = rigs.Emulated(
-        physical, MassSpringDamper(m=2, c=150, k=15e3, drive="position"), sensors=sensors or {}
-    )
+    actuator = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
+    rig = rigs.Emulated(physical, actuator, sensors=sensors or {}, latency=latency)
     test = HybridTest(
         numerical, rig=rig, controller=Direct(), excitation={"v_wall": Sine(0.01, 4.0)}, rate=1000
     )
@@ -71,3 +70,10 @@ def test_what_is_gone_is_not_followed_on_where_nothing_can_bring_it_back():
     assert soon.last < GONE
     assert soon.seconds < 0.5 * later.seconds
     assert later.last < GONE
+
+
+def test_what_is_still_in_a_delay_line_is_not_gone():
+    # Beside the run without the knock nothing is seen of it until the rig has felt it.
+    sensors = {"force": rigs.Sensor(Noise(1e-6), unit="N")}
+    late = after_run(sensors, latency=4.0).free_motion(1e-3)
+    assert late.seconds > 4.0

@@ -74,8 +74,8 @@ class Checkable(Rehearsable):
         """Whether it has gains that are never at rest, products of what is measured."""
         return False
 
-    def coupled_from_the_start(self) -> Self:
-        """Return the same test with every switch between the halves closed where it has a schedule."""
+    def settled(self) -> Self:
+        """Return the same test with the switches between the halves where their schedule leads, at once."""
         return self
 
     @abstractmethod

@@ -45,8 +45,7 @@ MOST, COST = 400_000, 4e7
 """Ticks of free motion at most, and ticks times states."""
 
 LITTLE = 2048
-"""Ticks, in whole windows, after which it is looked at again. Where the linear analysis found some state of
-the loop unstable a first part is longer: there a motion that is gone may come back."""
+"""Ticks, in whole windows, after which it is looked at again, as long as it is followed in any case."""
 
 RUNS = 2
 """Lengths of the run for which the free motion of a controller that adapts is followed."""
@@ -198,6 +197,7 @@ class _Levels:
         }
         self.names = list(self.meanings)
         self.window = window
+        self.chunk = max(4, CHUNK // window) * window  # ticks that are run together, in whole windows
         self.force = getattr(test.limits, "force", None) or 0.0
         # While a controller learns, the rig moves less than it should: it may grow to that.
         self.adapts = test.adapts
@@ -268,6 +268,7 @@ class AfterRun:
         growths = [s.growth for s in steps]
         self.expected = max(growths) if growths and max(growths) < 0 else math.nan
         self.slow = min((s.slowest for s in steps), default=1.0)
+        self.longest = max((m for s in steps for m in s.step.delays), default=0)
         frequency = max(steps, key=lambda s: s.growth).frequency if steps else 5.0
         seconds = min(max(0.25, 3.0 / max(frequency, 1.0)), 3.0)
         # No longer than the run, which would else have no motion of its own to measure by.
@@ -327,9 +328,10 @@ class AfterRun:
         runs = [_Run(self.rehearsal, self.measure.names, self.there, blow)]
         if noisy:
             runs.append(self._unknocked)
-        levels, raw, done, ended = _followed(
-            self.measure, self.own, runs, (int(ticks), most, late), returns=not math.isfinite(self.expected)
-        )
+        # A state of the loop that is not stable may bring back what is gone, and so may a delay line.
+        soonest = self.longest + window if math.isfinite(self.expected) else self.measure.chunk
+        lengths = (soonest, int(ticks), most, late)
+        levels, raw, done, ended = _followed(self.measure, self.own, runs, lengths)
         still = not self.own.any() and math.isfinite(self.expected)
         return FreeMotion(
             np.array(levels), np.array(raw), done * test.period, ended, self.expected, still,
@@ -392,14 +394,12 @@ def _followed(
     measure: _Levels,
     own: NDArray[np.float64],
     runs: Sequence[_Run],
-    lengths: tuple[int, int, int],
-    *,
-    returns: bool,
+    lengths: tuple[int, int, int, int],
 ) -> tuple[list[float], list[float], int, str]:
     """Return levels of the motion without and with its noise, the ticks it was followed, why it ended.
 
-    It is followed for the first of three lengths, in ticks; where it rises at the end for the second at most,
-    where it is still on its way to rest for the third.
+    It is followed for the second of four lengths, in ticks, unless nothing is left of it after the first;
+    where it rises at the end for the third at most, where it is still on its way to rest for the fourth.
 
     Parameters
     ----------
@@ -409,19 +409,15 @@ def _followed(
         The motion after the knock, and where sensors have noise the one without it.
     lengths
         See above.
-    returns
-        Whether a motion that is gone may come back.
     """
-    ticks, most, late = lengths
-    window = measure.window
+    soonest, ticks, most, late = lengths
     levels: list[float] = []
     raw: list[float] = []
     ended, done = "", 0
-    chunk, little = max(4, CHUNK // window) * window, max(1, LITTLE // window) * window
+    chunk, little = measure.chunk, max(1, LITTLE // measure.window) * measure.window
     while done < ticks or (done < most and _rises(levels)) or (done < late and _falls(levels)):
         # Looked at often on its way, so that it is not followed far beyond where nothing is left of it.
-        often = done < ticks and (done > 0 or not returns)
-        count = min(chunk, little) if often else chunk
+        count = little if done < ticks else chunk
         parts = [run.part(done, count) for run in runs]
         ended = next((part.ended for part in parts if part.ended), "")
         n = min(len(x) for part in parts for x in part.channels.values())
@@ -437,8 +433,10 @@ def _followed(
         levels += measure.level(rms, own)
         raw += measure.level(measure.rms(louder) if len(motions) > 1 else rms, own)
         done += n
-        far = done >= chunk and levels[-1:] > [GROWN]  # a knock itself may be as large
-        if ended or far or (levels and levels[-1] < GONE):
+        last = levels[-1] if levels else 1.0
+        gone = done >= soonest and last < GONE
+        grown = done >= chunk and last > GROWN  # a knock itself may be as large
+        if ended or gone or grown:
             break
     return levels, raw, done, ended
 

@@ -134,7 +134,8 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     """Judge gains that start from zero by whether they have grown to where the rig follows."""
     if not test.hunts or all(error < IDLE for error in ran.error):
         return None
-    fact = _following(ran)
+    worst = max(ran.error, key=lambda error: (math.isnan(error), error))
+    fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
     if _largest(ran, Role.ACTUAL) > _largest(ran, Role.DESIRED):
         text = (
             f"in the dry run {fact}, and moves more than it should: the gains have learnt something else; "
@@ -147,12 +148,6 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
         "that they will close when they have; give a larger or longer excitation, or larger adaptive weights"
     )
     return Finding("stop", text, "the controller has not learnt to move the rig")
-
-
-def _following(ran: DryRun) -> str:
-    """Say how the rig that follows worst does so."""
-    worst = max(ran.error, key=lambda error: (math.isnan(error), error))
-    return "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
 
 
 def _unstable_gains(check: Check, test: Checkable, ran: DryRun) -> Finding | None:

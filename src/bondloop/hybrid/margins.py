@@ -202,7 +202,7 @@ class Place:
         return Border(1 / size, float(self.curves.frequency[worst])) if size * FACTORS[-1] > 1 else NOWHERE
 
 
-@collection_paused()
+@collection_paused()  # once for all trials, see `regimes`
 def margins(places: Sequence[Place]) -> Margins:
     """Return the margins of a stable loop: each the smallest of all the places where it was looked at."""
     delicate = min(places, key=lambda p: p.model_error.value)

@@ -59,7 +59,7 @@ class Regime:
         return self.point.count * self.step.period
 
 
-@collection_paused()
+@collection_paused()  # once for all points: after each it would go through all that they have made
 def regimes(
     loop: RunningLoop, points: Sequence[Point], elastic: Mapping[str, float] | None = None
 ) -> tuple[Regime, ...]:

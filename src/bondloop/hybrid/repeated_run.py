@@ -34,8 +34,8 @@ ENOUGH, SETTLED, ALIKE = 100_000, 0.1, 0.1
 three, but for the first share of the way that it had come, and their levels differ by the second at most."""
 
 AWAY = 100.0
-"""How much larger than the first one a repetition must be to count as growth, though the next ones are no
-larger."""
+"""How much larger than the first two a repetition must be to count as growth, though the next ones are no
+larger. Than two: what comes at the very end of a test moves the structure in the next repetition only."""
 
 PAUSE, GOLDEN = 20, 0.618
 """Before a repetition there is a pause of up to one in so many of the run. Each another one, in golden
@@ -70,25 +70,23 @@ def repeated(
     noise = {v.name: seed for v, seed in test.tick.parameters.items() if v.name == SEED}
     for i in range(REPETITIONS):
         other = {name: (seed + i) % LARGEST for name, seed in noise.items()}
-        pause = round(steps / PAUSE * (i * GOLDEN % 1))
-        ended = end_of(rehearsal.on(pause, {**QUIET, **other})) if pause else ""
         # In the first ticks, which come but once, controllers do something else.
         start = min(STARTED, steps // 2) if i else 0
+        pause = round(steps / PAUSE * (i * GOLDEN % 1))
+        motion, ended = _Motion(names), ""
+        if pause:
+            ended = motion.take(rehearsal.on(pause, {**QUIET, **other}))
         rehearsal.back(start)
-        total, count = 0.0, 0
         while not ended and (done := runner.count) < steps:
             edge = min(done - start, steps - 1 - done)
             part = max(1, ramp // LEVELS) if edge < ramp else min(CHUNK, steps - ramp - done)
             faded = 0.5 - 0.5 * math.cos(math.pi * min(1.0, (edge + part / 2) / ramp))
             scale = {SCALE: test.scale * faded} if edge < ramp else {}
             result = rehearsal.run(part, {**scale, **other})
-            with np.errstate(over="ignore"):  # a motion that runs away
-                total += float(sum((result.channels[c] ** 2).sum() for c in names))
-            count += len(result.time)
-            ended = end_of(result)
+            ended = motion.take(result)
+        levels.append(motion.level)
         if ended:
-            return (*levels, _rms(total, count)), f"in repetition {i + 1} {ended}"
-        levels.append(_rms(total, count))
+            return tuple(levels), f"in repetition {i + 1} {ended}"
         learnt.note(result, runner.state)
         if (i + 1) * steps >= ENOUGH and not test.hunts and learnt.settled and _alike(levels[-3:]):
             break
@@ -103,7 +101,7 @@ def _coupled(test: Checkable, rehearsal: Rehearsal) -> Rehearsal:
 
     A motion that goes on would meet a rig that starts from rest: a blow that no test has.
     """
-    coupled = test.coupled_from_the_start()
+    coupled = test.settled()
     if coupled is test:
         return rehearsal
     closed = Rehearsal(coupled, rehearsal.steps)
@@ -144,10 +142,30 @@ class _Learnt:
         return True
 
 
-def _rms(total: float, count: int) -> float:
-    """Return a level; infinity, not "no number", for a motion that has run away: it is larger than any."""
-    level = math.sqrt(total / max(count, 1))
-    return level if math.isfinite(level) else math.inf
+class _Motion:
+    """The size of a repetition's motion.
+
+    Parameters
+    ----------
+    names
+        Of the channels that count.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._total, self._count = names, 0.0, 0
+
+    def take(self, result: Result) -> str:
+        """Add a part of it; return why it ended in that part, if it did."""
+        with np.errstate(over="ignore"):  # a motion that runs away
+            self._total += float(sum((result.channels[c] ** 2).sum() for c in self._names))
+        self._count += len(result.time)
+        return end_of(result)
+
+    @property
+    def level(self) -> float:
+        """Its rms; infinity, not "no number", where it has run away: that is larger than any."""
+        level = math.sqrt(self._total / max(self._count, 1))
+        return level if math.isfinite(level) else math.inf
 
 
 def _alike(levels: Sequence[float]) -> bool:
@@ -160,7 +178,7 @@ def growing(levels: Sequence[float]) -> bool:
     A resonance that builds up grows too, but by less and less; and one that was larger before, and came back,
     has not grown.
     """
-    if max(levels) > AWAY * levels[0]:  # whatever it does afterwards
+    if max(levels) > AWAY * max(levels[: 2 if len(levels) > 2 else 1]):  # whatever it does afterwards
         return True
     if len(levels) < REPETITIONS or not (levels[2] > 2 * levels[0] and levels[2] > 1.3 * levels[1]):
         return False

@@ -11,6 +11,7 @@ from bondloop.program.compose import connect, prefixed
 from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.quantity import Quantity
+from bondloop.program.signals import Signal
 from bondloop.safety.switch import Switch
 from bondloop.substructure.half import orientation
 
@@ -57,9 +58,12 @@ class Switches(Described, family="switches", alone=True):
         """Return the same with both switches at 1 from the start: fully coupled."""
         return replace(self, displacement=Switch(1.0), force=Switch(1.0))
 
-    def unscheduled(self) -> Switches:
-        """Return the same with those at 1 from the start that have a schedule."""
-        displacement, force = (Switch(1.0) if s.scheduled else s for s in (self.displacement, self.force))
+    def settled(self) -> Switches:
+        """Return the same with each switch from the start where its schedule leads: at 1, or at a number."""
+        displacement, force = (
+            Switch(1.0 if isinstance(s.schedule, Signal) else s.schedule) if s.scheduled else s
+            for s in (self.displacement, self.force)
+        )
         return replace(self, displacement=displacement, force=force)
 
 

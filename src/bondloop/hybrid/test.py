@@ -634,12 +634,12 @@ class HybridTest(Checkable):
         """Whether the controller has gains that are products of what is measured, and never at rest."""
         return bool(self.design.gains)
 
-    def coupled_from_the_start(self) -> HybridTest:
-        """Return the same test with every switch between the halves closed where it has a schedule."""
+    def settled(self) -> HybridTest:
+        """Return the same test with the switches between the halves where their schedule leads, at once."""
         switches = self.switches
         if switches is None or not (switches.displacement.scheduled or switches.force.scheduled):
             return self
-        return self.replaced(switches=switches.unscheduled())
+        return self.replaced(switches=switches.settled())
 
     def unlimited(self) -> HybridTest:
         """Return the same test without limits and interlock."""

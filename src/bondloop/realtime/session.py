@@ -369,7 +369,7 @@ class Prepared:
         began = time.monotonic()
         retreats, shown = False, None
         assert loop.attendant is not None
-        with interrupts(bell=loop.attendant.bell, further=further):
+        with interrupts(bell=loop.attendant.bell, further=further) as asked:
             before = loop.status()
             if not (self.options.start or self.options.arm):  # else the operator does
                 loop.mailbox.start()
@@ -391,6 +391,8 @@ class Prepared:
                     live(shown)
             if live is not None and shown is not None and shown.state != loop.ring.state:
                 live(replace(watcher.look(), recording=shown.recording))  # it ended behind the last look
+        if further is not None and not loop.status().counts["stops"]:
+            further += asked  # the loop had ended by itself: it was for who waits beside it
         wall = time.monotonic() - began
         recorders.finish()
         files = last_run(recorders.files)

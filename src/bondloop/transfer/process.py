@@ -40,8 +40,8 @@ class Process(_ProcessFamily):
     Parameters
     ----------
     numerator, denominator
-        Coefficients of b and a, highest power of s first; scaled so that a(0) = 1 where it is not zero, and
-        so that a begins with 1 otherwise.
+        Coefficients of b and a, highest power of s first; scaled so that a(0) = 1, or so that a begins with
+        1 where a(0) is zero, or nothing beside the others.
     delay
         In seconds.
 
