@@ -348,3 +348,12 @@ def test_what_comes_to_rest_here_but_not_a_little_elsewhere():
     answer = check(drawn.test, drawn.seconds, suggest=False)
     assert not answer.passed
     assert "after the excitation has ended the motion goes on by itself" in answer.problems[0]
+
+
+def test_gains_that_learn_wait_for_the_switch():
+    """While it ramps in the rig moves, and by less than it should: it is not the gains that do nothing."""
+    slow = Switches(displacement=Switch(Step(1.0, at=0.1), ramp=4.0))
+    law = MCS(10.0, 0.1, error_filter="reference", initial_gains=[0.0, 0.0, 1.0])
+    answer = check(small({"r": R(damping=5.0)}, law, switches=slow), 2.0, suggest=False)
+    assert not answer.passed
+    assert "the displacement switch has not closed by the end of the dry run" in answer.problems[0]

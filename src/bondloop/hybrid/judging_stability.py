@@ -135,6 +135,12 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     if not test.hunts or all(error < IDLE for error in ran.error):
         return None
     worst = max(ran.error, key=lambda error: (math.isnan(error), error))
+    if ran.peaks.get("switch.displacement", 1.0) < 1:
+        text = (
+            "the displacement switch has not closed by the end of the dry run, so nothing is known of the "
+            "loop that the gains close then; check a longer run, or close it sooner"
+        )
+        return Finding("stop", text, "the displacement switch does not close in the dry run")
     fact = "nothing moves" if math.isnan(worst) else f"the rig follows with an error of {percent(worst)}"
     if _largest(ran, Role.ACTUAL) > _largest(ran, Role.DESIRED):
         text = (

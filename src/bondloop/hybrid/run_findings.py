@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from bondloop.assess import (
     SCALES,
@@ -89,7 +89,7 @@ def _following(record: Record, desired: str, actual: str, who: str, direction: i
     if moving is not None:
         yield from _shape(moving.signals[0], moving.signals[1], period, who)
     else:
-        yield _amplitude(peak_amplitude_error(x, y), who)
+        yield _amplitude(peak_amplitude_error(x, y), who, "peak")
     if f and record.description.get("feedback", True):
         errors = [normalised_energy_error_of_motion(f[0], x, y)]
         if moving is not None:
@@ -139,14 +139,16 @@ def _shape(x: Samples, y: Samples, period: float, who: str) -> Iterator[Finding]
         f"{who} was {1e3 * abs(index.delay):.2g} ms {side}, {percent(abs(share))} of a period at "
         f"{index.frequency:.2g} Hz; on a spring that acts as {effect}.",
     )
-    yield _amplitude(max(index.amplitude - 1.0, peak_amplitude_error(x, y), key=abs), who)
+    whole, peak = index.amplitude - 1.0, peak_amplitude_error(x, y)
+    yield _amplitude(peak, who, "peak") if abs(peak) > abs(whole) else _amplitude(whole, who, "whole")
 
 
-def _amplitude(error: float, who: str) -> Finding:
-    size = "large" if error > 0 else "small"
-    words = (
-        f"The motion of {_inner(who)} was {percent(abs(error))} too {size}, and with it the measured force."
+def _amplitude(error: float, who: str, part: Literal["peak", "whole"]) -> Finding:
+    size, lead = (
+        "large" if error > 0 else "small",
+        "The peak of the motion" if part == "peak" else "The motion",
     )
+    words = f"{lead} of {_inner(who)} was {percent(abs(error))} too {size}, and with it the measured force."
     return graded("amplitude error", error, words)
 
 

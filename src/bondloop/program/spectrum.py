@@ -24,8 +24,9 @@ __all__ = ["Spectrum", "count_outside", "spectrum"]
 _DENSE = 1500
 """States and places up to which all eigenvalues are computed densely: a second or two, 100 MB."""
 
-_WRITTEN_OUT = 200
-"""Places in delay lines up to which they are written out as states."""
+_WRITTEN_OUT, _PLACES = 200, 25
+"""Places in delay lines up to which they are written out as states, in all or for each value that is read:
+the closed form takes longer the more are read, a prediction over 50 ms at 4 kHz twenty times as long."""
 
 _CHANNELS = 60
 """Delay lines up to which the closed form pays; beyond, its determinants cost more than the registers."""
@@ -92,9 +93,10 @@ def spectrum(step: DelayedStep, *, margin: float = 1e-9, rest: float = 1e-5) -> 
     from bondloop.program.spectrum_sparse import sparse_search
 
     few = step.states + step.places <= _DENSE
-    if few and (step.places <= _WRITTEN_OUT or len(step.delays) > _CHANNELS):
+    channels = len(step.delays)
+    if few and (step.places <= max(_WRITTEN_OUT, _PLACES * channels) or channels > _CHANNELS):
         return _dense(step, margin, rest)
-    if step.states <= _DENSE and len(step.delays) <= _CHANNELS:
+    if step.states <= _DENSE and channels <= _CHANNELS:
         closed = delays_in_closed_form(step, margin, rest)
         if closed is not None:
             leading, outside, note = closed
