@@ -126,10 +126,17 @@ def test_inactive_the_rig_stays_where_it_stands(programs, table, playing):
     until(lambda: rig.displacement == 0.0)
 
 
+def unmoved():
+    """The small test, deaf to the force: one that is late by any number of ticks could drive it off."""
+    computer = make_computer("unmoved")
+    felt = Update(((X, X + PERIOD * V), (V, V + PERIOD * (LOAD - STIFFNESS * X - 2.0 * V))))
+    return replace(computer, steps=(*computer.steps[:-1], felt))
+
+
 def test_its_emergency_stop(programs, table, playing):
     """It moves at no command after that, nor at the goodbye; released, it waits for the next session."""
     link, rig = playing
-    with LoopProcess(programs.loop, options(link, steps=0, lock_step=False), table) as loop:
+    with LoopProcess(build_loop(unmoved()), options(link, steps=0, lock_step=False), table) as loop:
         until(lambda: rig.displacement != 0.0)
         rig.stopped = True
         assert loop.wait(60) == 3
@@ -141,13 +148,6 @@ def test_its_emergency_stop(programs, table, playing):
     with LoopProcess(programs.loop, options(link, steps=1), table) as loop:
         assert loop.wait(60) == 0, loop.said
         assert channels(loop, "measured.force")[0][0] == 30e3 * stood != 0.0
-
-
-def unmoved():
-    """The small test, deaf to the force: one that is late by any number of ticks could drive it off."""
-    computer = make_computer("unmoved")
-    felt = Update(((X, X + PERIOD * V), (V, V + PERIOD * (LOAD - STIFFNESS * X - 2.0 * V))))
-    return replace(computer, steps=(*computer.steps[:-1], felt))
 
 
 def test_on_the_clock_as_a_program_of_its_own(table):
@@ -205,7 +205,7 @@ def test_who_is_refused(programs, table, playing):
     stranger = build_loop(make_computer("other_names", channels=renamed))
     with pytest.raises(InputError, match="other signals or another rate"):
         LoopProcess(stranger, options(link), table)
-    with LoopProcess(programs.loop, options(link, steps=0, lock_step=False), table) as loop:
+    with LoopProcess(build_loop(unmoved()), options(link, steps=0, lock_step=False), table) as loop:
         with pytest.raises(InputError, match="in use by another loop"):
             LoopProcess(programs.loop, options(link), table)
         assert loop.running, (loop.said, loop.status())
