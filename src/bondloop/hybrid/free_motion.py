@@ -324,7 +324,7 @@ class AfterRun:
         cost = COST / max(1, len(test.tick.states)) / (2 if noisy else 1)
         most = int(min(MOST, RUNS * steps if adapts else MOST, cost))
         late = int(min(LATE, max(LATE_RUNS * steps, LATE_WINDOWS * window) if adapts else LATE, cost))
-        ticks = max(24 * window, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
+        ticks = max(24 * window, self.measure.chunk, min(most, 3.0 / max(self.slow, 1e-9) / test.period))
         runs = [_Run(self.rehearsal, self.measure.names, self.there, blow)]
         if noisy:
             runs.append(self._unknocked)
