@@ -33,7 +33,7 @@ ENOUGH, SETTLED, ALIKE = 100_000, 0.1, 0.1
 """Ticks after which repetitions may end early: where each coefficient has stood still in the last two of
 three, but for the first share of the way that it had come, and their levels differ by the second at most."""
 
-AWAY = 100.0
+AWAY = 10.0
 """How much larger than the first two a repetition must be to count as growth, though the next ones are no
 larger. Than two: what comes at the very end of a test moves the structure in the next repetition only."""
 
