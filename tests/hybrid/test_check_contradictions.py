@@ -247,7 +247,7 @@ def test_switches_that_close_again_are_no_growth():
 
 def test_growth_from_repetition_to_repetition():
     resonance = [1 - 0.5**k for k in range(1, 10)]
-    runaway = [1.6**k for k in range(9)]
+    runaway = [1.45**k for k in range(9)]
     wandering = [1.0, 2.0, 4.0, 5.0, 8.0, 15.0, 12.0, 10.0, 5.0]
     assert not growing(resonance)
     assert growing(runaway)
