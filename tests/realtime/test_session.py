@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from two_halves import until
 
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Run
@@ -21,7 +22,7 @@ from bondloop.realtime.live_line import Watcher
 from bondloop.realtime.programs import rig_program, signal_table
 from bondloop.realtime.recorder_process import merged_files
 from bondloop.realtime.session import prepare, run_realtime
-from bondloop.realtime.shared import FOLDER, PREFIX
+from bondloop.realtime.shared import FOLDER, PREFIX, Segment
 from bondloop.realtime.summary import summary_lines
 from bondloop.records import Record
 from bondloop.records.hdf5 import read_cycles, read_run
@@ -321,6 +322,24 @@ def test_a_loop_that_ends_while_its_recorder_starts_says_why(test, monkeypatch, 
             super().__init__(loop, header, 3600.0)
 
     monkeypatch.setattr("bondloop.realtime.process.Attendant", Slow)
-    words = "the loop ended while its recorder was started: the supervising program no longer answered"
+    # On a busy machine it may have gone before its segment was looked at: then it is the loop's own words.
+    words = (
+        "the loop ended (while its recorder was started: the supervising program no longer answered"
+        "|as soon as it had begun: .*tripped with cause 12)"
+    )
     with pytest.raises(BondloopError, match=words):
         run_realtime(test, 60.0, record=tmp_path / "run.h5", retreat=RETREAT, supervisor=0.05)
+
+
+def test_a_loop_that_ended_before_it_was_looked_at_says_why(test, monkeypatch):
+    """Its segment is gone then, and "start the loop first" was all that was said."""
+
+    def late(name, **options):
+        until(lambda: not (FOLDER / name).exists())
+        return Segment(name, **options)
+
+    monkeypatch.setattr("bondloop.realtime.process.Segment", late)
+    with pytest.raises(
+        BondloopError, match=r"the loop ended as soon as it had begun: .*tripped with cause 12"
+    ):
+        run_realtime(test, 60.0, retreat=RETREAT, supervisor=0.05)

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from bondloop.display import brief
-from bondloop.errors import InputError
+from bondloop.errors import BondloopError, InputError
 from bondloop.realtime.attendant import Attendant
 from bondloop.realtime.keys import with_key
 from bondloop.realtime.mailbox import Mailbox
 from bondloop.realtime.options import LoopOptions, RigOptions
 from bondloop.realtime.ring import Ring, Status
-from bondloop.realtime.shared import Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
+from bondloop.realtime.shared import FOLDER, Segment, fresh_name, need_linux, remove, remove_dead_link, sweep
 from bondloop.realtime.silence import silence
 
 if TYPE_CHECKING:
@@ -250,10 +250,13 @@ class LoopProcess(_Child):
                 raise
         try:
             self.segment = Segment(self.name, writable=True, hold=True)
-        except InputError:
+        except InputError as error:
+            is_there = (FOLDER / self.name).exists()
             self._end(_PATIENCE)
             remove(self.name)
-            raise
+            if is_there:
+                raise
+            raise BondloopError(f"the loop ended as soon as it had begun: {self.said.strip()}") from error
         self.ring = Ring(self.segment)
         self.mailbox = Mailbox(self.segment)
         self.attendant = Attendant(self, self.segment.header, period) if supervise else None

@@ -39,7 +39,8 @@ def test_nonsense_from_the_beginning(bench, scheme, lock_step):
 @pytest.mark.parametrize("scheme", ["udp", "shm"])
 def test_frozen(bench, scheme):
     fault, frozen = "frozen sensors", 12
-    loop = bench.loop(bench.rig(scheme, fault=f"frozen@{AT}").link, frozen=frozen)
+    # A rig that gets no processor for a second is another fault.
+    loop = bench.loop(bench.rig(scheme, fault=f"frozen@{AT}").link, frozen=frozen, stale=10**6)
     ring, rows, status = ended(loop, 3)
     at = ended_safely(ring, rows, status, fault)
     force = channel(ring, rows, "measured.force")
