@@ -144,10 +144,8 @@ def _shape(x: Samples, y: Samples, period: float, who: str) -> Iterator[Finding]
 
 
 def _amplitude(error: float, who: str, part: Literal["peak", "whole"]) -> Finding:
-    size, lead = (
-        "large" if error > 0 else "small",
-        "The peak of the motion" if part == "peak" else "The motion",
-    )
+    size = "large" if error > 0 else "small"
+    lead = "The peak of the motion" if part == "peak" else "The motion"
     words = f"{lead} of {_inner(who)} was {percent(abs(error))} too {size}, and with it the measured force."
     return graded("amplitude error", error, words)
 
