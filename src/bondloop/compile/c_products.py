@@ -28,6 +28,10 @@ MANY = 64
 TERMS = 16
 """Most terms of a sum in one loop; longer sums go on in a second one."""
 
+COLUMNS = 4
+"""Columns of a dense matrix that are added in one pass over the result, in their order: with one a pass, it
+is read and written four times as often, which took a third of a product's time."""
+
 
 @dataclass(frozen=True)
 class _Sources:
@@ -188,18 +192,29 @@ class CProducts:
         ]
 
     def _columns(self, step: Product, result: str, source: _Sources) -> list[str]:
-        """Column by column: it vectorises, and the order of summation is fixed."""
+        """Column by column, a few at a time: it vectorises, and the order of summation is fixed."""
         n, m = len(step.targets), len(step.sources)
         dense = step.matrix.toarray() if hasattr(step.matrix, "toarray") else step.matrix
         table = self._table("matrix", dense.T)
         lines = []
         for name, first, count in source.pieces(m):
-            row = f"{first} + j" if first else "j"
-            lines += [
-                f"for (int j = 0; j < {count}; ++j)",
-                f"    for (int i = 0; i < {n}; ++i)",
-                f"        {result}[i] += {table}[{row}][i]*{name}[j];",
-            ]
+            whole = count - count % COLUMNS
+            if whole:
+                terms = [
+                    f"{table}[{first + c} + j][i]*{name}[{c} + j]".replace("[0 + j]", "[j]")
+                    for c in range(COLUMNS)
+                ]
+                lines += [
+                    f"for (int j = 0; j < {whole}; j += {COLUMNS})",
+                    f"    for (int i = 0; i < {n}; ++i)",
+                    f"        {result}[i] = {result}[i] + {' + '.join(terms)};",
+                ]
+            if whole < count:
+                terms = [f"{table}[{first + j}][i]*{name}[{j}]" for j in range(whole, count)]
+                lines += [
+                    f"for (int i = 0; i < {n}; ++i)",
+                    f"    {result}[i] = {result}[i] + {' + '.join(terms)};",
+                ]
         return lines
 
     def _dots(self, step: Product, result: str, source: _Sources) -> list[str]:
