@@ -209,6 +209,8 @@ def test_another_excitation_than_the_tests_own_makes_no_growth():
         (9700708, "from repetition to repetition"),
         # What an adaptive junction learns of two wells while switches close bursts in the next repetition.
         (9600661, "from repetition to repetition"),
+        # Out of step it holds: what an adaptive junction learns of two wells adds up in step only.
+        (9200763, "from repetition to repetition"),
     ],
 )
 def test_what_passed_and_grew_is_refused(seed, words):

@@ -27,7 +27,7 @@ from bondloop.hybrid.prediction_notes import prediction_notes
 from bondloop.hybrid.regimes import Regime, other_modes, regimes
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of
 from bondloop.hybrid.remedy import Change, smallest_change
-from bondloop.hybrid.repeated_run import repeated
+from bondloop.hybrid.repeated_run import repetitions
 from bondloop.hybrid.running_loop import RunningLoop, coupled
 from bondloop.program.kinds import origin_of
 from bondloop.program.ranges import POSITIVE
@@ -420,12 +420,8 @@ def _let_go(ran: DryRun, so_far: Check, test: Checkable, loop: RunningLoop, rehe
         free = AfterRun(unbounded, Rehearsal(unbounded, rehearsal.steps), push, so_far.steps).free_motion(aim)
     if not loop.adapted or rehearsal.steps > LONG:
         return replace(ran, free=free)
-    levels, why = repeated(test, rehearsal, loop.adapted)
-    if why and (test.limits is not None or test.interlock is not None):
-        unbounded = test.unlimited()
-        levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps), loop.adapted)
-        return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(diverged))
-    return replace(ran, free=free, repetitions=levels, given_up=why, diverged=bool(why))
+    again = repetitions(test, rehearsal, loop.adapted, in_step_too=not all(s.stable for s in so_far.steps))
+    return replace(ran, free=free, repetitions=again.levels, given_up=again.given_up, diverged=again.diverged)
 
 
 def _explained(so_far: Check, test: HybridTest) -> Check:

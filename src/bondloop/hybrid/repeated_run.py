@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bondloop.compile.runner import Result
     from bondloop.hybrid.checkable import Checkable
 
-__all__ = ["growing", "repeated"]
+__all__ = ["growing", "repeated", "repetitions"]
 
 RAMP, LEVELS = 20, 16
 """Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
@@ -43,8 +43,53 @@ sections, so that it meets another phase of the motion that the one before has l
 motion might settle to a cycle that no other excitation would keep it in."""
 
 
+class Repetitions(NamedTuple):
+    """What became of repetitions: `repetitions`, `given_up` and `diverged` of a `DryRun`."""
+
+    levels: tuple[float, ...]
+    given_up: str
+    diverged: bool
+
+    @property
+    def grew(self) -> bool:
+        """Whether the motion has grown, or has run away without limits."""
+        return self.diverged or growing(self.levels)
+
+
+def repetitions(
+    test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var], *, in_step_too: bool
+) -> Repetitions:
+    """Repeat the excitation for a controller that adapts; without limits too, where those came in the way.
+
+    Parameters
+    ----------
+    test, rehearsal, adapted
+        See `repeated`.
+    in_step_too
+        Whether to repeat it in step as well, where it holds out of step. Where the motion passes through
+        places at which the loop is unstable (a double well), what is learnt there adds up in step, in the
+        same places each time, and may cancel out of step.
+    """
+    outcome = _repetitions(test, rehearsal, adapted, in_step=False)
+    if in_step_too and not outcome.grew:
+        in_step = _repetitions(test, rehearsal, adapted, in_step=True)
+        return in_step if in_step.grew else outcome
+    return outcome
+
+
+def _repetitions(
+    test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var], *, in_step: bool
+) -> Repetitions:
+    levels, why = repeated(test, rehearsal, adapted, in_step=in_step)
+    if not why or (test.limits is None and test.interlock is None):
+        return Repetitions(levels, why, bool(why))
+    unbounded = test.unlimited()
+    levels, diverged = repeated(unbounded, Rehearsal(unbounded, rehearsal.steps), adapted, in_step=in_step)
+    return Repetitions(levels, why, bool(diverged))
+
+
 def repeated(
-    test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var] = ()
+    test: Checkable, rehearsal: Rehearsal, adapted: Iterable[Var] = (), *, in_step: bool = False
 ) -> tuple[tuple[float, ...], str]:
     """Return the level of motion in repetitions of the excitation, and why it stopped early.
 
@@ -59,6 +104,8 @@ def repeated(
         The test, and its tick ready to run.
     adapted
         What the controller adapts; where nothing is said no repetition is spared.
+    in_step
+        Whether each follows the one before at once, with the same noise.
     """
     # The desired motion is counted in: while a controller learns, the rig moves ever more, and should.
     names = channels_of(test.tick.channels, Role.ACTUAL, Role.DESIRED, kind="flow")
@@ -69,10 +116,10 @@ def repeated(
     ramp = max(1, steps // RAMP)
     noise = {v.name: seed for v, seed in test.tick.parameters.items() if v.name == SEED}
     for i in range(REPETITIONS):
-        other = {name: (seed + i) % LARGEST for name, seed in noise.items()}
+        other = {} if in_step else {name: (seed + i) % LARGEST for name, seed in noise.items()}
         # In the first ticks, which come but once, controllers do something else.
         start = min(STARTED, steps // 2) if i else 0
-        pause = round(steps / PAUSE * (i * GOLDEN % 1))
+        pause = 0 if in_step else round(steps / PAUSE * (i * GOLDEN % 1))
         motion, ended = _Motion(names), ""
         if pause:
             ended = motion.take(rehearsal.on(pause, {**QUIET, **other}))
