@@ -13,8 +13,8 @@ from bondloop import rigs
 from bondloop.bondgraph import R
 from bondloop.control import Direct
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.free_motion import GONE, LITTLE, AfterRun
-from bondloop.hybrid.rehearsal import Rehearsal
+from bondloop.hybrid.free_motion import GONE, LITTLE, QUIET, AfterRun
+from bondloop.hybrid.rehearsal import OFTEN, Rehearsal
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.program.signals import Sine
 from bondloop.rigs.imperfections import Noise
@@ -56,12 +56,42 @@ def test_the_run_without_a_knock_is_run_once():
     after = after_run({"force": rigs.Sensor(Noise(0.02), unit="N")})
     counted = ticks_of(after)
     lengths = []
-    for _ in range(3):
+    for aim in (1e-3, -1e-3, 1.1e-3):  # the same one would be known altogether
         counted.clear()
-        after.free_motion(1e-3)
+        after.free_motion(aim)
         lengths.append(sum(n for n in counted if n >= LITTLE // 2))
     assert lengths[1] == lengths[2]
     assert lengths[0] >= 1.9 * lengths[1]
+
+
+def test_ticks_that_were_just_run_are_not_run_again():
+    after = after_run({"force": rigs.Sensor(Noise(0.02), unit="N")})
+    runner, counted = after.rehearsal.runner, ticks_of(after)
+
+    def on(change=0.0):
+        runner.restore(after.there, {next(iter(runner.state)): change})
+        result = after.rehearsal.on(50, QUIET)
+        return result.channels["actual.velocity"].tolist(), runner.snapshot().state.tolist()
+
+    first = on()
+    assert on() == first
+    assert counted == [50]
+    assert on(1e-9) != first
+    assert counted == [50, 50]
+
+
+def test_a_rehearsal_goes_back_to_any_tick_as_if_run_from_its_start():
+    test = after_run().test
+    kept, plain = Rehearsal(test, 2001), Rehearsal(test, 2001)
+    counted = []
+    kept.run_and_keep(2001)
+    run = kept.runner.run
+    kept.runner.run = lambda steps, *rest: counted.append(steps) or run(steps, *rest)
+    for k in (1, OFTEN - 1, OFTEN, 1900, 700):
+        assert kept.to(k)
+        assert plain.to(k)
+        assert kept.runner.snapshot().state.tolist() == plain.runner.snapshot().state.tolist()
+    assert sum(counted) < 5 * OFTEN
 
 
 def test_what_is_gone_is_not_followed_on_where_nothing_can_bring_it_back():

@@ -225,6 +225,7 @@ class Runner:
         parameters: Mapping[str, float] | None = None,
         every: int = 1,
         progress: Callable[[int, int], None] | None = None,
+        within: int | None = None,
     ) -> Result:
         """Execute ticks, and record those whose number ``every`` divides.
 
@@ -241,6 +242,8 @@ class Runner:
         progress
             Called with the ticks done and the ticks wanted, some twenty times a second. An exception that it
             raises ends the run between two ticks.
+        within
+            Ticks between two such calls at most, whatever time they take.
         """
         if steps < 0 or every < 1:
             raise InputError(
@@ -253,7 +256,7 @@ class Runner:
         rows = max(0, -(-(steps - skipped) // every))
         record = np.empty((rows, len(self.tick.channels)))
         began = time.perf_counter()
-        code, channel = self._in_chunks(steps, table, values, record, every, progress)
+        code, channel = self._in_chunks(steps, table, values, record, every, progress, within or steps)
         wall = time.perf_counter() - began
         done = self._first - first
         kept = max(0, -(-(done - skipped) // every))
@@ -307,12 +310,13 @@ class Runner:
         record: NDArray[Any],
         every: int,
         progress: Callable[[int, int], None] | None,
+        within: int,
     ) -> tuple[int, int]:
         """Call the loop for a twentieth of a second at a time; the first call measures."""
         done, row, chunk = 0, 0, BACKENDS[self.backend].chunk
         code, channel = 0, -1
         while done < steps and not code:
-            n = min(chunk, steps - done)
+            n = min(chunk, within, steps - done)
             began = time.perf_counter()
             rows = None if inputs is None else inputs[None, done : done + n]
             ends = self._loop(

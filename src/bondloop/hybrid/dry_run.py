@@ -157,13 +157,11 @@ def dry_run(
         first = rehearsal.runner.count
         while places[0] <= first:
             places.pop(0)
-        result = rehearsal.run(min(CHUNK, places[0] - first), parameters)
+        result = rehearsal.run_and_keep(min(CHUNK, places[0] - first), parameters)
         log.take(first, result)
         kept.append(result)
         if not result.finished:
             break
-        if rehearsal.runner.count == places[0]:
-            rehearsal.keep()
     assert result is not None
     if result.finished and not parameters:
         rehearsal.motions = kept.motions()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,13 @@ __all__ = ["CHUNK", "Rehearsal", "refuse_beyond_memory", "steps_of", "trip"]
 
 CHUNK = 16384
 """Ticks that are run and looked at together, so that a long test needs no more memory than a short one."""
+
+OFTEN, KEPT = 512, 4_000_000
+"""Ticks after which it is kept where a run stands; and numbers that may be kept of it, from which on it is
+less often."""
+
+REMEMBERED = 3
+"""Stretches after the end of the test that are remembered: what is tried is the beginning of what follows."""
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
@@ -113,11 +121,22 @@ class Rehearsal:
         refuse_beyond_memory(steps, len(tables), 0)
         self.inputs = now_and_next(tables.values(), steps, test.period) if tables else None
         self.motions: dict[str, NDArray[np.float64]] | None = None
+        self._stretches: deque[_Stretch] = deque(maxlen=REMEMBERED)
 
     def on(self, count: int, parameters: Mapping[str, float]) -> Result:
-        """Go on after the end of the test, with tabulated signals at rest at their last values."""
+        """Go on after the end of the test, with tabulated signals at rest at their last values.
+
+        What was run a moment ago from the same place is not run again.
+        """
+        start = self.runner.snapshot()
+        for known in self._stretches:
+            if known.is_from(start, count, parameters):
+                self.runner.restore(known.end)
+                return known.result
         rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
-        return self.runner.run(count, rows, parameters)
+        result = self.runner.run(count, rows, parameters)
+        self._stretches.append(_Stretch(start, count, dict(parameters), self.runner.snapshot(), result))
+        return result
 
     def back(self, k: int) -> None:
         """Let excitation, time and noise begin again at a tick of the test, and everything else as it is."""
@@ -129,9 +148,19 @@ class Rehearsal:
         count = min(count, self.steps - k)
         return self.runner.run(count, self._rows(k, count), parameters)
 
-    def keep(self) -> None:
-        """Keep where the run stands, so that it need not be run again up to here."""
-        self._kept.append(self.runner.snapshot())
+    def run_and_keep(self, count: int, parameters: Mapping[str, float] | None = None) -> Result:
+        """Go on, and keep often where the run stands, so that it need not be run again up to there."""
+        k = self.runner.count
+        count = min(count, self.steps - k)
+        often = max(OFTEN, self.steps * len(self._kept[0].state) // KEPT)
+
+        def keep(*_: int) -> None:
+            self._kept.append(self.runner.snapshot())
+
+        result = self.runner.run(count, self._rows(k, count), parameters, progress=keep, within=often)
+        if not result.finished:
+            self._kept.pop()  # from a tick that failed nothing goes on
+        return result
 
     def to(self, k: int) -> bool:
         """Go to a tick of the test, from the last place kept before it; False where it ends before."""
@@ -150,6 +179,22 @@ class Rehearsal:
 
     def _rows(self, k: int, count: int) -> NDArray[np.float64] | None:
         return None if self.inputs is None else self.inputs[k : k + count]
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Some ticks after the end of the test: where they started, and what came of them."""
+
+    start: Snapshot
+    count: int
+    parameters: Mapping[str, float]
+    end: Snapshot
+    result: Result
+
+    def is_from(self, start: Snapshot, count: int, parameters: Mapping[str, float]) -> bool:
+        """Whether the same ticks from another place would be these."""
+        same = (self.start.count, self.count) == (start.count, count) and self.parameters == parameters
+        return same and self.start.state.tobytes() == start.state.tobytes()
 
 
 def trip(
