@@ -84,7 +84,7 @@ def _loci(sensitivity: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 def loci_at(cut: Sequence[str], step: OneStep, frequencies: ArrayLike) -> NDArray[np.complex128]:
     """Return the eigenvalues of the loop, cut open at some signals, at frequencies in Hz, a row for each."""
-    return _loci(_sensitivity(cut, step, step.response(frequencies)))
+    return _loci(step.response(frequencies, cut, cut))
 
 
 def grid(step: OneStep) -> NDArray[np.float64]:

@@ -247,10 +247,15 @@ def _carried(
 ) -> NDArray[np.complex128]:
     """Return a matrix times ``D`` at every point, shape (points, rows, q): channels of a source summed."""
     carried = np.zeros((len(late), len(matrix), q), dtype=complex)
-    sources = np.array(step.sources, dtype=int)
-    for source in np.unique(sources):
-        read = sources == source
-        carried[:, :, source] = late[:, read] @ matrix[:, read].T
+    channels: dict[int, list[int]] = {}
+    for j, source in enumerate(step.sources):
+        channels.setdefault(source, []).append(j)
+    # Most sources are read once: all of those together, without a sum.
+    once = [js[0] for js in channels.values() if len(js) == 1]
+    carried[:, :, [step.sources[j] for j in once]] = late[:, None, once] * matrix[:, once]
+    for source, js in channels.items():
+        if len(js) > 1:
+            carried[:, :, source] = late[:, js] @ matrix[:, js].T
     return carried
 
 

@@ -180,11 +180,30 @@ class OneStep:
 
     # ---------------------------------------------------------------- responses
 
-    def response(self, frequencies: ArrayLike) -> NDArray[np.complex128]:
-        """Return outputs per probe at frequencies in Hz, shape (frequencies, outputs, probes)."""
+    def response(
+        self,
+        frequencies: ArrayLike,
+        outputs: Sequence[str] | None = None,
+        probes: Sequence[str] | None = None,
+    ) -> NDArray[np.complex128]:
+        """Return outputs per probe at frequencies in Hz, shape (frequencies, outputs, probes).
+
+        Parameters
+        ----------
+        frequencies
+            In Hz.
+        outputs, probes
+            Names of those that are wanted, all if not given.
+        """
         z = np.exp(2j * np.pi * np.atleast_1d(np.asarray(frequencies, dtype=float)) * self.period)
-        seen = np.hstack([self.L, self.M])
-        return np.asarray(response(self.step, z, self.P, self.Q, seen) + self.N, dtype=complex)
+        seen, P, Q, N = np.hstack([self.L, self.M]), self.P, self.Q, self.N
+        if outputs is not None:
+            rows = [self.outputs.index(o) for o in outputs]
+            seen, N = seen[rows], N[rows]
+        if probes is not None:
+            columns = [self.probes.index(p) for p in probes]
+            P, Q, N = P[:, columns], Q[:, columns], N[:, columns]
+        return np.asarray(response(self.step, z, P, Q, seen) + N, dtype=complex)
 
     def fed_back(self, outputs: Sequence[str], probes: Sequence[str], weight: float) -> OneStep:
         """Return the step with outputs added to probes at once: u = weight o. For its eigenvalues.
@@ -264,11 +283,9 @@ def one_step(
     """
     probes, outputs = dict(probes or {}), dict(outputs or {})
     walk = Walk(tick, at or Point(), parameters or {}, probes.values(), frozen)
-    output_numbers, output_values = [], []
-    for expr in outputs.values():
-        number, value = walk.output(expr)
-        output_numbers.append(number)
-        output_values.append(value)
+    output_places = walk.outputs(outputs.values())
+    output_numbers = [number for number, _ in output_places]
+    output_values = [value for _, value in output_places]
     numbers = [*walk.after, *walk.pushes, *output_numbers]
     order = [-1 - walk.start[v] for v in walk.states] + [-1 - c for c in walk.pop_columns]
     inner = len(order)  # columns of states and delayed values; those of the probes follow

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -191,10 +192,12 @@ class SlopeRows:
         from scipy import sparse
 
         g = self.columns
-        filled = [(row, j, slope) for row, pairs in self._filled for j, slope in pairs]
-        entries = zip(*filled, strict=True) if filled else ((), (), ())
-        kinds = (np.int64, np.int64, np.float64)
-        first = tuple(np.array(x, dtype=kind) for x, kind in zip(entries, kinds, strict=True))
+        rows_of = np.array([row for row, _ in self._filled], dtype=np.int64)
+        lengths = np.array([len(pairs) for _, pairs in self._filled], dtype=np.int64)
+        # All pairs as one line of numbers: a number of a row is exact as a float.
+        pairs = chain.from_iterable([pairs for _, pairs in self._filled])
+        filled = np.fromiter(chain.from_iterable(pairs), float, count=2 * int(lengths.sum()))
+        first = (np.repeat(rows_of, lengths), filled[::2].astype(np.int64), filled[1::2])
         rows, numbers, slopes = zip(first, *self._blocks, strict=True)
         places = np.concatenate(numbers)
         places = np.where(places < 0, -1 - places, places + g)

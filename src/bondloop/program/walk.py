@@ -208,7 +208,7 @@ class Walk:
         if slopes.bends:
             self.bends.setdefault(name, set()).update(slopes.bends)
             if "smooth" in slopes.bends:
-                self.steepness[name] = max((abs(s) for _, s in pairs), default=0.0)
+                self.steepness[name] = max([abs(s) for _, s in pairs], default=0.0)
                 self.tangents.curves.setdefault(name, pairs)
             else:
                 self.tangents.pieces.setdefault(name, pairs)
@@ -379,20 +379,22 @@ class Walk:
         reached[[-1 - column for column in self.probe_columns.values()]] = True
         return self._rows.solved(numbers, reached)
 
-    def output(self, expr: Expr) -> tuple[int | None, float]:
-        """Return number and value of an expression in a channel: a state stands for what it was before."""
+    def outputs(self, exprs: Iterable[Expr]) -> list[tuple[int | None, float]]:
+        """Return number and value of expressions in channels: a state stands for what it was before."""
         columns, values = dict(self.columns), dict(self.values)
         self.columns.update(self.start)
         self.values.update(self.before)
-        output = Var("output")
-        self._put(output, *self._sloped(expr))
-        number, value = self.columns.get(output), self.values[output]
+        results: list[tuple[int | None, float]] = []
+        for expr in exprs:
+            output = Var("output")
+            self._put(output, *self._sloped(expr))
+            results.append((self.columns.get(output), self.values[output]))
         # In place: the slopes look at the same two tables.
         self.columns.clear()
         self.columns.update(columns)
         self.values.clear()
         self.values.update(values)
-        return number, value
+        return results
 
     def is_bent(self, number: int | None) -> bool:
         """Whether what has this number is not linear in the states."""
