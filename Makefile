@@ -51,7 +51,8 @@ test test-quick test-hostile: export BONDLOOP_CFLAGS = -O1
 
 test: $(DEV)
 	@$(BIN)/python -m compileall -q src  # many tests start a process of their own, which imports all of it
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)  # what a file makes for its tests is made once
+	@# What a file makes for its tests is made once; the longest files come first (tests/conftest.py).
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # Two workers: each must first find all the tests, which is half of the work.
 test-quick: WORKERS = 2

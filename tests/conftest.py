@@ -21,20 +21,28 @@ LONG = {
     line.partition("::")[0]: line.partition("::")[2]
     for line in (TESTS / "long_files.txt").read_text().splitlines()
 }
-"""Files that take long, each with the one test of it that a quick run takes, if any (see `long_files.py`)."""
+"""Files that take long, the longest first, each with the one test of it that a quick run takes, if any (see
+`long_files.py`)."""
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long."""
+    """Mark what is of the real-time loop, and skip it where that cannot run; mark what is long: it begins."""
+    order = {path: i for i, path in enumerate(LONG)}
     can_run = sys.platform == "linux" and compiler() is not None
     for item in items:
         if "realtime" in item.path.parts[-3:-1] or item.path.match("docs/realtime*.md"):
             item.add_marker("realtime")
         if item.get_closest_marker("realtime") and not can_run:
             item.add_marker(pytest.mark.skip(reason="the real-time loop needs Linux and a C compiler"))
-        path = item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
+        path = _path(item)
         if path in LONG and item.nodeid.partition("::")[2] != LONG[path]:
             item.add_marker("long")
+    items.sort(key=lambda item: order.get(_path(item), len(order)))
+
+
+def _path(item) -> str:
+    """Return where a test stands, below this folder; nothing where it stands elsewhere."""
+    return item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,5 +1,8 @@
 """Which files of tests are long, and which of their tests a quick run takes: writes ``long_files.txt``.
 
+The longest come first, and so they do in a run: one that began last would keep its worker for minutes after
+all others are done.
+
 A plugin that adds up the processor time of every test, of its children too. Run it in one process, some forty
 minutes, when `make test-quick` has come to take more than a minute:
 
@@ -45,7 +48,7 @@ def pytest_sessionfinish():
 def listed(times: dict[str, dict[str, float]]) -> str:
     """Return the lines of the list, a long file each, with its test for a quick run if it has one."""
     lines = []
-    for path, tests in sorted(times.items()):
+    for path, tests in sorted(times.items(), key=lambda item: -sum(item[1].values())):
         if sum(tests.values()) > LONG:
             # A first test that takes long has mostly made what the others use too, and would cost them, too.
             begins = next(iter(tests.values())) <= LONG
