@@ -40,8 +40,8 @@ def test_where_a_motion_goes_on_the_check_tells_how_much_is_left():
     # A converter of 256 steps for 160 N, and a motion of 2 N: where it rests beside a step it does not rest.
     drawn = case(1005955)
     answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
-    assert not answer.passed
-    assert "the motion goes on by itself" in answer.verdict
+    assert answer.level == "care"  # a third of the run's own, of a loop that is stable wherever it was looked at
+    assert "does not come to rest by itself" in answer.verdict
     # Two runs that go on out of step differ by more than either moves: that is no growth.
     assert found.ran == "undecided"
     assert answer.dry_run.free.last == pytest.approx(found.levels[-1], abs=0.1)

@@ -347,7 +347,7 @@ def test_what_comes_to_rest_here_but_not_a_little_elsewhere():
     drawn = case(1007016)
     answer = check(drawn.test, drawn.seconds, suggest=False)
     assert not answer.passed
-    assert "after the excitation has ended the motion goes on by itself" in answer.problems[0]
+    assert "after the excitation has ended the motion grows" in answer.problems[0]
 
 
 def test_gains_that_learn_wait_for_the_switch():

@@ -75,9 +75,10 @@ CLIMB = 1.5
 HARMLESS = 0.1
 """What may be left of the run's own motion where the loop is unstable at rest, and something bounds it."""
 
-LASTING = 0.2
-"""A motion that goes on by itself is harmless below this share of the run's own: play, stick-slip, a
-converter. Tests in which more was left have been seen to go on as large as the run, after another knock."""
+LASTING, LOOSE = 0.4, 0.2
+"""A motion that goes on by itself is harmless below this share of the run's own (play, stick-slip, a
+converter); the second where the controller adapts, or the loop is unstable somewhere. Tests in which more was
+left have been seen to go on as large as the run, after another knock or in another repetition."""
 
 HALF = 0.5
 """Share of the run's own below which a motion that still falls will be small soon."""
@@ -105,6 +106,8 @@ class FreeMotion:
         rest is then measured against the knock alone, and says nothing; what the knock does still does.
     ran
         Seconds that the run before it had lasted.
+    adapts
+        Whether the controller does.
     """
 
     levels: NDArray[np.float64]
@@ -114,6 +117,7 @@ class FreeMotion:
     expected: float
     still: bool = False
     ran: float = math.inf
+    adapts: bool = False
 
     @property
     def first(self) -> float:
@@ -169,7 +173,8 @@ class FreeMotion:
     @property
     def lasts(self) -> bool:
         """Whether it goes on by itself, large enough to count beside the run's own, and does not fade."""
-        return self.last >= LASTING and self._unfading
+        held = math.isfinite(self.expected) and not self.adapts
+        return self.last >= (LASTING if held else LOOSE) and self._unfading
 
     @property
     def stays(self) -> bool:
@@ -335,7 +340,7 @@ class AfterRun:
         still = not self.own.any() and math.isfinite(self.expected)
         return FreeMotion(
             np.array(levels), np.array(raw), done * test.period, ended, self.expected, still,
-            ran=steps * test.period,
+            ran=steps * test.period, adapts=adapts,
         )  # fmt: skip
 
 
