@@ -27,8 +27,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hybrid"))
 
 RAN = ("well", "left limits", "grew", "fragile", "undecided")
 DECIDED = RAN[:4]
-UNBLOWN = "it does not grow; no blow was tried"
-"""The judge's evidence on a test that is not linear, where no blows were asked for."""
 HABIT = 200
 """Cases after which a process is replaced: compiled ticks stay loaded until their process ends."""
 
@@ -78,8 +76,9 @@ def judged(seed: int, stepped: bool = False, few_blows: bool = False) -> Case:
     stepped
         Whether it is a pseudo-dynamic one.
     few_blows
-        Whether blows are left out where the check lets a test pass: there they only tell the fragile from
-        the good, while of those that were refused they tell whether it was in vain.
+        Whether blows, and repetitions out of step, are left out where the check lets a test pass that is not
+        linear: there they only tell what is fragile or undecided from what ran well. Of those that were
+        refused they tell whether it was in vain.
     """
     from drawn_stepped import stepped_case
     from drawn_tests import case
@@ -129,6 +128,8 @@ def report(cases: list[Case]) -> list[str]:
     good = [c for c in cases if c.passed is not None]
     passed = [c for c in good if c.passed and c.ran in DECIDED]
     refused = [c for c in good if not c.passed and c.ran in DECIDED]
+    from truth import UNBLOWN
+
     badly = [c for c in passed if c.ran in ("left limits", "grew")]
     left = [c for c in badly if c.ran == "left limits"]
     fragile = [c for c in passed if c.ran == "fragile"]
@@ -241,7 +242,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a line a case; cases that stand there are not run again")
     parser.add_argument("--report", type=Path, nargs="+", help="kept files: their table, and nothing is run")
     parser.add_argument("--stepped", action="store_true", help="pseudo-dynamic tests instead")
-    parser.add_argument("--few-blows", action="store_true", help="none on what passed; fragile is not told")
+    parser.add_argument("--few-blows", action="store_true", help="none on what passed and is not linear")
     parser.add_argument("--without-papers", action="store_true")
     given = parser.parse_args()
     if given.report is not None:

@@ -1,5 +1,7 @@
 """Runs: what is recorded, what is kept, what is refused, how they stop."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,28 @@ def test_records_some_ticks(backend, every):
     expected = np.arange(0, 15, every)
     assert np.concatenate([p.channels["x"] for p in parts]).tolist() == (1.0 + expected).tolist()
     assert np.concatenate([p.time for p in parts]).tolist() == (0.5 * expected).tolist()
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+@pytest.mark.parametrize("within", [1, 2, 5, 100])
+def test_however_often_it_is_looked_at_the_record_is_the_same(backend, every, within):
+    plain, watched = (Runner(growing(), backend) for _ in range(2))
+    seen = [0]
+    for n in (4, 15):
+        whole = plain.run(n, ones(n), every=every)
+        parts = watched.run(
+            n, ones(n), every=every, progress=lambda *_: seen.append(watched.count), within=within
+        )
+        assert parts.channels["x"].tolist() == whole.channels["x"].tolist()
+        assert parts.time.tolist() == whole.time.tolist()
+    assert max(b - a for a, b in itertools.pairwise(seen)) == min(within, 15)
+    assert watched.state == plain.state
+
+
+@pytest.mark.parametrize("within", [0, -1])
+def test_looking_at_it_less_than_every_tick_is_refused(backend, within):
+    with pytest.raises(InputError, match=f"within = {within}"):
+        Runner(growing(), backend).run(3, ones(3), within=within)
 
 
 def test_parameters_change_without_compiling(backend):

@@ -12,6 +12,7 @@ import numpy as np
 from drawn_tests import Choices, case, from_recipe, recipe
 from truth import outcome
 
+from bondloop.hybrid import repeated_run
 from bondloop.hybrid.check import check
 from bondloop.hybrid.disturbance import Disturbance, _apart
 from bondloop.hybrid.free_motion import FreeMotion
@@ -40,7 +41,9 @@ def test_where_a_motion_goes_on_the_check_tells_how_much_is_left():
     # A converter of 256 steps for 160 N, and a motion of 2 N: where it rests beside a step it does not rest.
     drawn = case(1005955)
     answer, found = check(drawn.test, drawn.seconds, suggest=False), outcome(drawn)
-    assert answer.level == "care"  # a third of the run's own, of a loop that is stable wherever it was looked at
+    assert (
+        answer.level == "care"
+    )  # a third of the run's own, of a loop that is stable wherever it was looked at
     assert "does not come to rest by itself" in answer.verdict
     # Two runs that go on out of step differ by more than either moves: that is no growth.
     assert found.ran == "undecided"
@@ -286,3 +289,34 @@ def test_what_a_blow_leaves_in_motion_is_refused():
     assert outcome(drawn).ran == "fragile"
     assert not answer.passed
     assert "goes on by itself" in answer.verdict
+
+
+@pytest.mark.parametrize(
+    ("in_step", "expected"),
+    [
+        (((1.0, 1.1, 20.0), "", ""), ((1.0, 1.1, 20.0), "", False)),  # grows in step alone
+        (
+            ((1.0, 1.1, 9.0), "gone", "gone"),
+            ((1.0, 1.1, 9.0), "gone", True),
+        ),  # runs away, with and without limits
+        (((1.0, 1.1, 2.0), "a limit", ""), ((1.0, 1.1, 2.0), "a limit", False)),  # only a limit: worth a word
+        (((1.0, 1.1, 1.2), "", ""), ((1.0, 1.0, 1.2), "", False)),  # nothing in either
+    ],
+)
+def test_what_repetitions_in_step_add_to_those_out_of_step(monkeypatch, in_step, expected):
+    levels, why, unlimited = in_step
+    test = case(9200763).test
+    calls = []
+
+    def stub(_test, _rehearsal, _adapted, *, in_step):
+        calls.append(in_step)
+        if not in_step:
+            return (1.0, 1.0, 1.2), ""
+        return levels, unlimited if calls.count(True) > 1 else why
+
+    monkeypatch.setattr(repeated_run, "repeated", stub)
+    rehearsal = Rehearsal(test, 100)
+    assert repeated_run.repetitions(test, rehearsal, (), in_step_too=True) == expected
+    calls.clear()
+    assert repeated_run.repetitions(test, rehearsal, (), in_step_too=False) == ((1.0, 1.0, 1.2), "", False)
+    assert calls == [False]

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for small_pair.py
@@ -13,7 +14,7 @@ from bondloop import rigs
 from bondloop.bondgraph import R
 from bondloop.control import Direct
 from bondloop.hybrid import HybridTest
-from bondloop.hybrid.free_motion import GONE, LITTLE, QUIET, AfterRun
+from bondloop.hybrid.free_motion import GONE, LITTLE, QUIET, AfterRun, FreeMotion
 from bondloop.hybrid.rehearsal import OFTEN, Rehearsal
 from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.program.signals import Sine
@@ -92,6 +93,41 @@ def test_a_rehearsal_goes_back_to_any_tick_as_if_run_from_its_start():
         assert plain.to(k)
         assert kept.runner.snapshot().state.tolist() == plain.runner.snapshot().state.tolist()
     assert sum(counted) < 5 * OFTEN
+
+
+def test_of_slow_ticks_no_more_is_kept_than_of_fast_ones(monkeypatch):
+    rehearsal = Rehearsal(after_run().test, 2001)
+    monkeypatch.setattr("bondloop.compile.runner._CHUNK_SECONDS", 1e-9)  # asked after every tick
+    rehearsal.run_and_keep(2001)
+    rehearsal.keep()
+    assert [s.count for s in rehearsal._kept] == [0, OFTEN, 2 * OFTEN, 3 * OFTEN, 2001]
+
+
+def test_long_stretches_are_not_held(monkeypatch):
+    after = after_run()
+    monkeypatch.setattr("bondloop.hybrid.rehearsal.SHORT", 10 * len(after.test.tick.channels))
+    counted = ticks_of(after)
+    for n in (10, 10, 11, 11):
+        after.rehearsal.runner.restore(after.there)
+        after.rehearsal.on(n, QUIET)
+    assert counted == [10, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("level", "expected", "adapts", "lasts"),
+    [
+        (0.3, -1.0, False, False),
+        (0.45, -1.0, False, True),
+        (0.3, -1.0, True, True),
+        (0.15, -1.0, True, False),
+        (0.3, np.nan, False, True),  # unstable somewhere
+        (0.15, np.nan, False, False),
+    ],
+)
+def test_how_much_may_go_on(level, expected, adapts, lasts):
+    motion = FreeMotion(np.full(80, level), np.full(80, level), 60.0, "", expected, adapts=adapts)
+    assert motion.lasts == lasts
+    assert motion.stays
 
 
 def test_what_is_gone_is_not_followed_on_where_nothing_can_bring_it_back():

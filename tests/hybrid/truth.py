@@ -43,7 +43,10 @@ from bondloop.hybrid import HybridTest, PseudoDynamicTest
 from bondloop.program.signals import Table
 from bondloop.program.signals.in_tick import now_and_next
 
-__all__ = ["Outcome", "judge", "outcome"]
+__all__ = ["UNBLOWN", "Outcome", "judge", "outcome"]
+
+UNBLOWN = "it does not grow; no blow was tried"
+"""The evidence on a test that is not linear, where no blows were asked for."""
 
 MOST_TICKS = 3_000_000
 """Ticks of free motion after which a small test stays undecided; a large one has fewer."""
@@ -140,7 +143,7 @@ def outcome(drawn: Drawn, *, blows: bool = True) -> Outcome:
         moves = moves or (gentle is not None and gentle.levels[-1:] > (GROWN,))
         found = gentle if gentle is not None and gentle.ran == "grew" and moves and free.same else None
     if found is None and not blows and not free.linear:
-        return Outcome("well", "it does not grow; no blow was tried", free.ticks + run.steps)
+        return Outcome("well", UNBLOWN, free.ticks + run.steps)
     if found is None and drawn.kind.get("controller") in ADAPTIVE:
         found = free.excited(in_step=False)
         found = None if found is None else replace(found, ran="fragile")

@@ -13,6 +13,7 @@ from small_pair import halves
 
 from bondloop.compile import Runner
 from bondloop.errors import SolveError
+from bondloop.hybrid.running_loop import RunningLoop
 from bondloop.papers import gawthrop_three_mass, gawthrop_two_actuators, wagg_three_mass
 from bondloop.program.expr import Const, Var, function, select
 from bondloop.program.one_step import one_step
@@ -301,6 +302,18 @@ def test_a_staircase_counts_with_the_slope_of_its_line():
     found = one_step(tick_of({x: 0.37}, Update(((x, 0.01 * function("floor", 90 * x)),))))
     assert found.matrix[0, 0] == pytest.approx(0.9)
     assert found.bends["x"] == {"quantiser"}
+
+
+def test_a_part_of_a_response_is_that_part_of_the_whole():
+    loop = RunningLoop(gawthrop_two_actuators.test())
+    step = loop.at()
+    f = [0.1, 3.0, 40.0]
+    whole = step.response(f)
+    outputs, probes = [step.outputs[-1], step.outputs[0]], list(step.probes[1:])
+    part = step.response(f, outputs, probes)
+    rows = [len(step.outputs) - 1, 0]
+    assert part == pytest.approx(whole[:, rows][:, :, 1:], rel=1e-9, abs=1e-12)
+    assert step.response(f, [], probes).shape == (3, 0, len(probes))
 
 
 @pytest.mark.parametrize(

@@ -243,11 +243,12 @@ class Runner:
             Called with the ticks done and the ticks wanted, some twenty times a second. An exception that it
             raises ends the run between two ticks.
         within
-            Ticks between two such calls at most, whatever time they take.
+            Ticks between two such calls at most, from 1 on, whatever time they take.
         """
-        if steps < 0 or every < 1:
+        if steps < 0 or every < 1 or (within is not None and within < 1):
             raise InputError(
-                f"expected steps from 0 up and every from 1 up; found steps = {steps}, every = {every}"
+                f"expected steps from 0 up, every and within from 1 up; found steps = {steps}, "
+                f"every = {every}, within = {within}"
             )
         table = self._inputs(steps, inputs)
         values = self._values(parameters or {})
@@ -256,7 +257,9 @@ class Runner:
         rows = max(0, -(-(steps - skipped) // every))
         record = np.empty((rows, len(self.tick.channels)))
         began = time.perf_counter()
-        code, channel = self._in_chunks(steps, table, values, record, every, progress, within or steps)
+        code, channel = self._in_chunks(
+            steps, table, values, record, every, progress, steps if within is None else within
+        )
         wall = time.perf_counter() - began
         done = self._first - first
         kept = max(0, -(-(done - skipped) // every))

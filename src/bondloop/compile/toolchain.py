@@ -59,8 +59,8 @@ PROGRAM_FLAGS = tuple(f for f in FLAGS if f not in ("-fPIC", "-shared", "-fvisib
 
 LARGE_FLAGS = ("-O1", "-ftree-loop-vectorize", "-fstrict-aliasing")
 """Added for a tick of many hundred statements, which -O3 would take tens of seconds to compile. Without the
-last, which -O3 brings, parameters would be read anew whenever a state is written: a tick takes a seventh
-longer, and compiling it as long."""
+last, which -O3 brings, parameters would be read anew whenever a state is written, and a tick takes a seventh
+longer; it costs no time to compile."""
 
 HUGE_FLAGS = ("-O0",)
 """Added for a file of more than `HUGE` statements: any optimisation of one function takes a time that grows

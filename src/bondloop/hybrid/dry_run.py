@@ -162,6 +162,8 @@ def dry_run(
         kept.append(result)
         if not result.finished:
             break
+        if rehearsal.runner.count == places[0]:
+            rehearsal.keep()
     assert result is not None
     if result.finished and not parameters:
         rehearsal.motions = kept.motions()

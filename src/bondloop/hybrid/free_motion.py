@@ -173,8 +173,8 @@ class FreeMotion:
     @property
     def lasts(self) -> bool:
         """Whether it goes on by itself, large enough to count beside the run's own, and does not fade."""
-        held = math.isfinite(self.expected) and not self.adapts
-        return self.last >= (LASTING if held else LOOSE) and self._unfading
+        stable = math.isfinite(self.expected) and not self.adapts
+        return self.last >= (LASTING if stable else LOOSE) and self._unfading
 
     @property
     def stays(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from bondloop.hybrid.finding import Finding, percent
 from bondloop.hybrid.free_motion import GROWN, HARMLESS
 from bondloop.hybrid.lags import TINY, away_from_origin
 from bondloop.hybrid.regime_words import FLAT, element_of
-from bondloop.hybrid.repeated_run import growing
+from bondloop.hybrid.repeated_run import unheld
 from bondloop.program.quantity import Role
 
 if TYPE_CHECKING:
@@ -37,8 +36,8 @@ ROUNDS = 5.0
 """Times that a motion must have gone round the loop in the dry run before its dying away says something."""
 
 AGAIN = 5.0
-"""How much larger than the one before a repetition that leaves its limits must be to count as growth; and how
-many times larger in the course of the run a disturbance must become, where the loop is unstable at rest."""
+"""How many times larger in the course of the run a disturbance must become, where the loop is unstable at
+rest, to count as growth."""
 
 COARSE = 2.0
 """Growth in one sample from which it is the integration that is unstable, not the loop."""
@@ -245,11 +244,9 @@ def _not_held(ran: DryRun) -> Finding | None:
     """Judge a controller that adapts by repetitions of the excitation."""
     levels = ran.repetitions
     along = levels if len(levels) > 1 else (_fastest(ran), *levels)
-    jumped = any(b > AGAIN * a for a, b in itertools.pairwise(along))
-    first = along[0]
-    if not (growing(along) or (ran.diverged and jumped)):
+    if not unheld(along, diverged=ran.diverged):
         return None
-    larger = max(levels) / max(first, TINY)
+    larger = max(levels) / max(along[0], TINY)
     text = (
         "the controller does not hold what it has learnt: when the excitation is repeated the motion "
         + ("runs away" if math.isinf(larger) else f"grows to {larger:.3g} times the first")

@@ -30,8 +30,9 @@ OFTEN, KEPT = 512, 4_000_000
 """Ticks after which it is kept where a run stands; and numbers that may be kept of it, from which on it is
 less often."""
 
-REMEMBERED = 3
-"""Stretches after the end of the test that are remembered: what is tried is the beginning of what follows."""
+REMEMBERED, SHORT = 3, 1_000_000
+"""Stretches after the end of the test that are remembered, of so many recorded numbers at most: what is tried
+to find the size of a knock is run again as the beginning of what follows, and without the knock beside it."""
 
 MOST = 10**9
 """Ticks of a run: eleven days at 1 kHz, and minutes to hours of a rehearsal."""
@@ -135,7 +136,8 @@ class Rehearsal:
                 return known.result
         rows = None if self.inputs is None else np.repeat(self.inputs[-1:, :], count, axis=0)
         result = self.runner.run(count, rows, parameters)
-        self._stretches.append(_Stretch(start, count, dict(parameters), self.runner.snapshot(), result))
+        if count * len(self.tick.channels) <= SHORT:
+            self._stretches.append(_Stretch(start, count, dict(parameters), self.runner.snapshot(), result))
         return result
 
     def back(self, k: int) -> None:
@@ -154,13 +156,19 @@ class Rehearsal:
         count = min(count, self.steps - k)
         often = max(OFTEN, self.steps * len(self._kept[0].state) // KEPT)
 
-        def keep(*_: int) -> None:
-            self._kept.append(self.runner.snapshot())
+        def keep_some(*_: int) -> None:
+            if self.runner.count >= self._kept[-1].count + often:  # asked more often where ticks are slow
+                self.keep()
 
-        result = self.runner.run(count, self._rows(k, count), parameters, progress=keep, within=often)
-        if not result.finished:
+        result = self.runner.run(count, self._rows(k, count), parameters, progress=keep_some, within=often)
+        if not result.finished and self._kept[-1].count == self.runner.count:
             self._kept.pop()  # from a tick that failed nothing goes on
         return result
+
+    def keep(self) -> None:
+        """Keep where the run stands, so that it need not be run again up to here."""
+        if self._kept[-1].count != self.runner.count:
+            self._kept.append(self.runner.snapshot())
 
     def to(self, k: int) -> bool:
         """Go to a tick of the test, from the last place kept before it; False where it ends before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bondloop.compile.runner import Result
     from bondloop.hybrid.checkable import Checkable
 
-__all__ = ["growing", "repeated", "repetitions"]
+__all__ = ["growing", "repeated", "repetitions", "unheld"]
 
 RAMP, LEVELS = 20, 16
 """Share of a repetition, one in so many, in which its excitation fades in, and out; and in how many steps."""
@@ -36,6 +37,9 @@ three, but for the first share of the way that it had come, and their levels dif
 AWAY = 10.0
 """How much larger than the first two a repetition must be to count as growth, though the next ones are no
 larger. Than two: what comes at the very end of a test moves the structure in the next repetition only."""
+
+AGAIN = 5.0
+"""How much larger than the one before a repetition that leaves its limits must be to count as growth."""
 
 PAUSE, GOLDEN = 20, 0.618
 """Before a repetition there is a pause of up to one in so many of the run. Each another one, in golden
@@ -52,8 +56,8 @@ class Repetitions(NamedTuple):
 
     @property
     def grew(self) -> bool:
-        """Whether the motion has grown, or has run away without limits."""
-        return self.diverged or growing(self.levels)
+        """Whether the controller has not held what it has learnt."""
+        return unheld(self.levels, diverged=self.diverged)
 
 
 def repetitions(
@@ -73,7 +77,8 @@ def repetitions(
     outcome = _repetitions(test, rehearsal, adapted, in_step=False)
     if in_step_too and not outcome.grew:
         in_step = _repetitions(test, rehearsal, adapted, in_step=True)
-        return in_step if in_step.grew else outcome
+        if in_step.grew or (in_step.given_up and not outcome.given_up):
+            return in_step
     return outcome
 
 
@@ -217,6 +222,20 @@ class _Motion:
 
 def _alike(levels: Sequence[float]) -> bool:
     return max(levels) <= (1 + ALIKE) * min(levels)
+
+
+def unheld(levels: Sequence[float], *, diverged: bool) -> bool:
+    """Whether the motion grows from repetition to repetition, or runs away with a jump.
+
+    Parameters
+    ----------
+    levels
+        Of the motion in the repetitions.
+    diverged
+        Whether they ended early without limits.
+    """
+    jumped = any(b > AGAIN * a for a, b in itertools.pairwise(levels))
+    return growing(levels) or (diverged and jumped)
 
 
 def growing(levels: Sequence[float]) -> bool:
