@@ -40,6 +40,21 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: order.get(_path(item), len(order)))
 
 
+APART = ("tests/hybrid/test_check_against_runs.py", "tests/hybrid/test_stepped_check.py")
+"""Files whose tests share nothing, and take minutes."""
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Give each file to one worker, so that what it makes for its tests is made once; but for those apart."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return nodeid if nodeid.startswith(APART) else super()._split_scope(nodeid)
+
+    return ByFile(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def _path(item) -> str:
     """Return where a test stands, below this folder; nothing where it stands elsewhere."""
     return item.path.relative_to(TESTS).as_posix() if item.path.is_relative_to(TESTS) else ""
