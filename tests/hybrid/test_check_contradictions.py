@@ -214,6 +214,8 @@ def test_another_excitation_than_the_tests_own_makes_no_growth():
         (9600661, "from repetition to repetition"),
         # Out of step it holds: what an adaptive junction learns of two wells adds up in step only.
         (9200763, "from repetition to repetition"),
+        # A series that is learnt anew: the second repetition is a hundred times the first, beyond the limits.
+        (10004880, "from repetition to repetition"),
     ],
 )
 def test_what_passed_and_grew_is_refused(seed, words):

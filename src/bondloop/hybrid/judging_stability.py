@@ -244,7 +244,7 @@ def _not_held(ran: DryRun) -> Finding | None:
     """Judge a controller that adapts by repetitions of the excitation."""
     levels = ran.repetitions
     along = levels if len(levels) > 1 else (_fastest(ran), *levels)
-    if not unheld(along, diverged=ran.diverged):
+    if not unheld(along, given_up=bool(ran.given_up), diverged=ran.diverged):
         return None
     larger = max(levels) / max(along[0], TINY)
     text = (

@@ -38,8 +38,9 @@ AWAY = 10.0
 """How much larger than the first two a repetition must be to count as growth, though the next ones are no
 larger. Than two: what comes at the very end of a test moves the structure in the next repetition only."""
 
-AGAIN = 5.0
-"""How much larger than the one before a repetition that leaves its limits must be to count as growth."""
+AGAIN, TINY = 5.0, 1e-300
+"""How much larger than the one before a repetition that runs away without limits must be to count as growth;
+one that leaves its limits only, as much as `AWAY`. And what a level is divided by that is nothing."""
 
 PAUSE, GOLDEN = 20, 0.618
 """Before a repetition there is a pause of up to one in so many of the run. Each another one, in golden
@@ -57,7 +58,7 @@ class Repetitions(NamedTuple):
     @property
     def grew(self) -> bool:
         """Whether the controller has not held what it has learnt."""
-        return unheld(self.levels, diverged=self.diverged)
+        return unheld(self.levels, given_up=bool(self.given_up), diverged=self.diverged)
 
 
 def repetitions(
@@ -224,18 +225,18 @@ def _alike(levels: Sequence[float]) -> bool:
     return max(levels) <= (1 + ALIKE) * min(levels)
 
 
-def unheld(levels: Sequence[float], *, diverged: bool) -> bool:
-    """Whether the motion grows from repetition to repetition, or runs away with a jump.
+def unheld(levels: Sequence[float], *, given_up: bool, diverged: bool) -> bool:
+    """Whether the motion grows from repetition to repetition, or leaves its limits with a jump.
 
     Parameters
     ----------
     levels
-        Of the motion in the repetitions.
-    diverged
-        Whether they ended early without limits.
+        Of the motion in the repetitions, without limits where those came in their way.
+    given_up, diverged
+        Whether they ended early, and whether they did without limits too.
     """
-    jumped = any(b > AGAIN * a for a, b in itertools.pairwise(levels))
-    return growing(levels) or (diverged and jumped)
+    jump = max((b / max(a, TINY) for a, b in itertools.pairwise(levels)), default=0.0)
+    return growing(levels) or (given_up and jump > AWAY) or (diverged and jump > AGAIN)
 
 
 def growing(levels: Sequence[float]) -> bool:
