@@ -107,7 +107,9 @@ def process(producer, path, **options):
     words = [sys.executable, "-m", "bondloop.realtime.recorder", producer.name, str(path)]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     try:
-        yield child, child.stdout.readline().split()
+        said = child.stdout.readline().split()
+        assert said, f"it ended with {child.wait()}: {child.stderr.read()}"
+        yield child, said
     finally:
         child.kill()
         child.communicate()

@@ -23,7 +23,7 @@ def a_socket():
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)  # for who reads late
     made.bind(("127.0.0.1", 0))
-    made.settimeout(20)
+    made.settimeout(120)  # the loop is perhaps still to be compiled, beside much else
     return made
 
 
