@@ -17,7 +17,7 @@ from bondloop.hybrid.check import check
 from bondloop.hybrid.disturbance import Disturbance, _apart
 from bondloop.hybrid.free_motion import FreeMotion
 from bondloop.hybrid.rehearsal import Rehearsal, steps_of
-from bondloop.hybrid.repeated_run import growing, repeated
+from bondloop.hybrid.repeated_run import growing, repeated, unheld
 
 
 def test_what_is_learnt_must_hold_where_the_excitation_comes_in_another_phase():
@@ -322,3 +322,18 @@ def test_what_repetitions_in_step_add_to_those_out_of_step(monkeypatch, in_step,
     calls.clear()
     assert repeated_run.repetitions(test, rehearsal, (), in_step_too=False) == ((1.0, 1.0, 1.2), "", False)
     assert calls == [False]
+
+
+@pytest.mark.parametrize(
+    ("levels", "given_up", "diverged", "expected"),
+    [
+        ((1.0, 9.0), True, False, False),  # a limit, and less than tenfold
+        ((1.0, 11.0), True, False, True),
+        ((1.0, 9.0), True, True, True),  # without limits too: fivefold will do
+        ((1.0, 9.0), False, False, False),
+        ((np.inf, np.inf, 1.0, 8.0), True, True, True),  # what is beyond all numbers hides no jump
+        ((0.0, 0.0, 0.0), True, True, False),
+    ],
+)
+def test_how_large_a_jump_is_not_held(levels, given_up, diverged, expected):
+    assert unheld(levels, given_up=given_up, diverged=diverged) == expected

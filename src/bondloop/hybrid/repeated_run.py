@@ -38,9 +38,9 @@ AWAY = 10.0
 """How much larger than the first two a repetition must be to count as growth, though the next ones are no
 larger. Than two: what comes at the very end of a test moves the structure in the next repetition only."""
 
-AGAIN, TINY = 5.0, 1e-300
+AGAIN = 5.0
 """How much larger than the one before a repetition that runs away without limits must be to count as growth;
-one that leaves its limits only, as much as `AWAY`. And what a level is divided by that is nothing."""
+one that leaves its limits only, as much as `AWAY`."""
 
 PAUSE, GOLDEN = 20, 0.618
 """Before a repetition there is a pause of up to one in so many of the run. Each another one, in golden
@@ -235,8 +235,8 @@ def unheld(levels: Sequence[float], *, given_up: bool, diverged: bool) -> bool:
     given_up, diverged
         Whether they ended early, and whether they did without limits too.
     """
-    jump = max((b / max(a, TINY) for a, b in itertools.pairwise(levels)), default=0.0)
-    return growing(levels) or (given_up and jump > AWAY) or (diverged and jump > AGAIN)
+    enough = min(AWAY if given_up else math.inf, AGAIN if diverged else math.inf)
+    return growing(levels) or any(b > enough * a for a, b in itertools.pairwise(levels))
 
 
 def growing(levels: Sequence[float]) -> bool:
