@@ -1,6 +1,7 @@
 """The recorder: nothing lost, nothing held up, and a file that outlives whoever wrote it."""
 
 import contextlib
+import fcntl
 import json
 import mmap
 import os
@@ -42,9 +43,10 @@ class Producer:
         text = json.dumps({"period": PERIOD, "channels": named, "parameters": []}).encode()
         kind = slot_type(channels)
         slots_at = -(-(HEADER.itemsize + len(text)) // 64) * 64
-        with self.path.open("w+b") as file:
-            file.truncate(slots_at + slots * kind.itemsize)
-            self.memory = mmap.mmap(file.fileno(), 0)
+        self.file = self.path.open("w+b")
+        fcntl.flock(self.file, fcntl.LOCK_SH)  # what nobody holds is swept away by loops of other tests
+        self.file.truncate(slots_at + slots * kind.itemsize)
+        self.memory = mmap.mmap(self.file.fileno(), 0)
         self.memory[HEADER.itemsize : HEADER.itemsize + len(text)] = text
         self.header = np.frombuffer(self.memory, HEADER, 1)
         given = {
@@ -93,6 +95,7 @@ class Producer:
 
     def close(self):
         self.path.unlink(missing_ok=True)
+        self.file.close()
 
 
 @pytest.fixture
