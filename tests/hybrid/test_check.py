@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -39,12 +40,13 @@ from bondloop.errors import InputError
 from bondloop.hybrid import HybridTest
 from bondloop.hybrid.check import check
 from bondloop.hybrid.prediction_notes import prediction_notes
+from bondloop.hybrid.remedy import PARTS
 from bondloop.program.one_step import one_step
 from bondloop.program.signals import Sine
 from bondloop.safety import Limits
 from bondloop.structures import field_form
 from bondloop.structures.matrices import Matrices
-from bondloop.transfer import MassSpringDamper, ServoHydraulic, second_order
+from bondloop.transfer import MassSpringDamper, ServoHydraulic, first_order, second_order
 
 ACTUATOR = MassSpringDamper(m=2, c=150, k=15e3, drive="position")
 PROCESS = second_order(1.0, math.sqrt(15e3 / 2) / (2 * math.pi), 150 / (2 * math.sqrt(2 * 15e3)))
@@ -539,6 +541,41 @@ def test_a_limit_in_the_way_is_met_by_less_excitation():
     assert 0 < found.change.test.scale < 1
     assert found.change.test.check(3).passed
     assert found.change.test.run(3).completed
+
+
+class Hardening(rigs.OdeSpecimen):
+    """A spring that hardens, so that less excitation means wider margins, and a dashpot."""
+
+    stiffness: rigs.Parameter = rigs.Parameter("50 kN/m", above=0, unit="N/m")
+
+    def force(self, motion):
+        x = motion.displacement
+        return self.stiffness * x * (1 + (x / 0.01) ** 2) + 400.0 * motion.velocity
+
+
+def test_what_less_excitation_does_with_care_is_told_beside_what_does_without():
+    """It was told that 5 % would do, where 30 % did with care."""
+    m = Model("storey")
+    m.push, m.v, m.s = Se("push"), One(), Hardening().element()
+    m.push >> m.v >> [I(mass="2 t"), C(stiffness="300 kN/m"), R(damping="1 kN s/m"), m.s]
+    numerical, physical = m.cut("v >> s")
+    test = HybridTest(
+        numerical,
+        rig=rigs.Emulated(physical, first_order(1, "8 ms").actuator()),
+        controller=LeadCompensation("8 ms"),
+        excitation={"push": Sine("3 kN", "2 Hz")},
+        rate="1 kHz",
+        limits=Limits(displacement="50 mm", force="3 kN"),
+    )
+    words = test.check(4).change.words
+    part, with_care = (float(x) for x in re.findall(r"excitation\.scale=([\d.]+)", words))
+    assert part < with_care
+    assert ", or with care " in words
+    told = {k: check(test.with_values({"excitation.scale": k}), 4.0, suggest=False).level for k in PARTS}
+    assert told[part] == "run"
+    assert told[with_care] == "care"
+    assert all(told[k] == "stop" for k in PARTS if k > with_care)
+    assert all(told[k] != "run" for k in PARTS if k > part)
 
 
 @pytest.mark.parametrize("latency", [0.0, 2e-3])

@@ -160,7 +160,7 @@ def _smallest_change(test: PseudoDynamicTest, refused: Check, seconds: float) ->
         if answer.passed:
             change = Change(words, changed, answer.verdict)
             if answer.level == "run":
-                return change
+                return change.beside(passes)
             passes = passes or change
         if tried >= TRIES:
             break

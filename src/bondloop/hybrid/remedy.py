@@ -29,10 +29,10 @@ SPANS = ((0.02, 12), (0.01, 10))
 FOLLOWS = 0.1
 """Tracking error up to which a change is worth having."""
 
-TRIES = 6
+TRIES = 8
 """Changes that are checked in full at most."""
 
-PARTS = (0.8, 0.5, 0.2, 0.05)
+PARTS = (0.8, 0.5, 0.3, 0.2, 0.1, 0.05)
 """Shares of the excitation that are tried where a limit is in the way."""
 
 
@@ -43,7 +43,7 @@ class Change:
     Attributes
     ----------
     words
-        What to change, with its number.
+        What to change, with its number; and what less would do if one takes care.
     test
         The changed test.
     verdict
@@ -54,12 +54,17 @@ class Change:
     test: Checkable
     verdict: str
 
+    def beside(self, milder: Change | None) -> Change:
+        """Return it with words that also name one that is milder and asks for care."""
+        return self if milder is None else replace(self, words=f"{self.words}, or with care {milder.words}")
+
 
 def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | None:
     """Return the mildest change with which nothing speaks against the test any more; each is checked in full.
 
-    Where there is always something near, the mildest with which the rig follows; and where it never does, the
-    mildest with which the test passes, if its result says anything.
+    Where there is always something near, the mildest with which the rig follows (it is named beside the other
+    where both are found); and where it never does, the mildest with which the test passes, if its result says
+    anything.
 
     Parameters
     ----------
@@ -92,7 +97,7 @@ def smallest_change(test: HybridTest, check: Check, seconds: float) -> Change | 
             change = Change(words, changed, answer.verdict)
             assert answer.dry_run is not None
             if answer.level == "run":
-                return change
+                return change.beside(follows)
             if all(not e > FOLLOWS for e in answer.dry_run.error):
                 follows = follows or change
             passes = passes or change
