@@ -25,7 +25,7 @@ TEST, LENGTH = "gawthrop-two-actuators", 2.0
 VICTIMS = ("supervisor", "loop", "rig", "recorder")
 MEMORY = "memory"
 """No process: the telemetry segment, which is made shorter. That ends who has it mapped in Python."""
-PATIENCE = 90.0
+PATIENCE = 150.0
 """Seconds after the signal within which all must have ended."""
 
 
@@ -53,8 +53,18 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
 
 
-def kill_one(seed: int, victim: str = "") -> Outcome:
-    """Start a run, send a signal to one of its processes, wait for the end, look around."""
+def kill_one(seed: int, victim: str = "", *, recorded: bool = False) -> Outcome:
+    """Start a run, send a signal to one of its processes, wait for the end, look around.
+
+    Parameters
+    ----------
+    seed
+        Of what is drawn: victim, pause and moment.
+    victim
+        Given, not drawn.
+    recorded
+        Wait until there is a run file: where a recorder takes long to start nothing is recorded before.
+    """
     rng = random.Random(seed)
     drawn = rng.choice(VICTIMS)
     pause = 0.0 if rng.random() < 0.5 or victim == MEMORY else rng.choice((0.02, 0.1, 0.5, 1.5, 4.0))
@@ -75,7 +85,8 @@ def kill_one(seed: int, victim: str = "") -> Outcome:
                 env={**os.environ, "TMPDIR": str(temporary), "MPLBACKEND": "Agg"},
             )
             latest = 0.3 if victim == MEMORY else 1.2  # while it is still there
-            seen = _harm(supervisor, victim, pause, rng.uniform(0.0, latest * LENGTH))
+            begun = out if recorded else None
+            seen = _harm(supervisor, victim, pause, rng.uniform(0.0, latest * LENGTH), begun)
             _wait_for_all(supervisor, seen, outcome)
             outcome.code = supervisor.poll()
             said.seek(0)
@@ -88,13 +99,17 @@ def kill_one(seed: int, victim: str = "") -> Outcome:
     return outcome
 
 
-def _harm(supervisor: subprocess.Popen, victim: str, pause: float, wait: float) -> dict[int, str]:
-    """Wait for the victim, then some more; send the signal. Return all processes that were seen."""
+def _harm(
+    supervisor: subprocess.Popen, victim: str, pause: float, wait: float, out: Path | None
+) -> dict[int, str]:
+    """Wait for the victim (and a run file), then some more; send the signal. Return all processes seen."""
     seen = {supervisor.pid: "supervisor"}
     ends = time.monotonic() + PATIENCE
     needed = {"recorder" if victim == MEMORY else victim, "loop"}
-    while not needed <= {*seen.values()} and supervisor.poll() is None and time.monotonic() < ends:
+    while supervisor.poll() is None and time.monotonic() < ends:
         seen.update(_children(supervisor.pid))
+        if needed <= {*seen.values()} and (out is None or any(out.glob("**/*.h5"))):
+            break
         time.sleep(0.01)
     ends = time.monotonic() + wait
     while time.monotonic() < ends and supervisor.poll() is None:

@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.realtime, pytest.mark.slow, pytest.mark.timeout(400)]
 
 @pytest.mark.parametrize("seed", [0, 2, 4, 7])  # recorder frozen, supervisor and loop killed, rig frozen
 def test_one_is_harmed(seed):
-    outcome = kill_one(seed)
+    outcome = kill_one(seed, recorded=True)
     assert outcome.faults == []
     assert outcome.rows is not None
 
 
 def test_the_memory_is_taken_away():
     """Supervisor and recorder are ended by the kernel; loop and rig go to rest, and the record is kept."""
-    outcome = kill_one(1, MEMORY)
+    outcome = kill_one(1, MEMORY, recorded=True)
     assert outcome.faults == []
     assert outcome.rows is not None
