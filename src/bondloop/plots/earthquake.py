@@ -131,7 +131,10 @@ def hysteresis(
     if pairs is None:
         names = record.channels_of(Role.ACTUAL, kind="displacement")
         found = {n: record.at_interface(n, Role.ACTUAL, "effort") for n in names}
-        pairs = {f"transfer system {i + 1}": (x, f) for i, (x, f) in enumerate(found.items()) if f}
+        titles = (
+            [f"transfer system {i + 1}" for i in range(len(found))] if len(found) > 1 else ["transfer system"]
+        )
+        pairs = {title: (x, f) for title, (x, f) in zip(titles, found.items(), strict=False) if f}
     if not pairs:
         raise InputError("no displacement with a force to draw; name them, {'brace': (displacement, force)}")
     across = min(3, len(pairs))
