@@ -456,7 +456,7 @@ def test_a_bad_meaning_in_a_file_is_told(tmp_path):
 def test_of_two_interfaces_that_differ_a_limit_has_no_unit():
     """One number is compared with both: 3 degrees would be 52 mm of the other."""
     from bondloop.bondgraph.domain import ROTATION, TRANSLATION
-    from bondloop.hybrid.arguments import expect_limits_of, expect_units_of_command
+    from bondloop.hybrid.arguments import CommandUnit, expect_limits_of, expect_units_of_command
 
     both = [TRANSLATION, ROTATION]
     expect_limits_of(both, Limits(displacement=0.02))
@@ -464,4 +464,4 @@ def test_of_two_interfaces_that_differ_a_limit_has_no_unit():
         with pytest.raises(InputError, match="in translation and in rotation; expected a plain number"):
             expect_limits_of(both, Limits(displacement=text))
     with pytest.raises(InputError, match="expected a plain number, which holds for each command"):
-        expect_units_of_command(["m", "rad"], {"limits.command": "mm"})
+        expect_units_of_command(["m", "rad"], [CommandUnit("limits.command", "mm")])

@@ -4,6 +4,7 @@ import json
 import pprint
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from truth import outcome
 
 from bondloop.bondgraph import Model, One, Port, R
 from bondloop.errors import InputError
-from bondloop.hybrid import Check, PseudoDynamicTest
+from bondloop.hybrid import Check, PseudoDynamicTest, pseudo_dynamic_check
 from bondloop.hybrid.check import check
+from bondloop.hybrid.finding import Finding
 from bondloop.hybrid.stepped_loop import SteppedLoop
 from bondloop.integrate import SubStep
 from bondloop.integrate.structural import NewmarkExplicit
@@ -314,3 +316,17 @@ def test_the_simplest_test_that_the_check_wrongly_lets_pass(recipe):
     found = outcome(drawn, blows=False)
     note(told(drawn, found, answer))
     assert found.ran not in ("left limits", "grew")
+
+
+def test_a_time_step_too_long_is_told_in_steps_in_whatever_words_it_was_found(monkeypatch):
+    """What a loop says of samples and sub-steps, a pseudo-dynamic test says of its own; the rest stays."""
+    other = Finding("care", "other", "the time step is none of its words")
+    found = [Finding("stop", "samples", "too long", coarse=True), other]
+    monkeypatch.setattr(pseudo_dynamic_check, "stability", lambda *_: found)
+    step = SimpleNamespace(spectral_radius=3.0)
+    so_far = SimpleNamespace(step=None, dry_run=None, steps=[step])
+    told, kept = pseudo_dynamic_check._stability(so_far, None)
+    assert told.text.startswith("a motion grows 3 times from one step to the next")
+    assert (told.level, told.short, kept) == ("stop", "too long", other)
+    step.spectral_radius = 1.5
+    assert pseudo_dynamic_check._stability(so_far, None) == found

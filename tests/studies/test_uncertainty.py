@@ -228,6 +228,24 @@ def test_the_parameters_of_a_bond_graph():
     np.testing.assert_allclose(np.cov(values), fit.covariance, rtol=0.1, atol=1e-3 * fit.covariance.max())
 
 
+@settings(deadline=None, max_examples=25, derandomize=True)
+@given(data=st.data(), poles=st.integers(1, 8), delay=st.booleans())
+def test_of_a_process_model_all_but_gain_and_zeros_is_positive(data, poles, delay):
+    """What places the poles, and a delay, in whatever words it is told: drawn down to -1 it is refused."""
+    kind = Structure(poles, data.draw(st.integers(0, poles - 1)), delay)
+    theta = np.ones(kind.size)
+    values, _, _ = kind.reported(theta)
+    values = {f"p{i}": x for i, x in enumerate(values.values())}
+    place = data.draw(st.integers(0, kind.size - 1))
+    drawn = {f"p{place}": bl.studies.Distribution("uniform", -1.0, 1.0)}
+    whole = UncertainProcess(kind, kind.process(theta), values, drawn, np.eye(1), 0)
+    if place > kind.zeros:
+        with pytest.raises(InputError, match=f"the identified p{place}, .* reaches -"):
+            whole.at(shares(1, 8))
+    else:
+        assert np.isfinite(whole.at(shares(1, 8))).all()
+
+
 def test_what_is_hardly_known_is_not_drawn_beyond_what_exists(fit):
     poor = bl.identify.ProcessFit(**{**vars(fit), "covariance": fit.covariance * 1e6})
     with pytest.raises(InputError, match=r"reaches -.*hardly determine it"):

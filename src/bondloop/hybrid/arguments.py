@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondloop.errors import InputError
 from bondloop.program.described import STATED
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bondloop.safety.limits import Limits
 
 __all__ = [
+    "CommandUnit",
     "command_units",
     "expect",
     "expect_kind_of_signal",
@@ -127,27 +128,47 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
             )
 
 
-def command_units(limits: Limits | None, interlock: Interlock | None = None) -> dict[str, str]:
-    """Return the units in which something is said of the command, by its path: limits, and the safe position.
+class CommandUnit(NamedTuple):
+    """In which unit something is said of the command.
+
+    Attributes
+    ----------
+    path
+        What is said: ``"limits.command_rate"``.
+    unit
+        As the user wrote it.
+    per_second
+        Whether it is said of how fast the command changes.
+    """
+
+    path: str
+    unit: str
+    per_second: bool = False
+
+
+def command_units(limits: Limits | None, interlock: Interlock | None = None) -> list[CommandUnit]:
+    """Return the units in which something is said of the command: limits, and the safe position.
 
     Parameters
     ----------
     limits, interlock
         Of a test; what they have as plain numbers is in SI, whatever it measures.
     """
-    units: dict[str, str] = {}
+    units: list[CommandUnit] = []
     for where, some in (
         ("limits", limits),
         ("interlock.limits", None if interlock is None else interlock.limits),
     ):
         texts = {} if some is None else some.texts
-        units |= {f"{where}.{n}": unit_in(texts[n]) for n in ("command", "command_rate") if n in texts}
+        for name, per_second in (("command", False), ("command_rate", True)):
+            if name in texts:
+                units.append(CommandUnit(f"{where}.{name}", unit_in(texts[name]), per_second))
     stated = {} if interlock is None else vars(interlock).get(STATED, {})
-    units["interlock.safe_position"] = stated.get("safe_position", "")
-    return {path: unit for path, unit in units.items() if unit}
+    units.append(CommandUnit("interlock.safe_position", stated.get("safe_position", "")))
+    return [said for said in units if said.unit]
 
 
-def expect_units_of_command(commanded: Sequence[str], units: Mapping[str, str]) -> None:
+def expect_units_of_command(commanded: Sequence[str], units: Sequence[CommandUnit]) -> None:
     """Refuse what is said of commands in a unit that not each has: a limit in V where one is a position.
 
     Parameters
@@ -159,12 +180,12 @@ def expect_units_of_command(commanded: Sequence[str], units: Mapping[str, str]) 
 
     Examples
     --------
-    >>> expect_units_of_command(["m"], {"interlock.limits.command_rate": "mm"})
+    >>> expect_units_of_command(["m"], [CommandUnit("interlock.limits.command_rate", "mm", per_second=True)])
     Traceback (most recent call last):
     bondloop.errors.InputError: interlock.limits.command_rate: found a value in mm, but the rig is ...
     """
-    for path, unit in units.items():
-        kinds = [multiplied(u, "s", -1) if u and path.endswith("_rate") else u for u in commanded]
+    for path, unit, per_second in units:
+        kinds = [multiplied(u, "s", -1) if u and per_second else u for u in commanded]
         if not all(not kind or is_of_kind(f"1 {unit}", kind) for kind in kinds):
             one = f"one in {_either(kinds)}, or in another unit of that kind"
             many = "a plain number, which holds for each command in its own unit"

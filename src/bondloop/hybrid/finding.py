@@ -51,6 +51,8 @@ class Finding:
         Whether a limit is in the way, so that less excitation would help.
     vain
         Whether the test may run, and its result would say nothing of the structure that is meant.
+    coarse
+        Whether it is that the time step is too long for what is stiff.
     """
 
     level: Level
@@ -58,3 +60,4 @@ class Finding:
     short: str = ""
     limit: bool = False
     vain: bool = False
+    coarse: bool = False

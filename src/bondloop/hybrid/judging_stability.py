@@ -178,7 +178,7 @@ def _too_coarse(check: Check, test: Checkable, free: FreeMotion) -> Finding | No
     if _chatters(check, free) and (free.fades or not _adapts(check, test)):
         return None
     text = _coarse(coarse)
-    return Finding("stop", text, "the time step is too long")
+    return Finding("stop", text, "the time step is too long", coarse=True)
 
 
 def _coarse(step: OneStep) -> str:
@@ -300,9 +300,8 @@ def _bounded(check: Check, test: Checkable, free: FreeMotion) -> list[Finding]:
         )
         return [Finding("care", text, "the structure itself is unstable at rest")]
     if step is not None and step.spectral_radius > COARSE:
-        return [
-            Finding("care", f"where it starts {_coarse(step)}", "the time step is too long where it sticks")
-        ]
+        text = f"where it starts {_coarse(step)}"
+        return [Finding("care", text, "the time step is too long where it sticks", coarse=True)]
     if step is not None and not step.stable:
         until = "until the controller has adapted" if test.adapts else "until something bounds it"
         text = (

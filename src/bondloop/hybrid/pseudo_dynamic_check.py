@@ -104,7 +104,7 @@ def _stability(so_far: Check, test: PseudoDynamicTest) -> list[Finding]:
     coarse = max(so_far.steps, key=lambda s: s.spectral_radius, default=None)
     if coarse is None or coarse.spectral_radius <= COARSE:
         return findings
-    return [replace(f, text=_coarse(coarse)) if "time step" in f.short else f for f in findings]
+    return [replace(f, text=_coarse(coarse)) if f.coarse else f for f in findings]
 
 
 def _left_over(free: FreeMotion) -> list[Finding]:

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UncertainProcess", "from_identified", "identified_file"]
 
-POSITIVE = ("time_constant", "frequency", "damping", "delay")
-"""What a process model's parameters begin with that are not negative in any stable model."""
-
 
 class UncertainProcess(Correlated):
     """An actuator of which the coefficients are drawn as an identification leaves them uncertain.
@@ -58,6 +55,8 @@ class UncertainProcess(Correlated):
     ) -> None:
         super().__init__(distributions, correlation)
         self.kind, self.process, self.values = kind, process, dict(values)
+        # What follows gain and zeros, as `Structure.reported` tells them: no stable model has it negative.
+        self._positive = frozenset(list(self.values)[kind.positive.start :])
         self.pade = pade if process.delay else 0  # as `Process.actuator`, which has no delay to approximate
         self.names = tuple(v.name for v in process.actuator(pade).parameters_by_var)
 
@@ -73,7 +72,7 @@ class UncertainProcess(Correlated):
         count = np.shape(shares)[1]
         told = {name: rows.get(name, np.full(count, value)) for name, value in self.values.items()}
         for name, drawn in rows.items():
-            if name.startswith(POSITIVE) and not drawn.min() > 0:
+            if name in self._positive and not drawn.min() > 0:
                 raise InputError(
                     f"the identified {name}, {self.distributions[name]}, reaches {drawn.min():.4g}: its data "
                     "hardly determine it. Draw no further than a few deviations, "
