@@ -62,7 +62,8 @@ plots/animation.py plots/axis_unit.py
 program/annotations.py program/described.py program/json_values.py program/kinds.py program/law.py
 program/number_block.py program/restoring.py program/switching_rest.py program/written.py
 realtime/build.py realtime/channels/bench.py realtime/channels/packet.py realtime/channels/sheet.py
-realtime/export.py realtime/fmu_rig.py realtime/keys.py realtime/process.py realtime/recorder.py
+realtime/console.py realtime/export.py realtime/fmu_rig.py realtime/keys.py realtime/process.py
+realtime/recorder.py
 realtime/recorder_health.py realtime/recorder_process.py realtime/ring.py realtime/session.py
 realtime/shared.py
 records/cosmos.py records/esm.py records/motion_files.py records/motion_units.py records/peer.py
@@ -154,7 +155,6 @@ PLACES = {
     "program/tick.py": (1, SHOWN),
     "program/time_derivative.py": (1, MARKED),
     "program/walk.py": (1, SHOWN),
-    "realtime/console.py": (3, "names of files, and of tunable parameters which are limits of the interlock"),
     "realtime/inactive.py": (1, SHOWN),
     "realtime/programs.py": (1, MARKED),
     "records/old_names.py": (9, OLD),

@@ -1,18 +1,20 @@
 """Interlock and switches in whole tests: every fault trips, in Python and in C, and the rig comes to rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bondloop.bondgraph import C, Model, Sf
 from bondloop.control import Direct
 from bondloop.errors import InputError
-from bondloop.hybrid import HybridTest, Switches
+from bondloop.hybrid import HybridTest, Switches, Tunable
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.program.signals import Sine, Step, Table
 from bondloop.realtime.programs import switch_facts
 from bondloop.rigs import Emulated, Sensor
 from bondloop.rigs.imperfections import Frozen, Infinite, Jump, Noise, NotANumber
-from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch
+from bondloop.safety import Cause, Interlock, Limits, PowerTrip, Switch, channel_names
 from bondloop.safety.starting import start_words
 from bondloop.transfer import MassSpringDamper
 
@@ -32,6 +34,21 @@ def a_test(**options):
     rig = Emulated(physical, actuator, sensors=options.pop("sensors", {}), drive=options.pop("drive", ()))
     given = {"interlock": QUIET, "excitation": {"r": Sine(0.1, 2.0)}, "controller": Direct(), "rate": RATE}
     return HybridTest(numerical, rig=rig, **{**given, **options})
+
+
+def test_a_tick_has_the_channels_and_parameters_that_others_look_for():
+    limits = replace(LIMITS, command_rate=1.0, tracking_error=0.05, warning=0.9)
+    test = a_test(
+        interlock=Interlock(limits, power=PowerTrip(5.0), release=0.02, retreat=0.2),
+        switches=Switches(Switch(1.0), Switch(1.0)),
+        tunable={name: Tunable(least=1e-9, rate=100.0) for name in channel_names.LIMITS},
+    )
+    recorded = {c.name for c in test.tick.channels}
+    switches = {channel_names.DISPLACEMENT_SWITCH, channel_names.FORCE_SWITCH}
+    assert {channel_names.CAUSE, channel_names.WARNING, channel_names.POWER} | switches <= recorded
+    targets = {channel_names.DISPLACEMENT_TARGET, channel_names.FORCE_TARGET}
+    changed = {v.name for v in test.tick.parameters}
+    assert {channel_names.TRIP, *targets, *channel_names.LIMITS} <= changed
 
 
 def sensor(*imperfections):

@@ -17,6 +17,7 @@ from bondloop.realtime.layout import STATES
 from bondloop.realtime.ring import bin_edges
 from bondloop.realtime.silence import silence_words
 from bondloop.safety.causes import limit_name
+from bondloop.safety.channel_names import LIMITS, WARNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +66,7 @@ class Attached:
         self.bars = Bars(self.channels)
         self.estimates = Estimates(self.channels, self.period)
         self.name = str(console.metadata.get("name", console.name))
-        self._warning = next((i for i, c in enumerate(self.channels) if c.name == "interlock.warning"), None)
+        self._warning = next((i for i, c in enumerate(self.channels) if c.name == WARNING), None)
         self._warned = 0
         self.snapshot = console.snapshot()
         self._run, self._recording = self.snapshot.run, ""
@@ -147,11 +148,8 @@ class Attached:
     def limits(self) -> dict[str, float]:
         """The limits of the interlock by name, as they are now: some can be tightened while the test runs."""
         stated = self.console.metadata.get("limits", {})
-        now = {p.name: p.value for p in self.console.parameters}
-        return {
-            name: now.get(f"interlock.limits.{name.replace(' ', '_')}", limit)
-            for name, limit in stated.items()
-        }
+        now = {LIMITS[p.name].replace("_", " "): p.value for p in self.console.parameters if p.name in LIMITS}
+        return {name: now.get(name, limit) for name, limit in stated.items()}
 
     def describe(self) -> dict[str, Any]:
         """Return what does not change while the loop lives, as it goes to the browser."""

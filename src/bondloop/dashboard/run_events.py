@@ -10,6 +10,7 @@ import numpy as np
 
 from bondloop.records.hdf5 import read_events
 from bondloop.safety.causes import cause_words, limit_name
+from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH, FORCE_SWITCH, WARNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,10 +23,10 @@ MOST = 500
 """Events that are listed of one kind."""
 
 _CODES: tuple[tuple[str, str, Callable[[float], str]], ...] = (
-    ("interlock.cause", "trip", lambda code: f"trip: {cause_words(code)}"),
-    ("interlock.warning", "warning", lambda code: f"near the limit of {limit_name(code)}"),
+    (CAUSE, "trip", lambda code: f"trip: {cause_words(code)}"),
+    (WARNING, "warning", lambda code: f"near the limit of {limit_name(code)}"),
 )
-_SWITCHES = {"switch.displacement": "displacement", "switch.force": "force"}
+_SWITCHES = {DISPLACEMENT_SWITCH: "displacement", FORCE_SWITCH: "force"}
 
 
 class Changes:

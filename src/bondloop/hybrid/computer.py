@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from bondloop.control.base import Measured
 from bondloop.errors import InputError
-from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.tunables import adjustable_limits
 from bondloop.program.block import Applied, Context
 from bondloop.program.expr import Const, Expr, Var, as_expr, substitute
@@ -16,6 +15,7 @@ from bondloop.program.quantity import Quantity, Role
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel
 from bondloop.rigs.rig_tick import MEASURED, indexed
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH, INTERLOCK
 from bondloop.safety.conditions import either
 from bondloop.safety.interlock import Watched
 
@@ -78,7 +78,7 @@ class Computer:
         self.adapted: list[Var] = list(test.design.gains)
         self._flags: list[tuple[Expr, Expr]] = []
         self._carried: dict[Var, Carried] = {}
-        self._latch = Var("interlock.latched")  # the cause of a trip, as of the last tick
+        self._latch = Var(f"{INTERLOCK}.latched")  # the cause of a trip, as of the last tick
         self.add(test.design.system)
 
     def add(self, system: System) -> None:
@@ -189,7 +189,7 @@ class Computer:
         found: list[list[Guarded]] = [[] for _ in range(count)]
         for word, values in measured.items():
             self.measured[word] = []
-            for i, (v, name) in enumerate(zip(values, indexed(f"interlock.{word}", count), strict=True)):
+            for i, (v, name) in enumerate(zip(values, indexed(f"{INTERLOCK}.{word}", count), strict=True)):
                 guarded = interlock.guard(v, self._context(name))
                 steps += self._take(guarded.applied)
                 self.measured[word].append(guarded.applied.value)
@@ -225,8 +225,8 @@ class Computer:
         switches = self.test.switches
         if switches is None:
             return []
-        steps, gamma = self._switch(switches.force, FORCE)
-        inputs[next(u for u in self.test.design.system.input_vars if u.name == FORCE)] = gamma
+        steps, gamma = self._switch(switches.force, FORCE_SWITCH)
+        inputs[next(u for u in self.test.design.system.input_vars if u.name == FORCE_SWITCH)] = gamma
         return steps
 
     def _switch(self, switch: Switch, name: str) -> tuple[list[Step], Expr]:
@@ -248,7 +248,7 @@ class Computer:
         steps: list[Step] = []
         delta: Expr = Const(1.0)
         if test.switches is not None:
-            steps, delta = self._switch(test.switches.displacement, "switch.displacement")
+            steps, delta = self._switch(test.switches.displacement, DISPLACEMENT_SWITCH)
         if test.interlock is None:
             return steps, [delta * c for c in raw]
         watched = [
@@ -268,7 +268,7 @@ class Computer:
         watch = test.interlock.watch(
             watched,
             self.signals.time,
-            self._context("interlock"),
+            self._context(INTERLOCK),
             latch=self._latch,
             adjustable=adjustable_limits(test),
         )

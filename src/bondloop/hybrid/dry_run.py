@@ -14,6 +14,7 @@ from bondloop.hybrid.sensor_range import at_an_end, span
 from bondloop.hybrid.wiring import DIVERGED, limit_word
 from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.rigs.rig_tick import indexed
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -257,7 +258,7 @@ class _Log:
             self.tripped = trip(result.time, channels)
 
     def _take_motions(self, first: int, n: int, channels: Mapping[str, NDArray[np.float64]]) -> None:
-        switch = channels.get("switch.displacement")
+        switch = channels.get(DISPLACEMENT_SWITCH)
         coupled = slice(None) if switch is None else switch >= 1
         window = np.minimum((first + np.arange(n)) // self.length, WINDOWS - 1)
         for pair in self._pairs:

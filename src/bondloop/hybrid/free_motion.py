@@ -19,6 +19,7 @@ from bondloop.hybrid.rehearsal import CHUNK, trip
 from bondloop.hybrid.wiring import SCALE
 from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import cause_words
+from bondloop.safety.channel_names import CAUSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -463,7 +464,7 @@ def _falls(levels: list[float]) -> bool:
 
 def _until(result: Result) -> int:
     """Return the ticks of a run up to a trip of the interlock, which moves the rig as it likes."""
-    cause = result.channels.get("interlock.cause")
+    cause = result.channels.get(CAUSE)
     return int(np.argmax(cause != 0)) if cause is not None and cause.any() else len(result.time)
 
 

@@ -13,6 +13,7 @@ from bondloop.hybrid.lags import TINY, away_from_origin
 from bondloop.hybrid.regime_words import FLAT, element_of
 from bondloop.hybrid.repeated_run import unheld
 from bondloop.program.quantity import Role
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
@@ -134,7 +135,7 @@ def _unlearnt(test: Checkable, ran: DryRun) -> Finding | None:
     if not test.hunts or all(error < IDLE for error in ran.error):
         return None
     worst = max(ran.error, key=lambda error: (math.isnan(error), error))
-    if ran.peaks.get("switch.displacement", 1.0) < 1:
+    if ran.peaks.get(DISPLACEMENT_SWITCH, 1.0) < 1:
         text = (
             "the displacement switch has not closed by the end of the dry run, so nothing is known of the "
             "loop that the gains close then; check a longer run, or close it sooner"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondloop.bondgraph.cut import interfaces, rejoin
-from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.wiring import loop_links
 from bondloop.program.compose import connect, prefixed
 from bondloop.program.expr import Const
+from bondloop.safety.channel_names import FORCE_SWITCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,7 +92,7 @@ def closed_loop(test: HybridTest) -> StateSpace:
     """Return the whole loop without sampling, linearised at its initial state."""
     design, rig = test.design, test.rig_system
     links = loop_links(design, rig)
-    links.update({u: Const(1.0) for u in design.system.input_vars if u.name == FORCE})
+    links.update({u: Const(1.0) for u in design.system.input_vars if u.name == FORCE_SWITCH})
     whole = connect("loop", [design.system, rig.system], links, {})
     return whole.linearise(whole.initial())
 

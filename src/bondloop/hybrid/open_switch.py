@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from bondloop.hybrid.dry_run import dry_run
 from bondloop.hybrid.finding import Finding
-from bondloop.hybrid.switches import FORCE
 from bondloop.safety import cause_words
+from bondloop.safety.channel_names import FORCE_TARGET
 
 if TYPE_CHECKING:
     from bondloop.hybrid.dry_run import DryRun
@@ -34,7 +34,7 @@ def uncoupled(test: HybridTest, seconds: float, coupled: DryRun | None) -> list[
         return []
     if coupled is None or _left(coupled):
         return []  # there is worse to say
-    ran, _ = dry_run(test, seconds, parameters={f"{FORCE}.target": 0.0})
+    ran, _ = dry_run(test, seconds, parameters={FORCE_TARGET: 0.0})
     why = _left(ran)
     if not why:
         return []

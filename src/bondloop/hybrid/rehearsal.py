@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.compile import Runner
 from bondloop.errors import InputError
 from bondloop.program.signals.in_tick import now_and_next
+from bondloop.safety.channel_names import CAUSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -209,7 +210,7 @@ def trip(
     time: NDArray[np.float64], channels: Mapping[str, NDArray[np.float64]]
 ) -> tuple[float, float] | None:
     """Return when an interlock tripped in a part of a run, in s, and the cause; None where it did not."""
-    cause = channels.get("interlock.cause")
+    cause = channels.get(CAUSE)
     if cause is None or not cause.any():
         return None
     k = int(np.argmax(cause != 0))

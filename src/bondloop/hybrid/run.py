@@ -32,6 +32,7 @@ from bondloop.program.signals.in_tick import now_and_next
 from bondloop.program.tick_json import dump_tick
 from bondloop.records import Record
 from bondloop.safety import cause_words
+from bondloop.safety.channel_names import CAUSE, DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "origin", "rehearse", "rerun", "shown", "why_stopped"]
 
-CAUSE, SWITCH = "interlock.cause", "switch.displacement"
 """Channels of a test with an interlock, with switches."""
 MOTIONS = ("effort", "flow", "displacement", "momentum")
 """Kinds of what moves, as distinct from parameters."""
@@ -117,11 +117,11 @@ class Run:
     @cached_property
     def coupled(self) -> Record:
         """The part of the record in which the rig was to follow: the displacement switch closed, no trip."""
-        if CAUSE not in self.record and SWITCH not in self.record:
+        if CAUSE not in self.record and DISPLACEMENT_SWITCH not in self.record:
             return self.record
         together = np.ones(len(self.time), dtype=bool)
-        if SWITCH in self.record:
-            together &= self.record[SWITCH] >= 1
+        if DISPLACEMENT_SWITCH in self.record:
+            together &= self.record[DISPLACEMENT_SWITCH] >= 1
         if self.trip is not None:
             together &= self.time < self.trip[0]
         if not together.any():

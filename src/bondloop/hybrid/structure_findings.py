@@ -22,6 +22,7 @@ from bondloop.assess.judgement import percent
 from bondloop.assess.samples import FEWEST, finite_part, mean_period
 from bondloop.hybrid.comparison import POWER
 from bondloop.program.quantity import Meaning, Role
+from bondloop.safety.channel_names import FORCE_SWITCH
 
 if TYPE_CHECKING:
     from bondloop.records import Record
@@ -53,8 +54,8 @@ def reference_errors(record: Record) -> dict[str, float]:
 
     Each is the worse of two: of the whole signal, and without its mean and drift.
     """
-    if "switch.force" in record:
-        closed = record["switch.force"] >= 1
+    if FORCE_SWITCH in record:
+        closed = record[FORCE_SWITCH] >= 1
         if not closed.any():
             return {}
         record = record.between(float(record.time[int(np.argmax(closed))]), math.inf)

@@ -12,6 +12,7 @@ from bondloop.program.described import Described
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.quantity import Quantity
 from bondloop.program.signals import Signal
+from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.safety.switch import Switch
 from bondloop.substructure.half import orientation
 
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from bondloop.bondgraph import Model
     from bondloop.substructure.half import NumericalHalf
 
-__all__ = ["FORCE", "Switches", "blended"]
-
-FORCE = "switch.force"
-"""Name of the force switch, gamma in du Bois 2010, eq. 25."""
+__all__ = ["Switches", "blended"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +73,7 @@ def blended(
     Its efforts are the measured forces; the switch is one further input, the last of its excitations. Inputs
     of the simulated specimen that are the half's own, the ground's accelerations, are `shared` by name.
     """
-    gamma = Var(FORCE, quantity=Quantity("switch"))
+    gamma = Var(FORCE_SWITCH, quantity=Quantity("switch"))
     measured = tuple(Var(f"measured {e.name}", quantity=e.quantity) for e in half.efforts)
     links: dict[Var, Expr] = {}
     parts = [half.system]

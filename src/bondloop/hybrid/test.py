@@ -34,7 +34,7 @@ from bondloop.hybrid.ground import (
     refuse_half_loaded,
 )
 from bondloop.hybrid.structure_readings import described
-from bondloop.hybrid.switches import FORCE, blended
+from bondloop.hybrid.switches import blended
 from bondloop.hybrid.tunables import SCALE, check_tunable
 from bondloop.hybrid.wiring import Wiring, structures_of
 from bondloop.integrate import RK4, Integrator
@@ -45,6 +45,7 @@ from bondloop.rigs.emulated import Emulated
 from bondloop.rigs.rig_tick import indexed, rig_tick
 from bondloop.rigs.sensor import Sensor
 from bondloop.safety import Limits
+from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.substructure.coupler import Pins
 from bondloop.substructure.external_half import ExternalHalf
 from bondloop.substructure.ground_edits import ground_input
@@ -246,7 +247,7 @@ class HybridTest(Checkable):
 
     def _check_inputs(self, excitation: Mapping[str, Signal | float | str]) -> None:
         """Refuse excitations of inputs that there are none of, or in units that are not theirs."""
-        known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE]
+        known = [u.name.removeprefix("numerical.") for u in self.half.excitations if u.name != FORCE_SWITCH]
         for where in self.ground:
             if ground_input(where) not in known:
                 raise InputError(f"ground['{where}']: no mass of the structure moves in this direction")

@@ -20,11 +20,11 @@ from bondloop.hybrid.energies import ENERGIES
 from bondloop.hybrid.pseudo_dynamic import PseudoDynamicTest
 from bondloop.hybrid.simulation import Simulation
 from bondloop.hybrid.structure_readings import EVERYTHING, chosen
-from bondloop.hybrid.switches import FORCE
 from bondloop.hybrid.test import HybridTest
 from bondloop.hybrid.wiring import recorded, structures_of
 from bondloop.program.kinds import Kind, origin_of, plain, register
 from bondloop.program.restoring import FAILED, Place, Reader
+from bondloop.safety.channel_names import FORCE_SWITCH
 from bondloop.substructure.half import numerical_half
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _check_inputs(reader: Reader, entries: Mapping[str, Any]) -> None:
         half = numerical_half(numerical, "")
     except BondloopError:
         return
-    known = [u.name for u in half.excitations if u.name != FORCE]
+    known = [u.name for u in half.excitations if u.name != FORCE_SWITCH]
     said = " ".join(fault.message for fault in reader.faults)
     for name in excitation:
         if name not in known and f"unknown input '{name}'" not in said:

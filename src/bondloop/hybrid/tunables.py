@@ -14,6 +14,7 @@ from bondloop.program.ranges import FINITE, Range, is_truth
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Step, Tick, Update, reads
 from bondloop.program.tunable import Tunable
+from bondloop.safety.channel_names import DISPLACEMENT_TARGET, FORCE_TARGET, LIMITS
 from bondloop.substructure.external_half import ExternalHalf
 
 if TYPE_CHECKING:
@@ -37,14 +38,8 @@ SCALE = "excitation.scale"
 HOLD = "excitation.hold"
 """Parameter that lets a tunable excitation fade out while it is 1."""
 
-SWITCHES = ("switch.displacement.target", "switch.force.target")
+SWITCHES = (DISPLACEMENT_TARGET, FORCE_TARGET)
 """Parameters of the operator's that every test with switches has; the switches themselves ramp."""
-
-LIMITS = {
-    f"interlock.limits.{word}": word
-    for word in ("displacement", "velocity", "force", "command", "command_rate", "tracking_error")
-}
-"""Limits that may be tightened while a test runs, by the names of their parameters."""
 
 SPAN_RATE = 0.2
 """A second, of the span of a test that declares none: from nothing to all of it in 5 s."""

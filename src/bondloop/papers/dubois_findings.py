@@ -18,6 +18,7 @@ from bondloop.papers.dubois_damper import (
 )
 from bondloop.papers.dubois_identification import identified, verified
 from bondloop.papers.dubois_substructured import BANDS, TONES, lagging, tracking
+from bondloop.safety.channel_names import FORCE_SWITCH, POWER
 
 if TYPE_CHECKING:
     from bondloop.hybrid import Run
@@ -64,8 +65,8 @@ def numbers_of(run: Run) -> dict[str, float]:
     part = run.coupled
     found = {"largest_displacement_mm": 1e3 * float(np.abs(run["actual.displacement"]).max())}
     frequency = _frequency(run)
-    if "interlock.power" in run.record:
-        found["largest_power_discrepancy_W"] = float(run["interlock.power"].max())
+    if POWER in run.record:
+        found["largest_power_discrepancy_W"] = float(run[POWER].max())
     if run.trip is not None:
         found["tripped_at_s"] = run.trip[0]
     if frequency and len(part.time) > 2 * RATE / frequency:
@@ -261,7 +262,7 @@ def _tripped(run: Run) -> str:
         return "The deliberately lagging controller did not trip."
     x = np.abs(run["actual.displacement"])
     before, after = x[run.time < run.trip[0]].max(), x[run.time >= run.trip[0]].max()
-    force = run["switch.force"][np.searchsorted(run.time, run.trip[0])]
+    force = run[FORCE_SWITCH][np.searchsorted(run.time, run.trip[0])]
     return (
         f"The deliberately lagging controller (none, 10 ms of latency) tripped at {run.trip[0]:.2f} s, "
         f"{run.trip[0] - FORCE_CLOSED:.2f} s after the force switch began to close (then at {force:.2f}): "

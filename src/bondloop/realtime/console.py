@@ -22,6 +22,7 @@ from bondloop.realtime.snapshot import Event, ShownChannel, ShownParameter, Snap
 from bondloop.realtime.ticket import Ticket
 from bondloop.realtime.trip_details import cause_unit, found_channel, passed_limit
 from bondloop.safety.causes import Cause, limit_name
+from bondloop.safety.channel_names import DISPLACEMENT_TARGET, FORCE_TARGET, LIMITS
 from bondloop.safety.starting import Starting, start_words
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ __all__ = ["Console"]
 
 SPAN, HOLD = "excitation.scale", "excitation.hold"
 """The parameters that multiply the excitation, and let it fade out."""
-SWITCHES = {"displacement": "switch.displacement.target", "force": "switch.force.target"}
+SWITCHES = {"displacement": DISPLACEMENT_TARGET, "force": FORCE_TARGET}
 """The parameters that ramp the halves in and out."""
 OF_THE_TICK = frozenset(
     {
@@ -227,12 +228,7 @@ class Console:
 
     def _limits(self) -> dict[str, float]:
         """Return limits that were tightened while the test ran, by the name of the cause."""
-        begin = "interlock.limits."
-        return {
-            p.name.removeprefix(begin).replace("_", " "): p.value
-            for p in self.parameters
-            if p.name.startswith(begin)
-        }
+        return {LIMITS[p.name].replace("_", " "): p.value for p in self.parameters if p.name in LIMITS}
 
     def _rows_around(self, step: int) -> NDArray[Any]:
         """Return the row of a tick of this run, if the ring still has it."""

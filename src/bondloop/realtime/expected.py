@@ -12,6 +12,7 @@ from bondloop.errors import InputError
 from bondloop.hybrid.rehearsal import CHUNK, Rehearsal, steps_of
 from bondloop.program.quantity import Role, channels_of
 from bondloop.safety import PowerTrip
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +103,7 @@ class _Largest:
         def together(names: list[str]) -> NDArray[np.float64]:
             return np.stack([channels[n] for n in names], axis=1)
 
-        switch = channels.get("switch.displacement")
+        switch = channels.get(DISPLACEMENT_SWITCH)
         delta = 1.0 if switch is None else switch[:, None]
         position, velocity, force = (together(n) for n in (self.position, self.velocity, self.force))
         command = together(self.command)

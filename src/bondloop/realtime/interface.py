@@ -15,6 +15,7 @@ from bondloop.hybrid.tunables import allowed
 from bondloop.program.quantity import Meaning, Role, channels_of
 from bondloop.realtime.tuned import about_parameter
 from bondloop.safety.causes import Cause
+from bondloop.safety.channel_names import CAUSE, TRIP
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Var
@@ -304,8 +305,8 @@ def _table(role: str, ends: Ends) -> str:
         "measured_channel": f"{role}_measured_channel",
         "channel_bound": f"{role}_channel_bound",
         "channel_cause": f"{role}_channel_cause",
-        "interlock_cause": index(channels, "interlock.cause"),
-        "interlock_trip": index(parameters, "interlock.trip"),
+        "interlock_cause": index(channels, CAUSE),
+        "interlock_trip": index(parameters, TRIP),
         **{
             word: f"{role}_{word}"
             for word in ("place_measured", "place_channel", "place_within", "is_place", "command_rate")

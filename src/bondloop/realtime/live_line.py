@@ -9,8 +9,9 @@ import numpy as np
 
 from bondloop.hybrid.run import shown
 from bondloop.program.quantity import Role
-from bondloop.realtime.summary import WARNING, duration
+from bondloop.realtime.summary import duration
 from bondloop.safety.causes import cause_words, limit_name
+from bondloop.safety.channel_names import WARNING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,8 +40,9 @@ from bondloop.realtime.rig_words import elsewhere_words, trips_in_words
 from bondloop.realtime.shared import need_linux
 from bondloop.realtime.shipped import drivers_for
 from bondloop.realtime.silence import silence_words
-from bondloop.realtime.summary import WARNING, moving, outcome, timing, warnings_of
+from bondloop.realtime.summary import moving, outcome, timing, warnings_of
 from bondloop.safety.causes import Cause
+from bondloop.safety.channel_names import WARNING
 
 if TYPE_CHECKING:
     import numpy as np

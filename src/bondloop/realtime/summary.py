@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PERCENTS",
     "STOPPED",
-    "WARNING",
     "duration",
     "moving",
     "outcome",
@@ -33,8 +32,6 @@ PERCENTS = (50.0, 99.0, 99.9, 100.0)
 
 STOPPED = "the operator stopped it"
 """An operator's stop is no trip and has no number among the causes."""
-WARNING = "interlock.warning"
-"""The channel that holds the number of a cause that is near."""
 
 _CLOCKED = {"wake": "wake-up latency", "busy": "cycle time", "exchange": "of which in the link"}
 
@@ -93,7 +90,7 @@ def warnings_of(values: NDArray[np.float64]) -> dict[str, int]:
     Parameters
     ----------
     values
-        Of the channel `WARNING`.
+        Of the channel `~bondloop.safety.channel_names.WARNING`.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bondloop.errors import BondloopError, InputError, unknown_name
 from bondloop.program.expr import FUNCTIONS, Const, Expr, Op, Var, function
 from bondloop.program.quantity import Role
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH
 from bondloop.studies.accumulators import KINDS, OF_TWO
 from bondloop.studies.on_the_way import Measure
 
@@ -22,9 +23,6 @@ TRIP = ("trip", "trip_time")
 """Whether a test was stopped, by a limit or by its interlock, and when: they are told by how it ended."""
 
 OWN = ("error", "reference_error", "delay", "energy", "growth", "limit", *TRIP)
-
-SWITCH = "switch.displacement"
-"""Channel of a test with switches: 1 when the rig is to follow."""
 
 SHORT = {"abs": "fabs", "min": "fmin", "max": "fmax"}
 """Python's names of functions."""
@@ -72,7 +70,9 @@ def named_measure(name: str, tick: Tick, limits: Limits | None = None) -> Measur
 
 def _at_the_interface(name: str, tick: Tick) -> Measure:
     # As `Run.coupled`: there is nothing to follow before the rig is to.
-    during = Var(SWITCH) >= 1 if any(c.name == SWITCH for c in tick.channels) else None
+    during = (
+        Var(DISPLACEMENT_SWITCH) >= 1 if any(c.name == DISPLACEMENT_SWITCH for c in tick.channels) else None
+    )
     if name == "reference_error":
         for c in tick.channels:
             if c.meaning.role == Role.REFERENCE and c.meaning.counterpart:

@@ -17,6 +17,7 @@ from bondloop.errors import InputError, unknown_name
 from bondloop.program.expr import Expr, Var, substitute, variables
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Tick, Update
+from bondloop.safety.channel_names import CAUSE
 from bondloop.studies.accumulators import KINDS, OF_TWO, accumulator
 from bondloop.studies.stretches import Stretches
 
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 
     Reader = Callable[[BatchResult, NDArray[np.float64]], NDArray[np.float64]]
 
-__all__ = ["CAUSE", "Measure", "Measuring", "measuring"]
-
-CAUSE = "interlock.cause"
-"""Channel of a test with an interlock: not zero from the tick on in which it trips."""
+__all__ = ["Measure", "Measuring", "measuring"]
 
 Kind = Literal[
     "rms", "mean", "peak", "largest", "smallest", "last", "first", "growth", "delay", "work", "exchange"

@@ -12,8 +12,9 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.expr import Var
+from bondloop.safety.channel_names import CAUSE, WHEN
 from bondloop.studies.named_measures import TRIP, named_measure
-from bondloop.studies.on_the_way import CAUSE, Measure, Measuring, measuring
+from bondloop.studies.on_the_way import Measure, Measuring, measuring
 from bondloop.studies.work import Job
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from bondloop.program.tick import Tick
 
 __all__ = ["Outcome", "Rehearsals"]
-
-WHEN = "interlock.when"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from bondloop.program.one_step import one_step
 from bondloop.program.paths import within
 from bondloop.program.tick import Channel, Tick, every
 from bondloop.rigs.rig_tick import indexed
+from bondloop.safety.channel_names import DISPLACEMENT_SWITCH, FORCE_SWITCH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -189,7 +190,7 @@ class Bench:
     def _errors(self, test: HybridTest, result: Result) -> tuple[float, float]:
         """Return the worst error against the complete structure, and the worst of tracking."""
         channels = result.channels
-        switches = [channels[n] for n in ("switch.displacement", "switch.force") if n in channels]
+        switches = [channels[n] for n in (DISPLACEMENT_SWITCH, FORCE_SWITCH) if n in channels]
         coupled = np.all([s >= 1 for s in switches], axis=0) if switches else slice(None)
 
         def relative(wanted: NDArray[np.float64], is_: NDArray[np.float64]) -> float:
