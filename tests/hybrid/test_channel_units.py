@@ -137,6 +137,9 @@ def test_modes_and_time_stepping_know_their_degrees_of_freedom():
     assert units["a.ux.acceleration"] == "m/s^2"
 
 
+INERTIAS = ("mass", "inertia", "inductance", "inertance")
+
+
 def halves(element):
     """A numerical half that ends in an inertia, and a physical one of a single element."""
     whole = Model("whole")
@@ -291,6 +294,22 @@ def test_a_specimen_of_another_domain_than_its_actuator_is_refused():
     test = dict(controller=Direct(), excitation={}, rate=1000)  # noqa: C408
     with pytest.raises(bl.errors.ModelError, match="two domains meet"):
         bl.HybridTest(numerical, rig=Emulated(physical, MassSpringDamper(1, 1, 1)), **test).tick  # noqa: B018
+
+
+@pytest.mark.parametrize("ours", INERTIAS)
+@pytest.mark.parametrize("theirs", INERTIAS)
+def test_halves_of_two_domains_are_refused(ours, theirs):
+    """Their difference would be of rad/s and m/s; where one does not tell its domain nothing is refused."""
+    numerical, physical = halves(I(**{ours: 1.0}))[1], halves(I(**{theirs: 1.0}))[2]
+    rig = Emulated(physical, actuator(I(**{theirs: 0.01})))
+    made = bl.HybridTest(numerical, rig=rig, controller=Direct(), excitation={}, rate=1000)
+    if ours == theirs:
+        assert made.tick
+    else:
+        with pytest.raises(ModelError, match="two domains meet at interface 1: the numerical half is in "):
+            made.tick  # noqa: B018
+    open_half = halves(I(lambda p: p))[1]
+    assert bl.HybridTest(open_half, rig=rig, controller=Direct(), excitation={}, rate=1000).tick
 
 
 def test_gains_have_the_unit_of_the_command_over_what_they_multiply():

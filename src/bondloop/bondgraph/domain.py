@@ -18,7 +18,7 @@ from bondloop.units import is_of_kind, multiplied
 
 __all__ = [
     "DOMAINS", "ELECTRIC", "HEAT", "HYDRAULIC", "MAGNETIC", "MIXED", "ROTATION", "THERMAL", "TRANSLATION",
-    "Domain", "domain_from", "domain_of", "domains_of",
+    "Domain", "domain_from", "domain_of", "domains_of", "told_domains",
 ]  # fmt: skip
 
 
@@ -177,6 +177,24 @@ def domains_of(
     pairs = list(zip(efforts, flows, strict=True))
     said = stated or (None,) * len(pairs)
     return tuple(s or domain_of(*pair) for s, pair in zip(said, pairs, strict=True))
+
+
+def told_domains(
+    stated: Sequence[Domain | None], domains: Sequence[Domain | None]
+) -> tuple[Domain | None, ...]:
+    """Return domains of interfaces where something tells them, not where translation is merely assumed.
+
+    Parameters
+    ----------
+    stated
+        As the interfaces state them; None where one does not.
+    domains
+        As from `domains_of`.
+    """
+    return tuple(
+        told or (None if domain == TRANSLATION else domain)
+        for told, domain in zip(stated, domains, strict=True)
+    )
 
 
 def domain_of(effort: Quantity | None, flow: Quantity | None) -> Domain:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondloop.errors import InputError
+from bondloop.errors import InputError, ModelError
 from bondloop.program.described import STATED
 from bondloop.units import is_of_kind, multiplied, unit_in
 
@@ -23,6 +23,7 @@ __all__ = [
     "expect",
     "expect_kind_of_signal",
     "expect_limits_of",
+    "expect_one_domain",
     "expect_signals",
     "expect_units_of_command",
     "refuse_arguments_of_parts",
@@ -125,6 +126,33 @@ def expect_limits_of(domains: Sequence[Domain], limits: Limits | None, where: st
             raise InputError(
                 f"{where}.{name}: found '{text}', but what is tested is in {' and in '.join(kinds)}; "
                 f"expected {many if len(set(units)) > 1 else one}"
+            )
+
+
+def expect_one_domain(ours: Sequence[Domain | None], theirs: Sequence[Domain | None]) -> None:
+    """Refuse a rig whose interfaces are in other domains than the numerical half's: one turns, one slides.
+
+    Parameters
+    ----------
+    ours, theirs
+        Domains of the interfaces of numerical half and specimen; None where one cannot be told.
+
+    Examples
+    --------
+    >>> from bondloop.bondgraph.domain import ROTATION, TRANSLATION
+    >>> expect_one_domain([ROTATION], [TRANSLATION])
+    Traceback (most recent call last):
+    bondloop.errors.ModelError: two domains meet at interface 1: the numerical half is in rotation ...
+    """
+    for i, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
+        if mine is None or other is None:
+            continue
+        pairs = [(mine.effort.unit, other.effort.unit), (mine.flow.unit, other.flow.unit)]
+        if not all(is_of_kind(f"1 {a}", b) for a, b in pairs if a and b):
+            raise ModelError(
+                f"two domains meet at interface {i + 1}: the numerical half is in {mine} ({mine.flow.unit}) "
+                f"there, the specimen on the rig in {other} ({other.flow.unit}); take the two halves of one "
+                "cut"
             )
 
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bondloop.bondgraph import Model
-from bondloop.bondgraph.domain import ROTATION, TRANSLATION
+from bondloop.bondgraph.cut import interfaces
+from bondloop.bondgraph.domain import ROTATION, TRANSLATION, told_domains
 from bondloop.control import as_controller
 from bondloop.control.base import Controller
 from bondloop.control.compensator import Compensator
@@ -20,6 +21,7 @@ from bondloop.hybrid.arguments import (
     expect,
     expect_kind_of_signal,
     expect_limits_of,
+    expect_one_domain,
     expect_signals,
     expect_units_of_command,
     refuse_arguments_of_parts,
@@ -372,6 +374,9 @@ class HybridTest(Checkable):
                     f"the rig does not fit the numerical half: at interface {i + 1} the bond points "
                     f"{'out of' if ours > 0 else 'into'} both halves; take the two halves of one cut"
                 )
+        ends = [end.domain for end in interfaces(self.rig.physical)]
+        theirs = told_domains(ends, system.domains if self.rig.coupler is None else ends)
+        expect_one_domain(told_domains(self.half.stated, self.half.domains), theirs)
         return replace(system, system=with_values(system.system, self.values_for(system.system)))
 
     @cached_property
