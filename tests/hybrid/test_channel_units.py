@@ -32,7 +32,7 @@ from bondloop.program.signals import Sine
 from bondloop.program.tick_json import dump_tick, load_tick
 from bondloop.records import Record
 from bondloop.records.old_names import meanings_from_names
-from bondloop.rigs import Emulated, LoadCell
+from bondloop.rigs import Emulated, Sensor
 from bondloop.safety import Interlock, Limits
 from bondloop.structures import (
     Beam,
@@ -168,7 +168,7 @@ def actuator(inertia):
 def test_the_interface_of_a_test_has_the_units_of_its_domain(word, units):
     whole, numerical, physical = halves(I(**{word: 1.0}))
     test = bl.HybridTest(
-        numerical, rig=Emulated(physical, actuator(I(**{word: 0.01})), sensors={"displacement": LoadCell()}),
+        numerical, rig=Emulated(physical, actuator(I(**{word: 0.01})), sensors={"displacement": Sensor()}),
         controller=Direct(), excitation={"u": Sine(1, 2)}, rate="1 kHz", reference=(whole, ["v.flow"]),
         record=["rig.specimen.R2.effort"],
     )  # fmt: skip
@@ -208,7 +208,7 @@ def test_the_interface_of_a_test_in_a_domain_of_ones_own_keeps_its_words(control
     jack.v, jack.out, jack.command = One(domain=own), Port(), Se("command")
     jack.command >> jack.v >> [I(inertance=0.01), R(lambda f: 5.0 * f), C(lambda q: 100.0 * q), jack.out]
     arguments = {
-        "rig": Emulated(physical, jack, sensors={"displacement": LoadCell()}), "controller": controller,
+        "rig": Emulated(physical, jack, sensors={"displacement": Sensor()}), "controller": controller,
         "excitation": {"u": Sine(1, 2)}, "rate": "1 kHz",
     }  # fmt: skip
     if isinstance(controller, LeadCompensation):

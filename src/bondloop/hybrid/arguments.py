@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bondloop.errors import InputError, ModelError
-from bondloop.program.described import STATED
+from bondloop.program.described import stated_units
 from bondloop.units import is_of_kind, multiplied, unit_in
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def command_units(limits: Limits | None, interlock: Interlock | None = None) -> 
         for name, per_second in (("command", False), ("command_rate", True)):
             if name in texts:
                 units.append(CommandUnit(f"{where}.{name}", unit_in(texts[name]), per_second))
-    stated = {} if interlock is None else vars(interlock).get(STATED, {})
+    stated = {} if interlock is None else stated_units(interlock)
     units.append(CommandUnit("interlock.safe_position", stated.get("safe_position", "")))
     return [said for said in units if said.unit]
 

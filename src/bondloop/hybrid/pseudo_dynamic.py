@@ -32,6 +32,7 @@ from bondloop.hybrid.structure_readings import described
 from bondloop.hybrid.wiring import SCALE
 from bondloop.integrate.structural.base import Scheme
 from bondloop.program.ranges import POSITIVE, Range, checked_values, number
+from bondloop.rigs.imperfections.base import expect_unit
 from bondloop.rigs.rig_tick import indexed
 from bondloop.rigs.sub_stepped import SubSteppedRig
 from bondloop.safety import Limits
@@ -157,7 +158,7 @@ class PseudoDynamicTest(Checkable):
         self.numerical, self.scheme, self.rig = numerical, scheme, rig
         self.interface = (interface,) if isinstance(interface, str) else tuple(interface)
         self.period = POSITIVE.check(time_step, "time_step", "s")
-        self.time_scale = POSITIVE.check(time_scale, "time_scale")
+        self.time_scale = POSITIVE.check(time_scale, "time_scale", "1")
         self.limits, self.name = limits, name
         values = dict(values or {})
         self.overrides = {path: number(value, path) for path, value in values.items()}
@@ -172,6 +173,8 @@ class PseudoDynamicTest(Checkable):
             self.excitation.update(self.ground.excitation())
         self.complete = self._complete()
         expect_limits_of(self._writer.domains, limits)
+        if rig.sensor is not None:
+            expect_unit(rig.sensor, [d.effort.unit for d in self._writer.domains], "rig.sensor")
         said = command_units(limits)
         if said:
             word = "acceleration" if self.rig.control == "acceleration" else "displacement"

@@ -240,7 +240,8 @@ class HybridTest(Checkable):
         watched = None if interlock is None else interlock.limits
         expect_limits_of(self.domains, watched, "interlock.limits")
         said = command_units(limits, interlock)
-        if said:  # the rig's equations are derived here only if they are asked for
+        if said or rig.in_units:
+            # the rig's equations are derived here only if they are asked for
             units = [u.quantity.unit if u.quantity else "" for u in self.rig_system.commands]
             expect_units_of_command(units, said)
         self._check_inputs(excitation)

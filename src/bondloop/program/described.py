@@ -17,14 +17,73 @@ from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
 from bondloop.program.restoring import restore
-from bondloop.units import known_unit, unit_in
+from bondloop.units import is_of_kind, known_unit, unit_in
 
-__all__ = ["STATED", "Described", "Parameter", "Whole", "number", "ranges_of"]
+__all__ = [
+    "Described",
+    "Parameter",
+    "Whole",
+    "common_unit",
+    "number",
+    "ranges_of",
+    "state_unit",
+    "stated_units",
+]
 
 
 STATED = "_units_stated"
 """Where an object keeps, by name, the units in which those of its parameters were given that may measure
-anything."""
+more than one thing."""
+
+
+def state_unit(owner: object, name: str, value: Any) -> None:
+    """Keep the unit of a text, for whoever knows what the parameter should measure.
+
+    Parameters
+    ----------
+    owner
+        The object whose parameter it is.
+    name
+        The parameter's.
+    value
+        As it was given; a plain number has no unit.
+    """
+    if isinstance(value, str) and unit_in(value):
+        vars(owner).setdefault(STATED, {})[name] = unit_in(value)
+
+
+def stated_units(owner: object) -> dict[str, str]:
+    """Return the units in which those parameters of an object were given that may measure several things.
+
+    Parameters
+    ----------
+    owner
+        Any object; what was given as a plain number is left out.
+    """
+    return dict(vars(owner).get(STATED, {}))
+
+
+def common_unit(units: Mapping[str, str]) -> str:
+    """Return the first of some units that must measure one thing; empty where there are none.
+
+    Parameters
+    ----------
+    units
+        By what is in them, for the message.
+
+    Examples
+    --------
+    >>> common_unit({"Sine(amplitude)": "mm", "Sine(offset)": "m"})
+    'mm'
+    """
+    first = next(iter(units.values()), "")
+    for what, unit in units.items():
+        if not is_of_kind(f"1 {unit}", first):
+            raise InputError(
+                f"{what}: expected a quantity like one in {first}, as {next(iter(units))} is; found one in "
+                f"{unit}"
+            )
+    return first
 
 
 class Parameter:
@@ -69,8 +128,8 @@ class Parameter:
 
     def __set__(self, instance: object, value: float | str) -> None:
         instance.__dict__[self.name] = self.accept(value, f"{type(instance).__name__}({self.name})")
-        if isinstance(value, str) and not self.range.units:  # for who knows what it should measure
-            instance.__dict__.setdefault(STATED, {})[self.name] = unit_in(value)
+        if len(self.range.units) != 1:
+            state_unit(instance, self.name, value)
 
     def accept(self, value: float | str, what: str) -> float:
         """Return a value as a float within the range."""

@@ -19,7 +19,8 @@ from bondloop.program.described import Described, Parameter, Whole
 from bondloop.program.expr import Const, Var, variables
 from bondloop.program.quantity import quantity_of
 from bondloop.rigs.fmu_specimen import FmuSpecimen
-from bondloop.rigs.imperfections.base import Imperfection, checked
+from bondloop.rigs.imperfections.base import Imperfection, checked, expect_unit
+from bondloop.rigs.rig_tick import MEASURED
 from bondloop.rigs.sensor import checked_sensor
 from bondloop.substructure.coupler import Coupler
 from bondloop.substructure.half import orientation
@@ -154,6 +155,11 @@ class Emulated(Described, member_of="rig"):
                 "Emulated(coupler): expected a coupler, such as bondloop.substructure.Pins(points); found "
                 f"{self.coupler!r:.60}"
             )
+
+    @property
+    def in_units(self) -> bool:
+        """Whether something of its sensors or its drive was given in a unit, which its equations must fit."""
+        return any(part.value_unit for part in (*self.sensors.values(), *self.drive))
 
     def actuator_list(self) -> list[Any]:
         """Return the transfer systems as a list."""
@@ -326,7 +332,18 @@ class Emulated(Described, member_of="rig"):
         if foreign is not None:
             system = foreign.driven(system, pushed, displacements, velocities)
         found = tuple(commands), tuple(forces), tuple(displacements), tuple(velocities)
-        return RigSystem(system, *found, stated, excitations)
+        rig = RigSystem(system, *found, stated, excitations)
+        self._expect_units(rig)
+        return rig
+
+    def _expect_units(self, rig: RigSystem) -> None:
+        """Refuse sensors and imperfections in other units than what they measure, or than the command."""
+        for word, sensor in self.sensors.items():
+            units = [getattr(domain, MEASURED[word]).unit for domain in rig.domains]
+            expect_unit(sensor, units, f"rig.sensors.{word}")
+        commanded = [u.quantity.unit if u.quantity else "" for u in rig.commands]
+        for part in self.drive:
+            expect_unit(part, commanded, "rig.drive")
 
 
 def _constant_sources(system: System, commands: Sequence[Var]) -> System:

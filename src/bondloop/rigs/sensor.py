@@ -12,6 +12,7 @@ from bondloop.program.ranges import Range
 from bondloop.rigs.imperfections.base import Chain, Imperfection, checked
 from bondloop.rigs.imperfections.dynamic import LowPass
 from bondloop.rigs.imperfections.static import Noise, Nonlinearity, Quantisation
+from bondloop.units import known_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ class Sensor(Imperfection):
     imperfections
         In the order in which the signal passes them; none for an ideal sensor.
     unit
-        Of the quantity, for records: ``"N"``, ``"m"``.
+        Of the quantity: ``"N"``, ``"m"``. What it measures on a rig must be of that kind.
 
     Examples
     --------
@@ -47,6 +48,12 @@ class Sensor(Imperfection):
         object.__setattr__(self, "imperfections", checked(self.imperfections, "Sensor(imperfections)"))
         if not isinstance(self.unit, str):
             raise InputError(f"Sensor(unit): expected a text, such as 'N'; found {self.unit!r}")
+        known_unit(self.unit, "Sensor(unit)")
+        super().__post_init__()
+
+    def _value_units(self) -> dict[str, str]:
+        parts = {f"imperfections[{i}]": part.value_unit for i, part in enumerate(self.imperfections)}
+        return {name: unit for name, unit in {"unit": self.unit, **parts}.items() if unit}
 
     @property
     def last_event(self) -> float:
@@ -172,7 +179,7 @@ def _transducer(
 ) -> Sensor:
     full = number(span, "range", unit)
     noise = None if noise is None else number(noise, "noise", unit)
-    parts: list[Imperfection] = [Nonlinearity(linearity, full)]
+    parts: list[Imperfection] = [Nonlinearity(number(linearity, "linearity", "1"), full)]
     if bandwidth is not None:
         parts.append(LowPass(bandwidth))
     parts += [Noise(typical * full if noise is None else noise), Quantisation(bits, full)]

@@ -11,10 +11,9 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import STATED, Described, number
+from bondloop.program.described import Described, common_unit, number, stated_units
 from bondloop.program.expr import Expr, Var
 from bondloop.program.signals.arrays import evaluate_array
-from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,15 +38,7 @@ class Signal(Described, family="signal"):
     @property
     def unit(self) -> str:
         """The unit in which its values were given; empty where they came as plain numbers, in SI."""
-        stated = {name: unit for name, unit in vars(self).get(STATED, {}).items() if unit}
-        first = next(iter(stated.values()), "")
-        for name, unit in stated.items():
-            if not is_of_kind(f"1 {unit}", first):
-                raise InputError(
-                    f"{type(self).__name__}({name}): expected a quantity like one in {first}, "
-                    f"as the rest of the signal is; found one in {unit}"
-                )
-        return first
+        return common_unit({f"{type(self).__name__}({n})": u for n, u in stated_units(self).items()})
 
     @property
     def last_event(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import STATED, Parameter, Whole
+from bondloop.program.described import Parameter, Whole, stated_units
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.signals.base import Signal
 from bondloop.units import is_of_kind, multiplied
@@ -133,7 +133,7 @@ class Scaled(Signal):
     @property
     def unit(self) -> str:
         """That of the signal, times the factor's; empty where that is a plain number: a mass, say."""
-        factor = vars(self).get(STATED, {}).get("factor", "")
+        factor = stated_units(self).get("factor", "")
         return multiplied(self.of.unit, factor) if self.of.unit and factor else ""
 
     @property

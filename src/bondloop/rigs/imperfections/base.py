@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context
-from bondloop.program.described import Described
+from bondloop.program.described import Described, common_unit, stated_units
+from bondloop.units import is_of_kind
 
 if TYPE_CHECKING:
     from bondloop.program.expr import Expr
 
-__all__ = ["Chain", "Imperfection", "chain", "checked", "imperfection_from", "in_turn"]
+__all__ = ["Chain", "Imperfection", "chain", "checked", "expect_unit", "imperfection_from", "in_turn"]
 
 STREAMS = 65536
 """How many streams of noise are there to give away; a chain's further ones lie beyond them."""
@@ -24,6 +25,18 @@ class Imperfection(Described, family="imperfection"):
     """Base of the imperfections: frozen values with one pure step."""
 
     __repr__ = brief
+
+    def __post_init__(self) -> None:
+        _ = self.value_unit  # refused here where its parameters differ
+
+    @property
+    def value_unit(self) -> str:
+        """Unit of the values that it acts on, as its parameters were given; empty for plain numbers."""
+        return common_unit({f"{type(self).__name__}({n})": u for n, u in self._value_units().items()})
+
+    def _value_units(self) -> dict[str, str]:
+        """Return what the values are in by each of the parameters that were given in a unit."""
+        return stated_units(self)
 
     @property
     def streams(self) -> int:
@@ -85,6 +98,10 @@ class Chain(Imperfection):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", checked(self.parts, "Chain(parts)"))
+        super().__post_init__()
+
+    def _value_units(self) -> dict[str, str]:
+        return {f"parts[{i}]": part.value_unit for i, part in enumerate(self.parts) if part.value_unit}
 
     @property
     def last_event(self) -> float:
@@ -115,6 +132,36 @@ def checked(parts: Any, what: str) -> tuple[Imperfection, ...]:
         if not isinstance(part, Imperfection):
             raise InputError(f"{what}: expected imperfections, such as Noise(rms=0.1); found {part!r:.60}")
     return result
+
+
+def expect_unit(part: Imperfection, units: Sequence[str], what: str) -> None:
+    """Refuse an imperfection of values in another unit than those that it stands on: newtons of a motion.
+
+    Parameters
+    ----------
+    part
+        The imperfection, or the sensor.
+    units
+        Of the values at every interface; empty where one is not known.
+    what
+        Where it stands, for the message.
+
+    Examples
+    --------
+    >>> from bondloop.rigs.imperfections import Bias
+    >>> expect_unit(Bias("2 N"), ["m"], "rig.sensors.displacement")
+    Traceback (most recent call last):
+    bondloop.errors.InputError: rig.sensors.displacement: Bias has values in N; expected one in m, or ...
+    """
+    known = list(dict.fromkeys(unit for unit in units if unit))
+    unit = part.value_unit
+    if not unit or all(is_of_kind(f"1 {unit}", one) for one in known):
+        return
+    one = f"one in {known[0]}, or in another unit of that kind"
+    many = f"plain numbers, which hold in {' and in '.join(known)} alike"
+    raise InputError(
+        f"{what}: {type(part).__name__} has values in {unit}; expected {one if len(known) == 1 else many}"
+    )
 
 
 def chain(parts: Sequence[Imperfection]) -> Chain:

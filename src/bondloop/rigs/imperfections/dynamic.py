@@ -12,6 +12,7 @@ from bondloop.program.expr import Expr, Var, select
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Delay, Step, Update
 from bondloop.rigs.imperfections.base import Imperfection
+from bondloop.units import multiplied
 
 __all__ = ["Backlash", "LowPass", "PureDelay", "RateLimit"]
 
@@ -112,6 +113,10 @@ class RateLimit(Imperfection):
 
     rate: Parameter = Parameter(above=0)
     initial: Parameter = Parameter(0.0)
+
+    def _value_units(self) -> dict[str, str]:
+        units = super()._value_units()
+        return {name: multiplied(unit, "s") if name == "rate" else unit for name, unit in units.items()}
 
     def apply(self, value: Expr, context: Context) -> Applied:
         """Return the limited value."""

@@ -27,10 +27,11 @@ class _Fault(Imperfection):
     until: float | str | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.until is None:
             return
         name = type(self).__name__
-        until = number(self.until, f"{name}(until)")
+        until = number(self.until, f"{name}(until)", "s")
         if until <= self.at:
             raise InputError(
                 f"{name}(until): expected a time after its beginning at {self.at:g} s; found {until:g} s"

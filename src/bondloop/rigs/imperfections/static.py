@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bondloop.errors import InputError
 from bondloop.program.block import Applied, Context, named
-from bondloop.program.described import Parameter, Whole, number
+from bondloop.program.described import Parameter, Whole, number, state_unit
 from bondloop.program.expr import Const, Expr, as_expr, function, select
 from bondloop.rigs.imperfections.base import Imperfection
 
@@ -73,7 +73,7 @@ class GainError(Imperfection):
         A fraction, or a text with per cent.
     """
 
-    error: Parameter = Parameter()
+    error: Parameter = Parameter(unit="1")
 
     def apply(self, value: Expr, context: Context) -> Applied:  # noqa: ARG002 - the interface
         """Return value * (1 + error)."""
@@ -95,7 +95,7 @@ class Nonlinearity(Imperfection):
         Full scale.
     """
 
-    error: Parameter = Parameter()
+    error: Parameter = Parameter(unit="1")
     range: Parameter = Parameter(above=0)
 
     def apply(self, value: Expr, context: Context) -> Applied:
@@ -156,6 +156,8 @@ class Saturation(Imperfection):
     low: float | str | None = None
 
     def __post_init__(self) -> None:
+        state_unit(self, "low", self.low)
+        super().__post_init__()
         low = -self.high if self.low is None else number(self.low, "Saturation(low)")
         object.__setattr__(self, "low", low)
         if low >= self.high:
