@@ -17,13 +17,14 @@ from bondloop.errors import InputError
 from bondloop.program.kinds import PYTHON, Kind, family_word, file_of, in_words, plain, register, same
 from bondloop.program.ranges import Range, number
 from bondloop.program.restoring import restore
-from bondloop.units import is_of_kind, known_unit, unit_in
+from bondloop.units import is_of_kind, known_unit, si_unit, unit_in
 
 __all__ = [
     "Described",
     "Parameter",
     "Whole",
     "common_unit",
+    "in_unit",
     "number",
     "ranges_of",
     "state_unit",
@@ -61,6 +62,24 @@ def stated_units(owner: object) -> dict[str, str]:
         Any object; what was given as a plain number is left out.
     """
     return dict(vars(owner).get(STATED, {}))
+
+
+def in_unit(value: float, unit: str) -> float | str:
+    """Return a number in SI as a parameter takes it that keeps a unit; plain where there is none.
+
+    Parameters
+    ----------
+    value
+        In SI.
+    unit
+        Of its kind.
+
+    Examples
+    --------
+    >>> in_unit(0.5, "mm/s"), in_unit(0.5, "")
+    ('0.5 m/s', 0.5)
+    """
+    return f"{float(value)!r} {si_unit(unit) or '1'}" if unit else value
 
 
 def common_unit(units: Mapping[str, str]) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Described, common_unit, number, stated_units
+from bondloop.program.described import Described, common_unit, in_unit, number, stated_units
 from bondloop.program.expr import Expr, Var
 from bondloop.program.signals.arrays import evaluate_array
+from bondloop.units import multiplied
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -148,7 +149,13 @@ class Signal(Described, family="signal"):
         return self * (1 / divisor)
 
     def __neg__(self) -> Signal:
-        return self * -1.0
+        from bondloop.program.signals.combined import Scaled
+
+        return Scaled(self, in_unit(-1.0, "1"))  # a factor without a unit might be a mass
+
+    def _rate(self, value: float) -> float | str:
+        """Return a slope of its values in their unit a second; a plain number where they have none."""
+        return in_unit(value, multiplied(self.unit, "s", -1) if self.unit else "")
 
     def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         t = Var("t")

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.program.calculus import derivative
-from bondloop.program.described import Parameter, Whole, stated_units
+from bondloop.program.described import Parameter, Whole, in_unit, stated_units
 from bondloop.program.expr import Expr, Var, substitute
 from bondloop.program.signals.base import Signal
 from bondloop.units import is_of_kind, multiplied
@@ -168,7 +168,7 @@ class Scaled(Signal):
 
     def derivative(self) -> Signal:
         """Return the multiple of the derivative."""
-        return Scaled(self.of.derivative(), self.factor)
+        return Scaled(self.of.derivative(), in_unit(self.factor, stated_units(self).get("factor", "")))
 
     def _values(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.factor * self.of._values(times)
@@ -280,8 +280,8 @@ class Derivative(Signal):
 
     @property
     def unit(self) -> str:
-        """That of the signal, a second."""
-        return multiplied(self.of.unit, "s", -1) if self.of.unit else ""
+        """That of the signal, over seconds to the order."""
+        return multiplied(self.of.unit, "s", -self.order) if self.of.unit else ""
 
     @property
     def duration(self) -> float:

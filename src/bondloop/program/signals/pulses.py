@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, number
+from bondloop.program.described import Parameter, in_unit, number
 from bondloop.program.expr import Const, Expr, Op, function, select
 from bondloop.program.signals.base import Signal
+from bondloop.units import multiplied, unit_in
 
 __all__ = ["Constant", "HalfSine", "Pulse", "Ramp", "Step"]
 
@@ -38,7 +39,7 @@ class Constant(Signal):
 
     def derivative(self) -> Signal:
         """Return zero."""
-        return Constant(0.0)
+        return Constant(self._rate(0.0))
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,10 @@ class Ramp(Signal):
     @classmethod
     def at_rate(cls, slope: float | str, start: float | str = 0.0, end: float | str = 1.0) -> Self:
         """Return the ramp with a slope, in units per second."""
-        begin, finish = number(start, "Ramp(start)"), number(end, "Ramp(end)")
-        return cls(number(slope, "Ramp(slope)") * (finish - begin), begin, finish)
+        begin, finish = number(start, "Ramp(start)", "s"), number(end, "Ramp(end)", "s")
+        unit = unit_in(slope) if isinstance(slope, str) else ""
+        rise = number(slope, "Ramp(slope)") * (finish - begin)
+        return cls(in_unit(rise, multiplied(unit, "s") if unit else ""), begin, finish)
 
     @property
     def duration(self) -> float:
@@ -129,7 +132,7 @@ class Ramp(Signal):
     def derivative(self) -> Signal:
         """Return the slope, a pulse."""
         width = self.end - self.start
-        return Pulse(self.amplitude / width, self.start, width)
+        return Pulse(self._rate(self.amplitude / width), self.start, width)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondloop.errors import InputError
-from bondloop.program.described import Parameter, number
+from bondloop.program.described import Parameter, number, state_unit
 from bondloop.program.expr import Const, Expr, function
 from bondloop.program.signals.base import Signal
 
@@ -68,7 +68,7 @@ class Sine(Signal):
     def derivative(self) -> Signal:
         """Return the cosine, as a sine a quarter turn ahead."""
         rate = 2 * math.pi * self.frequency
-        return Sine(self.amplitude * rate, self.frequency, self.phase + math.pi / 2)
+        return Sine(self._rate(self.amplitude * rate), self.frequency, self.phase + math.pi / 2)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ class SumOfSines(Signal):
     Parameters
     ----------
     amplitudes, frequencies, phases
-        One of each per wave; phases in radians, zero where none are given.
+        One of each per wave: amplitudes in one unit, frequencies in Hz; phases in radians, zero where none
+        are given.
 
     Examples
     --------
@@ -92,10 +93,14 @@ class SumOfSines(Signal):
 
     def __post_init__(self) -> None:
         phases = [0.0] * len(self.frequencies) if self.phases is None else self.phases
-        for name, given in (
-            ("amplitudes", self.amplitudes), ("frequencies", self.frequencies), ("phases", phases),
-        ):  # fmt: skip
-            values = tuple(number(v, f"SumOfSines({name})") for v in given)
+        for i, amplitude in enumerate(self.amplitudes):
+            state_unit(self, f"amplitudes[{i}]", amplitude)
+        for name, given, units in (
+            ("amplitudes", self.amplitudes, ()),
+            ("frequencies", self.frequencies, ("Hz",)),
+            ("phases", phases, ("rad",)),
+        ):
+            values = tuple(number(v, f"SumOfSines({name})", *units) for v in given)
             object.__setattr__(self, name, values)
             if len(values) != len(self.amplitudes) or not values:
                 raise InputError(
@@ -124,5 +129,5 @@ class SumOfSines(Signal):
         """Return the sum of the derivatives."""
         assert self.phases is not None
         rates = [2 * math.pi * f for f in self.frequencies]
-        amplitudes = tuple(a * w for a, w in zip(self.amplitudes, rates, strict=True))
+        amplitudes = tuple(self._rate(a * w) for a, w in zip(self.amplitudes, rates, strict=True))
         return SumOfSines(amplitudes, self.frequencies, tuple(p + math.pi / 2 for p in self.phases))

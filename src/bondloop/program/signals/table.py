@@ -105,7 +105,7 @@ class Table(Signal):
         interpolation, beyond
             As for the class.
         """
-        h = None if step is None else number(step, "Table.from_file(step)")
+        h = None if step is None else number(step, "Table.from_file(step)", "s")
         if h is not None and h <= 0:
             raise InputError(f"Table.from_file(step): expected a time above 0; found {h:g}")
         times, values, said = read_signal(Path(path), column, time, h, unit, time_unit)
