@@ -1,10 +1,14 @@
 """Values of every family are described, and made again from what JSON keeps of it."""
 
+import itertools
 import json
+import re
 
 import pytest
 
 from bondloop import description as room
+from bondloop.errors import BondloopError
+from bondloop.program.annotations import annotation_of
 from bondloop.program.kinds import FAMILIES, complete
 from bondloop.program.restoring import Reader, restore
 
@@ -69,3 +73,44 @@ def test_values_are_made_again_from_their_descriptions(family):
         if kind.family != "transfer":  # bond graphs are compared by what holds them
             assert again == value, kind.name
     assert tried >= 0.6 * len(kinds), f"{tried} of {len(kinds)}"
+
+
+TEXTS = ("5 mm", "5 deg", "1 kHz", "2 kg", "30 %", "4 ms")
+
+
+@pytest.mark.parametrize("family", FAMILIES_OF_VALUES)
+def test_a_file_refuses_texts_that_python_refuses(family):
+    values = NEEDED | OWN.get(family, {})
+    for kind in own(family):
+        needed = [n for n, p in kind.parameters.items() if p.default is p.empty and p.kind != p.VAR_KEYWORD]
+        numbers = [n for n, p in kind.parameters.items() if re.match(r"float|Parameter", annotation_of(p))]
+        if kind.name in READ or not set(needed) <= set(values):
+            continue
+        for name, text in itertools.product(numbers, TEXTS):
+            entries = {n: values[n] for n in needed} | {name: text}
+            reader = Reader()
+            reader.make(kind, entries, ())
+            if not reader.faults:
+                kind.make(**{n: restore(v) if isinstance(v, dict) else v for n, v in entries.items()})
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "entries", "good"),
+    [
+        ("controller", "MCS", {"settling_time": "5 deg"}, "5 ms"),
+        ("controller", "MCS", {"leakage": "2 s"}, "2 Hz"),
+        ("controller", "MCS", {"differentiation_time": "1 kHz"}, "2 ms"),
+        ("scheme", "HHTAlpha", {"alpha": "-5 mm"}, "-5 %"),
+        ("scheme", "KRAlpha", {"rho_inf": "5 mm"}, "50 %"),
+        ("scheme", "NewmarkImplicit", {"gamma": "0.5 s"}, "50 %"),
+        ("scheme", "SubStep", {"I": "1 s"}, "1 Hz"),
+        ("model", "wagg-two-mass-rig", {"friction": "5 mm"}, "5 N"),
+        ("model", "silva-frame", {"stiffness": "1 N"}, "1.2 kN/mm"),
+    ],
+)
+def test_a_number_of_a_file_measures_what_it_should(family, kind, entries, good):
+    assert room.schema()  # brings the models of the ready-made tests
+    ((name, text),) = entries.items()
+    with pytest.raises(BondloopError, match=f"{name}: expected a (quantity|number without).*found '{text}'"):
+        restore({family: kind, **entries})
+    assert restore({family: kind, name: good}) is not None

@@ -171,7 +171,7 @@ def test_second_order_in_the_time_step():
         ({"alpha": 0.2}, "alpha = 0.2 and delta = 0.5 are not stable whatever the time step"),
         ({"delta": 0.4}, "delta = 0.4 are not stable"),
         ({"alpha": 0.25, "delta": 0.6}, "2 alpha >= delta >= 1/2 is needed"),
-        ({"P": float("nan")}, "P must be finite"),
+        ({"P": float("nan")}, r"SubStep\(P\): expected a finite number"),
         ({"control": "force"}, "control must be 'acceleration' or 'displacement'; found 'force'"),
     ],
 )

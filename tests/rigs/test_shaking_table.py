@@ -217,7 +217,7 @@ def test_bad_tables_are_refused(options, words):
 def test_bad_specimens_and_actuators_are_refused():
     with pytest.raises(InputError, match=r"make one with Specimen.from_matrices"):
         ShakingTable(Matrices([[1.0]], None, [[1.0]], ("a",)))
-    with pytest.raises(InputError, match="ramp must lie above 0"):
+    with pytest.raises(InputError, match=r"RampHold\(ramp\): expected a number above 0 and at most 1"):
         RampHold(one_mass(), ramp=0.0)
     with pytest.raises(InputError, match=r"RampHold\(stroke\): expected a number above 0"):
         RampHold(one_mass(), stroke=-1)

@@ -1,5 +1,7 @@
 """Minimal control synthesis (MCS), in the substructuring form of Wagg and Stoten 2001."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import operator
@@ -13,8 +15,9 @@ import numpy as np
 from bondloop.control.base import Controller, Design, displacement_state
 from bondloop.control.mcs_law import AdaptiveLaw
 from bondloop.errors import InputError
+from bondloop.program.described import Parameter
 from bondloop.program.quantity import Quantity
-from bondloop.program.ranges import FINITE, NOT_NEGATIVE, POSITIVE
+from bondloop.program.ranges import FINITE, NOT_NEGATIVE
 from bondloop.substructure.reference_model import reference_model
 
 if TYPE_CHECKING:
@@ -84,25 +87,20 @@ class MCS(Controller):
     (0.05, 1.0)
     """
 
-    alpha: float = 100.0
-    beta: float = 10.0
-    settling_time: float = 0.01
+    alpha: Parameter = Parameter(100.0, above=0)
+    beta: Parameter = Parameter(10.0, above=0)
+    settling_time: Parameter = Parameter(0.01, above=0, unit="s")
     order: int = 2
     reference: Any = None
     error_filter: str | Sequence[float] = "settling"
-    dead_zone: float = 0.0
-    leakage: float = 0.0
+    dead_zone: Parameter = Parameter(0.0, least=0)
+    leakage: Parameter = Parameter(0.0, least=0, unit="1/s")
     coupled: bool = False
     initial_gains: Any = ()
-    differentiation_time: float = 0.01
+    differentiation_time: Parameter = Parameter(0.01, above=0, unit="s")
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        times = ("settling_time", "differentiation_time")
-        for name, units in (("alpha", ()), ("beta", ()), *((time, ("s",)) for time in times)):
-            object.__setattr__(self, name, POSITIVE.check(getattr(self, name), f"{kind}({name})", *units))
-        for name, units in (("dead_zone", ()), ("leakage", ("1/s",))):
-            object.__setattr__(self, name, NOT_NEGATIVE.check(getattr(self, name), f"{kind}({name})", *units))
         try:
             order = 0 if isinstance(self.order, bool) else operator.index(self.order)
         except TypeError:

@@ -55,7 +55,7 @@ def schema() -> dict[str, Any]:
 
 
 def _ours(family: str) -> list[Kind]:
-    return [kind for kind in FAMILIES[family].values() if kind.make.__module__.startswith("bondloop.")]
+    return [kind for kind in FAMILIES[family].values() if kind.ours]
 
 
 def _choices(family: str) -> list[dict[str, Any]]:

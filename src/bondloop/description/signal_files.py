@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.program.kinds import Kind, describable, register
+from bondloop.program.ranges import number
 from bondloop.program.signals import Recorded, Table
 from bondloop.records import read_at2, read_ground_motion
 
@@ -26,7 +27,8 @@ def peer_acceleration(path: str | Path, scale: float = 1.0, interpolation: str =
         Between samples: ``"linear"``, ``"cubic"`` or ``"hold"``.
     """
     motion = read_at2(path)
-    return Table(motion.time, scale * motion.values, interpolation, "zero", "m/s^2")
+    factor = number(scale, "scale", "1")
+    return Table(motion.time, factor * motion.values, interpolation, "zero", "m/s^2")
 
 
 @describable("signal", "ground-motion", remembered=False)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from bondloop.errors import InputError, unknown_name
 from bondloop.papers.dubois_structure import STRUCTURE, FadingSine
 from bondloop.program.kinds import describable
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -107,7 +108,7 @@ def model(play: float = PLAY, damper: str = "standard", frame: float = 0.0) -> M
     whole = Model("dubois_damper")
     shapes = modes(STRUCTURE.matrices(), 2)
     whole.structure = modal_form(shapes, name="structure", forces={"mass1.ux": "base_force"})
-    whole.damper = specimen(damper, play, frame)
+    whole.damper = specimen(damper, number(play, "play", "m"), number(frame, "frame", "Hz"))
     bond(whole.structure.mass2.ux, whole.damper.rod)
     return whole
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bondloop.program.kinds import describable
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from bondloop.bondgraph import Model
@@ -117,7 +118,7 @@ def model(current: float = 1.0) -> Model:
     for i, shear in enumerate(whole.shear):
         whole.floors[i + 1] >> shear >> whole.storeys[i + 1]
         shear >> whole.floors[i]
-    whole.damper = damper(current).element()
+    whole.damper = damper(number(current, "current", "A")).element()
     whole.floors[0] >> whole.damper
     return whole
 

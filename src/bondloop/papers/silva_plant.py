@@ -13,6 +13,7 @@ import numpy as np
 from bondloop.bondgraph import C, CField, I, Input, Model, MSe, Multiport, One, Port, R, RField
 from bondloop.errors import InputError
 from bondloop.program.kinds import describable
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,6 +145,7 @@ def model(case: int = 1, stiffness: float = STIFFNESS) -> Model:
     """
     M, D, K = matrices(case)
     first = np.diag([1.0, 0.0, 0.0])
+    stiffness = number(stiffness, "stiffness", "N/m")
     damping = Plant(stiffness=stiffness).damping
     frame = Model("frame")
     frame.stiffness, frame.damping = CField(K - stiffness * first), RField(D - damping * first)
@@ -163,6 +165,7 @@ def model(case: int = 1, stiffness: float = STIFFNESS) -> Model:
 def actuator(a3: float = 3.3, b1: float = 425.0, b2: float = 9.9976e4) -> Model:
     """Return the servo-hydraulic actuator; its command is a displacement in m."""
     servo = Model("servo")
+    a3, b1, b2 = number(a3, "a3", "1/s"), number(b1, "b1", "1/s"), number(b2, "b2", "1/s^2")
     servo.command, servo.servo, servo.rod, servo.out = Input("u"), Servo(a3=a3, b1=b1, b2=b2), One(), Port()
     servo.command >> servo.servo
     servo.servo.rod >> servo.rod >> servo.out

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from bondloop.bondgraph import C, I, Model, One, Port, Sf, Zero
 from bondloop.papers.gawthrop_three_mass import Mass
 from bondloop.program.kinds import describable
+from bondloop.program.ranges import number
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +77,7 @@ def model(friction: float = FRICTION) -> Model:
     chain.wall = Sf("r")
     chain.m1 = Mass(MASS, DAMPING, C(stiffness=STIFFNESS, initial=FORCING))
     chain.m2 = Mass(MASS, DAMPING, C(stiffness=STIFFNESS))
-    chain.m3 = Specimen(friction)
+    chain.m3 = Specimen(number(friction, "friction", "N"))
     chain.wall >> chain.m1.left
     chain.m1.right >> chain.m2.left
     chain.m2.right >> chain.m3.left

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from bondloop.program.kinds import Kind, kind_of_word
 
-__all__ = ["Annotation", "annotation_of", "read_annotation"]
+__all__ = ["Annotation", "annotation_of", "read_annotation", "union"]
 
 SCALARS = frozenset({"float", "int", "bool", "str", "Path", "Number"})
 """Types of single values; ``Number`` is a number or a text with a unit."""

@@ -67,6 +67,11 @@ class Kind:
     alone: bool = False
     source: str = ""
 
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of bondloop's."""
+        return str(self.make.__module__).startswith("bondloop.")
+
     @functools.cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """What it takes, by name."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bondloop.errors import BondloopError, FaultsError, InputError, nearest, unknown_name
-from bondloop.program.annotations import Annotation, annotation_of, read_annotation
+from bondloop.program.annotations import Annotation, annotation_of, read_annotation, union
 from bondloop.program.kinds import FAMILIES, PYTHON, Kind, is_words, kind_in_file
 from bondloop.program.ranges import Range, number
 
@@ -256,6 +256,8 @@ class Reader:
                 sound = False
                 continue
             annotation = "Any" if parameter is None else annotation_of(parameter)
+            if kind.ours:  # it reads texts itself, and knows what they should measure
+                annotation = " | ".join("Number" if m == "float" else m for m in union(annotation))
             arguments[name] = self._argument(kind, name, annotation, value, (*place, name))
             sound = sound and arguments[name] is not FAILED
         if missing:

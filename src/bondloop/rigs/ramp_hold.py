@@ -1,12 +1,14 @@
 """Actuators that ramp to each displacement and hold it: the classical pseudo-dynamic rig."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bondloop.errors import InputError
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var
 from bondloop.program.ranges import POSITIVE
 from bondloop.program.schedule import Assign
@@ -39,13 +41,11 @@ class RampHold(SubSteppedRig):
     control: ClassVar[str] = "displacement"
     limited: ClassVar[tuple[str, ...]] = ("stroke",)
 
-    ramp: float = 1.0
+    ramp: Parameter = Parameter(1.0, above=0, most=1, unit="1")
     stroke: float | str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.ramp <= 1:
-            raise InputError(f"ramp must lie above 0 and be at most 1; found {self.ramp}")
         if self.stroke is not None:
             object.__setattr__(self, "stroke", POSITIVE.check(self.stroke, "RampHold(stroke)", "m"))
 

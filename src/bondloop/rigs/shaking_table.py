@@ -1,5 +1,7 @@
 """A shaking table: commanded by accelerations, with its own dynamics and limits."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.display import brief
 from bondloop.errors import InputError
 from bondloop.program.compose import connect
+from bondloop.program.described import Parameter
 from bondloop.program.expr import Const, Expr, Var, function
 from bondloop.program.ranges import POSITIVE, Range
 from bondloop.program.schedule import Assign
@@ -74,7 +77,7 @@ class ShakingTable(SubSteppedRig):
     limited: ClassVar[tuple[str, ...]] = ("stroke", "velocity", "acceleration")
 
     bandwidth: float | str | None = None
-    damping: float = 0.7
+    damping: Parameter = Parameter(0.7, above=0, unit="1")
     stroke: float | str | None = None
     velocity: float | str | None = None
     acceleration: float | str | None = None
@@ -85,9 +88,7 @@ class ShakingTable(SubSteppedRig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        units = {
-            "bandwidth": "Hz", "damping": "%", "stroke": "m", "velocity": "m/s", "acceleration": "m/s^2"
-        }  # fmt: skip
+        units = {"bandwidth": "Hz", "stroke": "m", "velocity": "m/s", "acceleration": "m/s^2"}
         for name, unit in units.items():
             value = getattr(self, name)
             if value is not None:

@@ -1,5 +1,7 @@
 """Rayleigh damping of parts of a structure: of some elements, or of all but some."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bondloop.program.described import Described
+from bondloop.program.described import Described, Parameter
 from bondloop.structures.assembly import element_blocks, summed
 from bondloop.structures.element_loads import chosen
 
@@ -38,8 +40,8 @@ class RayleighRegion(Described, family="rayleigh-region", alone=True):
     """
 
     elements: tuple[str, ...]
-    alpha: float
-    beta: float
+    alpha: Parameter = Parameter(unit="1/s")
+    beta: Parameter = Parameter(unit="s")
     without: tuple[str, ...] = ()
 
 

@@ -1,5 +1,7 @@
 """Natural frequencies and mode shapes of large sparse models."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,7 +12,7 @@ import numpy as np
 
 from bondloop.display import brief, telling
 from bondloop.errors import InputError, SolveError, unknown_name
-from bondloop.program.described import Described
+from bondloop.program.described import Described, Parameter
 from bondloop.structures.eigen import Pencil, largest_ratio
 from bondloop.structures.footing import keep_footing
 from bondloop.structures.modally_damped import damping_product
@@ -55,7 +57,7 @@ class Modes(Described, family="modes", alone=True):
     shapes: NDArray[np.float64]
     dofs: tuple[str, ...]
     damping: NDArray[np.float64]
-    coupling: float
+    coupling: Parameter = Parameter(unit="1")
     weighted: NDArray[np.float64]
     ground: Any = None
 

@@ -402,7 +402,8 @@ def G1(gain: float, time_constant: float) -> Process:
 @describable("process", remembered=False)
 def G2(gain: float, natural_frequency: float, damping: float) -> Process:
     """Return G2 of du Bois 2010, eq. 1, with w0 in rad/s: K w0^2 / (s^2 + 2 zeta w0 s + w0^2)."""
-    return second_order(gain, natural_frequency / (2 * np.pi), damping)
+    w = number(natural_frequency, "natural_frequency", "rad/s")
+    return second_order(gain, w / (2 * np.pi), damping)
 
 
 @describable("process", remembered=False)
@@ -418,7 +419,8 @@ def G2D(gain: float, natural_frequency: float, damping: float, delay: float) -> 
     >>> G2D(1.0, 100.0, 0.7, 0.005).poles().round(3).tolist()
     [(-70-71.414j), (-70+71.414j)]
     """
-    return second_order(gain, natural_frequency / (2 * np.pi), damping, delay)
+    w = number(natural_frequency, "natural_frequency", "rad/s")
+    return second_order(gain, w / (2 * np.pi), damping, delay)
 
 
 def _number(value: float) -> str:

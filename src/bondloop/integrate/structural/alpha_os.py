@@ -1,5 +1,7 @@
 """The α-operator-splitting scheme."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from bondloop.integrate.structural.iterations import weighted_forces
 from bondloop.integrate.structural.matrices import Array, inverse
 from bondloop.integrate.structural.ranges import check_alpha
 from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +65,7 @@ class AlphaOS(Estimating):
     -0.1
     """
 
-    alpha: float = 0.0
+    alpha: Parameter = Parameter(0.0, unit="1")
 
     opensees: ClassVar[str] = "AlphaOS"
     aliases: ClassVar[tuple[str, ...]] = ("alpha-OS", "operator splitting")

@@ -1,5 +1,7 @@
 """The HHT-α scheme with a fixed number of iterations."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.integrate.structural.iterations import Iterations
 from bondloop.integrate.structural.ranges import check_alpha, check_iterations
 from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +61,7 @@ class HHTAlpha(Estimating):
     (OpenSees' alpha is 1 + ours: give -0.1)
     """
 
-    alpha: float = -0.1
+    alpha: Parameter = Parameter(-0.1, unit="1")
     iterations: int = 3
     path: int = 2
 

@@ -1,5 +1,7 @@
 """Kolay and Ricles' explicit scheme with controlled numerical damping (KR-α)."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from bondloop.integrate.structural.chen_ricles import weighted_acceleration
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
 from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +73,7 @@ class KRAlpha(Estimating):
     'KRAlpha'
     """
 
-    rho_inf: float = 0.5
+    rho_inf: Parameter = Parameter(0.5, unit="1")
 
     opensees: ClassVar[str] = "KRAlphaExplicit"
     aliases: ClassVar[tuple[str, ...]] = ("KR-alpha",)

@@ -1,5 +1,7 @@
 """Newmark's implicit scheme with a fixed number of iterations."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bondloop.integrate.structural.iterations import Iterations
 from bondloop.integrate.structural.ranges import between, check_iterations
 from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +51,8 @@ class NewmarkImplicit(Estimating):
     found 0.166667 (gamma/2 is needed; NewmarkExplicit has beta = 0)
     """
 
-    gamma: float = 0.5
-    beta: float = 0.25
+    gamma: Parameter = Parameter(0.5, unit="1")
+    beta: Parameter = Parameter(0.25, unit="1")
     iterations: int = 3
     path: int = 2
 

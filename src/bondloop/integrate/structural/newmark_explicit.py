@@ -1,5 +1,7 @@
 """Newmark's explicit scheme."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -22,6 +24,7 @@ from bondloop.integrate.structural.base import (
 )
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,7 +63,7 @@ class NewmarkExplicit(Scheme):
     found 0.4
     """
 
-    gamma: float = 0.5
+    gamma: Parameter = Parameter(0.5, unit="1")
 
     opensees: ClassVar[str] = "NewmarkExplicit"
     explicit: ClassVar[bool] = True

@@ -1,5 +1,7 @@
 """The two-stage real-time Rosenbrock scheme (LSRT2)."""
 
+# ruff: noqa: RUF009 - the defaults of parameters are descriptors, one for a class
+
 from __future__ import annotations
 
 import math
@@ -22,6 +24,7 @@ from bondloop.integrate.structural.base import (
 from bondloop.integrate.structural.matrices import Array, inverse, regular_mass
 from bondloop.integrate.structural.ranges import between
 from bondloop.integrate.structural.specimen import Estimating
+from bondloop.program.described import Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +64,7 @@ class Rosenbrock(Estimating):
     0.2929 0.2500
     """
 
-    rho_inf: float = 0.0
+    rho_inf: Parameter = Parameter(0.0, unit="1")
 
     aliases: ClassVar[tuple[str, ...]] = ("LSRT2",)
     explicit: ClassVar[bool] = True
