@@ -349,3 +349,34 @@ def test_a_law_has_no_constructor_of_its_own(kind):
 
     with pytest.raises(ModelError, match=r"Mine: a law has no __init__ of its own; write its parameters as"):
         type("Mine", (kind,), {"__init__": start})
+
+
+def test_arguments_by_the_names_of_the_others_are_refused():
+    with pytest.raises(
+        ModelError, match=r"expected step\(self, desired, measured\); found step\(s, measured, desired\)"
+    ):
+        law(lambda s, measured, desired: desired.displacement)
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda x, _: 1.0 if x > 0 else 2.0, lambda x, _: float(x), lambda x, s: setattr(s, "new", x)]
+)
+@pytest.mark.parametrize("caught", [Exception, BaseException])
+def test_a_refusal_is_told_though_the_law_catches_it(wrong, caught):
+    def step(self, desired, _measured):
+        try:
+            return wrong(desired.displacement, self)
+        except caught:
+            return 0.5
+
+    with pytest.raises(ModelError, match=r"known only when the test runs|unknown state 'new'"):
+        _ = floor(law(step)()).tick
+
+
+def test_a_state_is_not_deleted():
+    def step(self, desired, _measured):
+        del self.sum
+        return desired.displacement
+
+    with pytest.raises(ModelError, match="'sum' cannot be deleted; a state has a value at every sample"):
+        _ = floor(law(step, states={"sum": 0.0})()).tick

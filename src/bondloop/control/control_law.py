@@ -14,6 +14,7 @@ from bondloop.control.transfer_beside import beside, carried, sending
 from bondloop.errors import ModelError, unknown_name
 from bondloop.program.block import Applied, Context, at_interface
 from bondloop.program.expr import Const, Expr, Op, Var, substitute
+from bondloop.program.kept_elsewhere import nothing_kept
 from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number
@@ -273,12 +274,15 @@ class ControlLaw(Law, Compensator):
         context: Context,
         readable: Mapping[str, Expr],
     ) -> list[Applied]:
-        """Trace one step, and before and after it with other variables: what a law keeps for itself shows."""
-        count, moving = len(desired), velocities is not None
+        """Trace one step twice, and before and after with other variables: what a law keeps shows."""
+        count, moving, what = len(desired), velocities is not None, f"{type(self).__name__}.step"
         before, _ = self._probe(count, moving, context, readable)
-        result = self._applied(desired, velocities, measured, context, readable)
-        after, known = self._probe(count, moving, context, readable)
-        same_twice(before, after, known, f"{type(self).__name__}.step")
+        with nothing_kept(type(self), "step"):  # after a first call, which may fill tables
+            result = self._applied(desired, velocities, measured, context, readable)
+            again = self._applied(desired, velocities, measured, context, readable)
+            after, known = self._probe(count, moving, context, readable)
+            same_twice(before, after, known, what)
+            same_twice(_formulas(result), _formulas(again), None, what)
         return result
 
     def _probe(
@@ -296,7 +300,7 @@ class ControlLaw(Law, Compensator):
         known = {here.count, *x, *v, *(r for row in readings for r in row), *own.values()}
         for block in blocks:
             known |= {*block.states, *(target for step in block.steps for target, _ in step.defines)}
-        return [e for block in blocks for step in block.steps for _, e in step.defines], known
+        return _formulas(blocks), known
 
     def _applied(
         self,
@@ -385,3 +389,8 @@ class ControlLaw(Law, Compensator):
             for n in self._named(units, "record", variables)
             for i, (v, _) in enumerate(variables[n])
         )
+
+
+def _formulas(blocks: Sequence[Applied]) -> list[Expr]:
+    """Return all expressions that some blocks compute."""
+    return [e for block in blocks for step in block.steps for _, e in step.defines]

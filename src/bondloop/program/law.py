@@ -17,6 +17,7 @@ from bondloop.program.described import Parameter
 from bondloop.program.expr import Var
 from bondloop.program.kinds import FAMILIES
 from bondloop.program.ranges import number
+from bondloop.program.refusals import refusal
 from bondloop.program.restoring import Reader
 from bondloop.program.traced import Traced, TracedArray, Value, array_of, expression
 from bondloop.program.written import check_arguments, check_units
@@ -120,17 +121,17 @@ class Law:
         if name in self.__dict__ and name not in kept:
             own = name in {f.name for f in fields(self)}  # type: ignore[arg-type]
             what = "a parameter, the same at every sample" if own else "read"
-            raise ModelError(
+            raise refusal(
                 f"{type(self).__name__}: '{name}' is {what}, and cannot be assigned; what changes from one "
                 "sample to the next is a state, named in the class, states = {...}"
             )
         if name not in kept:
-            raise ModelError(
+            raise refusal(
                 f"{type(self).__name__}: {unknown_name('state', name, kept)}; what is kept from one "
                 "sample to the next is named in the class, states = {...}"
             )
         if not self._assigns:
-            raise ModelError(
+            raise refusal(
                 f"{type(self).__name__}: states cannot be assigned in rates or force, found '{name}'; rates "
                 f'returns how they change: {{"{name}": rate}}'
             )
@@ -138,14 +139,20 @@ class Law:
         if shape:
             array = array_of(value)
             if array.shape != shape:
-                raise ModelError(
+                raise refusal(
                     f"{type(self).__name__}: the state '{name}' has the shape {shape}; found {array.shape}"
                 )
             value = array
         elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
             count = value.size if isinstance(value, np.ndarray) else len(value)
-            raise ModelError(f"{type(self).__name__}: the state '{name}' is one number; found {count}")
+            raise refusal(f"{type(self).__name__}: the state '{name}' is one number; found {count}")
         self.__dict__[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        raise refusal(
+            f"{type(self).__name__}: '{name}' cannot be deleted; a state has a value at every sample, and a "
+            "parameter never changes"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

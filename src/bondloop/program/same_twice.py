@@ -11,7 +11,7 @@ from bondloop.program.traced import operations_of
 __all__ = ["same_twice"]
 
 
-def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var], what: str) -> None:
+def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var] | None, what: str) -> None:
     """Refuse a formula that is another one when it is traced again: it is traced only when a test is built.
 
     Parameters
@@ -19,7 +19,8 @@ def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var
     first, again
         Expressions from two calls with the same arguments; variables are told by their names.
     known
-        All variables that the second call could read: those of an earlier call are none of them.
+        All variables that the second call could read: those of an earlier call are none of them. None where
+        both calls read the same.
     what
         The user's method, for the message.
 
@@ -34,7 +35,8 @@ def same_twice(first: Sequence[Expr], again: Sequence[Expr], known: Iterable[Var
     numbers: dict[Hashable, int] = {}
     operations, _ = operations_of(again)
     read = {e for e in (*again, *(a for op in operations for a in op.args)) if isinstance(e, Var)}
-    if read - set(known) or _numbered(first, numbers) != _numbered(again, numbers):
+    foreign = set() if known is None else read - set(known)
+    if foreign or _numbered(first, numbers) != _numbered(again, numbers):
         raise ModelError(
             f"{what} gives another formula each time it is called: it keeps something elsewhere than in its "
             "states (a list, a counter, a global), or draws random numbers. It is called only when the test "

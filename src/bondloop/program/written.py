@@ -12,6 +12,7 @@ import numpy as np
 
 from bondloop.errors import AbsentError, BondloopError, ModelError, unknown_name
 from bondloop.program.expr import COMPARISONS, LOGIC, Op
+from bondloop.program.refusals import remembered
 from bondloop.program.traced import Traced, Value
 from bondloop.units import known_unit
 
@@ -47,7 +48,8 @@ def called(method: Callable[..., Value], what: str, *arguments: Any) -> Value:
         What it is told.
     """
     try:
-        return method(*arguments)
+        with remembered():
+            return method(*arguments)
     except BondloopError:
         raise  # it says already what to do
     except Exception as error:
@@ -76,11 +78,17 @@ def check_arguments(cls: type, expected: Mapping[str, tuple[str, ...]]) -> None:
         if not inspect.isfunction(method) or not any(hasattr(base, word) for base in cls.__mro__[1:]):
             continue
         signature = inspect.signature(method)
+        taken = [*signature.parameters][1:]
+        swapped = any(
+            name in arguments and name != arguments[i] for i, name in enumerate(taken[: len(arguments)])
+        )
         try:
             signature.bind(None, *arguments)
         except TypeError:
+            swapped = True
+        if swapped:
             wanted = f"{word}(self, {', '.join(arguments)})"
-            raise ModelError(f"{cls.__name__}.{word}: expected {wanted}; found {word}{signature}") from None
+            raise ModelError(f"{cls.__name__}.{word}: expected {wanted}; found {word}{signature}")
 
 
 def check_units(units: Any, what: str) -> None:
