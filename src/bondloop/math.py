@@ -413,7 +413,7 @@ def _array(x: Value) -> Value:
 def _of_numbers(name: str, *args: Any) -> float:
     """Apply a function to numbers, with C's results where Python raises an exception; NumPy's stay so."""
     numbers = [float(a) for a in args]
-    kind = np.float64 if any(isinstance(a, np.float64) for a in args) else float
+    kind = next((type(a) for a in args if isinstance(a, np.float64)), float)
     if name in _ALWAYS:
         return kind(_ALWAYS[name](*numbers))
     try:

@@ -380,3 +380,55 @@ def test_a_state_is_not_deleted():
 
     with pytest.raises(ModelError, match="'sum' cannot be deleted; a state has a value at every sample"):
         _ = floor(law(step, states={"sum": 0.0})()).tick
+
+
+SUMS = {
+    "a sum": lambda x, y: (x > 0) + (y > 0) + 0.0,
+    "a difference": lambda x, y: (x > 0) - (y > 0) + 0.0,
+    "a negative": lambda x, _: -(x > 0) * 1.0,
+    "of results": lambda x, y: (
+        (2 * x - y > 0) + (bl.math.sin(x) > y) + (abs(-x) >= x**2) + 1e-3 * (y / 2 <= x)
+    ),
+    "of joined ones": lambda x, y: 0.5 * ((x > 0) & (y > 0)) + ((x > 0) | (y > 0)) * 2.0,
+    "of constants": lambda x, y: (where(x > 0, 1.0, -1.0) > 0) + (bl.math.clip(x, -1, 1) != y) + 0.0,
+    "a product": lambda x, y: (x > 0) * (y > 0) * x - (x == y),
+}
+
+
+class Summing(ControlLaw):
+    """A law that counts comparisons, of its state too."""
+
+    which: str = "a sum"
+    states = {"past": 0.0}
+
+    def step(self, desired, measured):
+        x, y = desired.displacement, measured.displacement
+        count = (x > self.past) + (y > self.past) - (self.past > 0)
+        self.past = x
+        return SUMS[self.which](x, y) + 10 * count
+
+
+class SummingTwo(ControlLaw):
+    """The same for two, with arrays."""
+
+    which: str = "a sum"
+    coupled = True
+
+    def step(self, desired, measured):
+        x, y = desired.displacement, measured.displacement
+        return [SUMS[self.which](x[0], y[0]), (SUMS[self.which](x, y))[1]]
+
+
+@pytest.mark.parametrize("which", SUMS)
+def test_comparisons_add_up_to_what_they_do_in_the_tick(which):
+    mine = Summing(which=which)
+    x, y = np.random.default_rng(7).choice([-1.0, 0.0, 0.5, 2.0], size=(2, 40))
+    expected = alone(mine, x, y, 1e-3, "numpy")
+    np.testing.assert_array_equal(mine.respond(Desired(x), Measured(displacement=y), 1e-3), expected)
+    both = SummingTwo(which=which).respond(
+        Desired(np.array([x, x]).T), Measured(displacement=np.array([y, y]).T), 1e-3
+    )
+    plain = Summing(which=which).started(1e-3)  # by Python's own floats, without the count of the state
+    assert type(plain.step(Desired(0.5), Measured(displacement=2.0))) is float
+    by_hand = [[SUMS[which](float(a), float(b))] * 2 for a, b in zip(x, y, strict=True)]
+    np.testing.assert_allclose(both, by_hand, rtol=1e-15)

@@ -19,6 +19,7 @@ from bondloop.program.law import Law, entries, formulas
 from bondloop.program.quantity import Quantity, Role
 from bondloop.program.ranges import NOT_NEGATIVE, POSITIVE, number
 from bondloop.program.same_twice import same_twice
+from bondloop.program.samples import as_samples
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Channel, Update
 from bondloop.program.traced import Traced, Value, array_of, named_parts
@@ -178,7 +179,8 @@ class ControlLaw(Law, Compensator):
     def respond(self, desired: Desired, measured: Measured, period: float | str) -> NDArray[np.float64]:
         """Return the commands for samples that are known, one after the other, computed with plain numbers.
 
-        The numbers are NumPy's: 1/0 is infinite, as it is in the tick, and no exception.
+        The numbers are NumPy's: 1/0 is infinite, as it is in the tick, and no exception. What is true counts
+        as 1, as it does there.
 
         Parameters
         ----------
@@ -189,14 +191,13 @@ class ControlLaw(Law, Compensator):
         """
         kind = type(self).__name__
         law = self.started(period)
-        law.__dict__.update({n: np.float64(x) for n, x in law.__dict__.items() if isinstance(x, float)})
         measures = (measured.force, measured.displacement, measured.velocity)
         tables = [np.asarray(x, dtype=float) for x in (desired.displacement, desired.velocity, *measures)]
         commands = []
         for k in range(max((len(t) for t in tables if t.ndim), default=1)):
             law.__dict__["time"] = k * law.period
-            x = [t[k] if t.ndim else t for t in tables]
-            row = x if self.coupled else [np.float64(v) for v in x]
+            law.__dict__.update({n: as_samples(x) for n, x in law.__dict__.items()})
+            row = [as_samples(t[k] if t.ndim else t) for t in tables]
             with np.errstate(all="ignore"):
                 command = called(law.step, f"{kind}.step", Desired(*row[:2]), Measured(*row[2:]))
             commands.append(command if self.coupled else one_number(command, f"{kind}.step"))
