@@ -9,7 +9,6 @@ minutes, when `make test-quick` has come to take more than a minute:
     PYTHONPATH=tests .venv/bin/python -m pytest -p long_files -n 0 tests
 """
 
-import resource
 from collections import defaultdict
 from pathlib import Path
 
@@ -26,6 +25,8 @@ times: dict[str, dict[str, float]] = defaultdict(dict)
 
 def used() -> float:
     """Processor time of this process and its children, in s."""
+    import resource  # of Unix: the tests are collected elsewhere, too
+
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in both)
 

@@ -1,6 +1,5 @@
 """Studies that are ended early: what was computed is kept, and gone on with, each test once."""
 
-import resource
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +101,7 @@ def test_what_was_computed_is_kept_and_gone_on_with(two_actuators, tmp_path, err
 def test_a_full_disk_is_told_and_keeps_what_was_written(two_actuators, tmp_path, monkeypatch):
     """Files are allowed so many bytes, as of a full disk; those written before stay."""
     monkeypatch.setattr("bondloop.studies.streamed.FLUSH_SECONDS", 0.0)
+    resource = pytest.importorskip("resource", reason="limits of a process are told by Unix")
     path, parts = tmp_path / "samples.parquet", tmp_path / "samples.parquet.parts"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     flush = Stream.flush
