@@ -67,11 +67,11 @@ realtime/recorder.py
 realtime/recorder_health.py realtime/recorder_process.py realtime/ring.py realtime/session.py
 realtime/shared.py
 records/cosmos.py records/esm.py records/motion_files.py records/motion_units.py records/peer.py
-records/text_table.py records/two_columns.py
+records/two_columns.py
 report/document.py report/literature.py report/number_words.py report/plain_words.py report/rigs.py
 structures/elements/base.py structures/foreign/abaqus.py structures/foreign/labelled.py
 structures/foreign/nastran.py structures/foreign/op4.py structures/foreign/opensees_arguments.py
-structures/foreign/table_matrix.py structures/foreign/tcl.py structures/foreign/tcl_arithmetic.py
+structures/foreign/tcl.py structures/foreign/tcl_arithmetic.py
 structures/io.py structures/matrix_market.py
 studies/axis.py studies/distributions.py studies/histories.py studies/named_measures.py
 studies/uncertainty.py

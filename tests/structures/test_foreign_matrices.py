@@ -117,7 +117,7 @@ def test_abaqus(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["3.5,-1\n-1,2\n", "# K\n3,5;-1;\n-1;2;\n", "3.5 -1\n-1 2\n", "3.5\t-1\n-1\t2D0\n"]
+    "text", ["3.5,-1\n-1,2\n", "# K\n3,5;-1;\n-1;2;\n", "3.5 -1\n-1 2\n", "3.5\t-1\n-1\t2D0\n", "3,5\t-1\n-1\t2\n"]
 )
 def test_tables(tmp_path, text):
     (tmp_path / "K.csv").write_text(text)
@@ -131,7 +131,7 @@ def test_tables(tmp_path, text):
     ("name", "text", "words"),
     [
         ("a.csv", "1,2\n3,x\n4\n", [
-            "line 2, column 3: 'x' is no finite number", "line 3, column 1: 1 cells"]),
+            "line 2, column 2: 'x' is no number", "line 3: 1 column; 2 expected"]),
         ("a.csv", "1,2,3\n2,4,5\n", [r"K has shape (2, 3)"]),
         ("a.mtx", "1,1, 1,1, 3\n1,0, 1,1, 3\n1,1, 2,1, nan\n1,2\n", [
             "line 2, column 3: '0' is no label", "line 3, column 11: 'nan' is no finite number",

@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import re
+from collections.abc import Sequence
 
-__all__ = ["cells_of", "clock_in", "day_in", "number_in", "numbers_apart"]
+__all__ = ["cells_of", "clock_in", "day_in", "number_in", "separator_in"]
 
-_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eEdD][-+]?\d+)?")
-_FORTRAN = re.compile(r"(?<=[\d.])[Dd](?=[-+\d])")
+_NUMBER = re.compile(
+    r"[-+]?(?:(?:\d+\.?\d*|\d*[.,]\d+)(?:[ed][-+]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE
+)
+"""What NumPy's parser takes, decimal commas and Fortran's exponents; `float` would take ``1_0`` for ten."""
+_SEPARATORS: tuple[str | None, ...] = (";", "\t", ",", None)
 _CLOCK = re.compile(r"(?:^|[\sT])(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d*)?)\s*([AaPp][Mm])?(?=$|[Z\s+-])")
 
 _DAY = re.compile(r"(\d{4})-(\d{2})-(\d{2})[T\s]")
@@ -57,30 +61,34 @@ def number_in(cell: str, separator: str | None) -> float | None:
     >>> number_in("1,5", ";"), number_in("1,5", ","), number_in("1D-3", ","), number_in("1_0", ",")
     (1.5, None, 0.001, None)
     """
-    if separator != "," and _COMMA.fullmatch(cell):
-        cell = cell.replace(",", ".")
-    if "_" in cell:
+    if not _NUMBER.fullmatch(cell) or (separator == "," and "," in cell):
         return None
-    try:
-        return float(cell)
-    except ValueError:
-        pass
-    try:
-        return float(_FORTRAN.sub("e", cell))
-    except ValueError:
-        return None
+    return float(cell.replace(",", ".").replace("D", "e").replace("d", "e"))
 
 
-def numbers_apart(line: str, separator: str | None) -> tuple[int, int]:
-    """Return how many cells of a line hold something, and how many of them a number.
+def separator_in(rows: Sequence[str], among: Sequence[str | None] = _SEPARATORS) -> str | None:
+    """Return what parts the cells of rows: that by which most of them are numbers, and as many as can be.
 
     Parameters
     ----------
-    line, separator
-        As for `cells_of`.
+    rows
+        Lines of numbers; some may hold other cells, too.
+    among
+        Signs, None for spaces; of two that are as good, the first is taken.
+
+    Examples
+    --------
+    >>> separator_in(["0 1,5", "1 2,5"]), separator_in(["0,1"]), separator_in(["0;1,5"])
+    (None, ',', ';')
     """
-    cells = [cell for cell in cells_of(line, separator) if cell]
-    return len(cells), sum(number_in(cell, separator) is not None for cell in cells)
+    return max(among, key=lambda separator: _worth(rows, separator))
+
+
+def _worth(rows: Sequence[str], separator: str | None) -> tuple[float, float]:
+    """Return which part of the cells holds numbers, and how many in a line."""
+    cells = [cell for line in rows for cell in cells_of(line, separator) if cell]
+    numbers = sum(number_in(cell, separator) is not None for cell in cells)
+    return round(numbers / max(len(cells), 1), 2), numbers / max(len(rows), 1)
 
 
 def clock_in(cell: str) -> float | None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from bondloop.measurements.headings import heading, unit_meant
 from bondloop.measurements.sampling import is_time_name
-from bondloop.measurements.text_cells import cells_of, clock_in, number_in, numbers_apart
+from bondloop.measurements.text_cells import cells_of, clock_in, number_in, separator_in
 from bondloop.measurements.thousands import grouped
 
-__all__ = ["NUMBERS", "STAMPS", "WORDS", "Layout", "find_layout", "is_remark", "names_in"]
+__all__ = ["NUMBERS", "STAMPS", "WORDS", "Layout", "find_layout", "is_remark", "names_in", "trimmed"]
 
 NUMBERS, STAMPS, WORDS = "numbers", "stamps", "words"
 """What a column holds."""
@@ -20,7 +20,6 @@ LOOKED_AT = 60
 """Lines from which is told what a file holds."""
 _NAMES_TOO = ("in", "min")
 """Units of more than a letter that are names as often: in and out, min and max."""
-_SEPARATORS: tuple[str | None, ...] = (";", "\t", ",", None)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def find_layout(lines: Sequence[str]) -> Layout | None:
         return None
     half = filled[len(filled) // 2 :]
     sample = [lines[i] for i in half[:: max(1, len(half) // LOOKED_AT)]]
-    separator = max(_SEPARATORS, key=lambda s: _worth(sample, s))
+    separator = separator_in(sample)
     kinds = _kinds(sample, separator)
     if NUMBERS not in kinds:
         return None
@@ -134,17 +133,10 @@ def _with_names(
     return Layout(separator, head, names, units, filled[first:], kinds, doubt)
 
 
-def _worth(sample: Sequence[str], separator: str | None) -> tuple[float, float]:
-    """Return which part of the cells holds numbers, and how many in a line."""
-    counts = [numbers_apart(line, separator) for line in sample]
-    whole, numbers = sum(c for c, _ in counts), sum(n for _, n in counts)
-    return round(numbers / max(whole, 1), 2), numbers / max(len(sample), 1)
-
-
 def _kinds(sample: Sequence[str], separator: str | None) -> tuple[str, ...]:
     """Return what each column holds, by what most of its cells are."""
     rows = [cells_of(line, separator) for line in sample]
-    usual = Counter(len(_trimmed(row)) for row in rows).most_common(1)[0][0]
+    usual = Counter(len(trimmed(row)) for row in rows).most_common(1)[0][0]
     kinds = []
     for column in range(usual):
         cells = [row[column] for row in rows if column < len(row) and row[column]]
@@ -162,8 +154,14 @@ def _numeric(cell: str, separator: str | None) -> bool:
     return number_in(cell, separator) is not None or grouped(cell)
 
 
-def _trimmed(cells: list[str]) -> list[str]:
-    """Return cells without an empty one after the last separator."""
+def trimmed(cells: list[str]) -> list[str]:
+    """Return cells without an empty one after the last separator.
+
+    Parameters
+    ----------
+    cells
+        Of a line.
+    """
     return cells[:-1] if len(cells) > 1 and not cells[-1] else cells
 
 
@@ -213,7 +211,7 @@ def names_in(line: str, separator: str | None, width: int) -> list[str]:
             return [cell.strip() for cell in line.split(other)]
         return list(ways[0] if parted is None else parted)
     cells = cells_of(line, separator)
-    return _trimmed(cells) if len(cells) > width else cells
+    return trimmed(cells) if len(cells) > width else cells
 
 
 def _is_units(line: str, separator: str | None) -> bool:

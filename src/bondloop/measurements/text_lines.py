@@ -21,25 +21,29 @@ _MARKS = (
 )
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
+def read_text(path: str | os.PathLike[str], *, strict: bool = True, most: float = LARGEST) -> str:
     """Return the text of a file, or say why there is none.
 
     Parameters
     ----------
     path
         Of the file: UTF-8 or UTF-16 with or without a mark, UTF-32 with one, or Windows-1252.
+    strict
+        Whether bytes that are no text are refused; otherwise they become question marks.
+    most
+        Bytes that it may have.
     """
     try:
-        expect_file(Path(path), LARGEST)
+        expect_file(Path(path), most)
         raw = Path(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    return decoded(raw, str(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', '') or error}") from error
+    return decoded(raw, str(path), strict=strict)
 
 
-def decoded(raw: bytes, where: str) -> str:
+def decoded(raw: bytes, where: str, *, strict: bool = True) -> str:
     r"""Return bytes as text.
 
     Parameters
@@ -48,6 +52,8 @@ def decoded(raw: bytes, where: str) -> str:
         The bytes.
     where
         The file, for the message.
+    strict
+        As for `read_text`.
 
     Examples
     --------
@@ -70,6 +76,8 @@ def decoded(raw: bytes, where: str) -> str:
             continue
         if "\x00" not in text:
             return text
+    if not strict:
+        return raw.decode("utf-8-sig", errors="replace")
     zero = raw.find(b"\x00")
     found = f"byte {zero} is zero" if zero >= 0 and not encoding.startswith("utf-16") else "it is damaged"
     raise InputError(f"{where} is no text in UTF-8, UTF-16 or Windows-1252 ({found})")

@@ -22,11 +22,19 @@ __all__ = ["numbers_of", "stamps_of"]
 
 _DECIMAL = re.compile(r",(?!\d{3}(?!\d))")
 """A comma that cannot be one between thousands."""
+_LOOSE = re.compile(r",(?!\d)")
+"""A comma that is no decimal one."""
 _PLAIN = re.compile(r"[-+]?[\d.,]+")
 
 
 def numbers_of(
-    lines: Sequence[str], layout: Layout, names: Sequence[str], faults: list[str]
+    lines: Sequence[str],
+    layout: Layout,
+    names: Sequence[str],
+    faults: list[str],
+    *,
+    exact: bool = False,
+    finite: bool = False,
 ) -> dict[int, Array]:
     """Return the columns of numbers by their place; an empty cell is NaN.
 
@@ -40,27 +48,32 @@ def numbers_of(
         Of the columns, for the messages; none where they have none.
     faults
         To which is added what is wrong.
+    exact
+        Whether words after the last column are faults.
+    finite
+        Whether empty cells, NaN and what is beyond all numbers are faults.
     """
     places = [place for place, kind in enumerate(layout.kinds) if kind == NUMBERS]
     quick = _quick(lines, layout, places) if places and layout.rows else None
-    if quick is not None:
+    if quick is not None and (not finite or np.isfinite(quick).all()):
         return dict(zip(places, quick, strict=True))
     table = np.full((len(places), len(layout.rows)), math.nan)
     plain: list[tuple[int, int, str]] = []
     for number, index in enumerate(layout.rows):
         cells = cells_of(lines[index], layout.separator)
-        fault = _width_fault(cells, layout)
+        fault = _width_fault(cells, layout, exact)
         if fault:
             faults.append(f"line {index + 1}: {fault}")
             continue
         for row, place in enumerate(places):
             cell = cells[place]
-            value = number_in(cell, layout.separator) if cell else math.nan
-            if value is None:
+            value = number_in(cell, layout.separator) if cell or finite else math.nan
+            if value is None or (finite and not math.isfinite(value)):
                 called = f" ({names[place]})" if place < len(names) and names[place] else ""
                 hint = f": {ADVICE}" if grouped(cell) else ""
+                kind = "number" if value is None else "finite number"
                 faults.append(
-                    f"line {index + 1}, column {place + 1}{called}: {cell[:40]!r} is no number{hint}"
+                    f"line {index + 1}, column {place + 1}{called}: {cell[:40]!r} is no {kind}{hint}"
                 )
             else:
                 table[row, number] = value
@@ -70,13 +83,14 @@ def numbers_of(
     return dict(zip(places, table, strict=True))
 
 
-def _width_fault(cells: Sequence[str], layout: Layout) -> str:
+def _width_fault(cells: Sequence[str], layout: Layout, exact: bool) -> str:
     """Return what is wrong with the number of cells of a row; words at its end are nobody's business."""
     count, width = len(cells), len(layout.kinds)
     free = layout.needed < width
     if count == width + 1 and not cells[-1]:
         count = width
-    if count < layout.needed or (count > width and not free and any(_numeric(c) for c in cells[width:])):
+    further = count > width and not free and (exact or any(_numeric(c) for c in cells[width:]))
+    if count < layout.needed or further:
         return f"{count} column{'s' * (count != 1)}; {layout.needed if free else width} expected"
     return ""
 
@@ -90,7 +104,7 @@ def _quick(lines: Sequence[str], layout: Layout, places: Sequence[int]) -> Array
     text = [lines[index] for index in layout.rows]
     separator, width = layout.separator, len(layout.kinds)
     if separator != "," and any("," in line for line in text):
-        if any("." in line for line in text) or not any(_DECIMAL.search(line) for line in text):
+        if any("." in line or _LOOSE.search(line) for line in text) or not any(map(_DECIMAL.search, text)):
             return None  # two kinds of signs, or one that may be between thousands: each is looked at
         text = [line.replace(",", ".") for line in text]
     alone = all(kind == NUMBERS for kind in layout.kinds)
@@ -100,7 +114,8 @@ def _quick(lines: Sequence[str], layout: Layout, places: Sequence[int]) -> Array
             return None
     try:
         used = None if alone else list(places)  # with all columns named, rows of another length would pass
-        table = np.loadtxt(text, delimiter=separator, ndmin=2, comments=None, quotechar='"', usecols=used)
+        quote = None if separator is None else '"'
+        table = np.loadtxt(text, delimiter=separator, ndmin=2, comments=None, quotechar=quote, usecols=used)
     except (ValueError, OverflowError):
         return None
     if table.shape != (len(text), len(places)):

@@ -11,10 +11,10 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
+from bondloop.measurements.text_lines import read_text
 from bondloop.program.number_block import fixed_numbers
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import factor_of
-from bondloop.records.text_table import read_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,10 @@ import numpy as np
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
 from bondloop.measurements.headings import heading
+from bondloop.measurements.text_cells import number_in
+from bondloop.measurements.text_table import read_table
 from bondloop.records.old_names import meanings_from_names
 from bondloop.records.replacing import replacing
-from bondloop.records.text_table import is_number, read_table
 from bondloop.units import quantity
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _header(cells: Sequence[str], path: str) -> tuple[list[str], list[str]]:
             faults.append(f"column {number} has no name")
         elif names[-1] in names[1:-1]:
             faults.append(f"the name '{names[-1]}' stands twice in the header")
-    if all(is_number(cell) for cell in cells):
+    if all(number_in(cell, None) is not None for cell in cells):
         faults = ["the first line holds numbers; a header such as 'time [s],x [m]' was expected"]
     refuse(path, faults)
     return names, units

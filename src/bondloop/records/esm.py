@@ -7,10 +7,10 @@ import re
 
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
+from bondloop.measurements.text_lines import read_text
 from bondloop.program.number_block import NUMBER, fortran_number, free_numbers
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import factor_of
-from bondloop.records.text_table import read_text
 
 __all__ = ["read_esm"]
 

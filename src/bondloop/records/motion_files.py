@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bondloop.errors import InputError
+from bondloop.measurements.text_lines import read_text
 from bondloop.records.cosmos import FIRST, read_cosmos
 from bondloop.records.esm import read_esm
 from bondloop.records.matlab_motion import read_matlab_motion
 from bondloop.records.peer import HEADER_LINES, read_at2
-from bondloop.records.text_table import read_text
 from bondloop.records.two_columns import read_two_columns
 
 if TYPE_CHECKING:

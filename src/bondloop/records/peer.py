@@ -9,10 +9,10 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.measurements.faults import refuse
+from bondloop.measurements.text_lines import read_text
 from bondloop.program.number_block import NUMBER, fortran_number, free_numbers
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import FACTORS
-from bondloop.records.text_table import read_text
 
 __all__ = ["read_at2"]
 

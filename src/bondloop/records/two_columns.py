@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bondloop.errors import InputError, unknown_name
 from bondloop.measurements.faults import refuse
+from bondloop.measurements.text_table import read_table
 from bondloop.records.ground_motion import GroundMotion
 from bondloop.records.motion_units import UNSAID, even_period, factor_of, header_units, plausible, seconds_in
-from bondloop.records.text_table import read_table
 
 __all__ = ["read_two_columns"]
 
