@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bondloop.compile import Runner, compiler
+from bondloop.compile import BACKENDS, Runner, compiler
 from bondloop.errors import InputError
 from bondloop.program.expr import Var
 from bondloop.program.schedule import Assign
@@ -140,3 +140,22 @@ def test_refuses_unknown_states_and_backends(backend):
         Runner(growing(), backend).reset({"z": 1.0})
     with pytest.raises(InputError, match="unknown backend 'fortran'"):
         Runner(growing(), "fortran")
+
+
+def test_a_back_end_is_told_whether_to_be_quick(backend, monkeypatch):
+    told = []
+
+    class Told:
+        chunk = 50
+
+        def obstacle(self, tick):
+            return BACKENDS[backend].obstacle(tick)
+
+        def load(self, tick, *, quick=False):
+            told.append(quick)
+            return BACKENDS[backend].load(tick, quick=quick)
+
+    monkeypatch.setitem(BACKENDS, "told", Told())
+    runs = [Runner(growing(), "told", **options).run(5, ones(5)) for options in ({}, {"quick": True})]
+    assert told == [False, True]
+    assert runs[0].channels["x"].tolist() == runs[1].channels["x"].tolist()

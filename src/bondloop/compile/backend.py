@@ -101,8 +101,17 @@ class Backend(Protocol):
     def obstacle(self, tick: Tick) -> str:
         """Return why this tick cannot be executed by it here, for the user to read; "" if it can."""
 
-    def load(self, tick: Tick) -> BatchLoop:
-        """Return the loop of a tick; a `CompileError` says why there is none."""
+    def load(self, tick: Tick, *, quick: bool = False) -> BatchLoop:
+        """Return the loop of a tick; a `CompileError` says why there is none.
+
+        Parameters
+        ----------
+        tick
+            What to execute.
+        quick
+            Whether to be ready soon rather than fast later, as for a tick that runs a few times only: the
+            numbers are the same.
+        """
 
 
 ScalarLoop = Callable[..., tuple[int, int, int]]

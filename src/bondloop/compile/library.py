@@ -35,12 +35,9 @@ class CBackend:
     ----------
     using
         The compiler; None for the one that `bondloop.compile.compiler` finds.
-    quick
-        Whether to compile quickly rather than well: for ticks that run a few times only.
     """
 
     using: Compiler | None = None
-    quick: bool = False
     chunk = 1000
 
     def obstacle(self, tick: Tick) -> str:
@@ -50,12 +47,12 @@ class CBackend:
             return f"not compiled: {outside} is a Python function"
         return "" if self.using or compiler() else NO_COMPILER
 
-    def load(self, tick: Tick) -> BatchLoop:
+    def load(self, tick: Tick, *, quick: bool = False) -> BatchLoop:
         """Compile a tick, or take it from the cache."""
         using = self.using or compiler()
         if using is None:
             raise CompileError("no C compiler found ($CC, cc, gcc, clang); 'pip install ziglang' brings one")
-        return one_by_one(_compiled(tick, using, self.quick), tick.period)
+        return one_by_one(_compiled(tick, using, quick), tick.period)
 
 
 _KEPT: WeakValueDictionary[str, Numbers] = WeakValueDictionary()

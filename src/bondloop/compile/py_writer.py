@@ -65,7 +65,7 @@ class PythonBackend:
         """Return nothing: it can execute every tick."""
         return ""
 
-    def load(self, tick: Tick) -> BatchLoop:
+    def load(self, tick: Tick, *, quick: bool = False) -> BatchLoop:  # noqa: ARG002 - it is ready at once
         """Write a tick as Python, and compile that."""
         source, tables = write_python(tick)
         names = {**scope(), **tables, **calls(tick)}

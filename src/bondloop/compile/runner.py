@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -128,8 +128,8 @@ class Runner:
         ``"c"`` compiles (an error without a compiler), ``"numpy"`` runs the Python twin, ``"auto"`` takes the
         first of `BACKENDS` that can; `message` then says in one line why not the very first, if so.
     quick
-        Whether C is compiled quickly rather than well, as for a tick that runs a few times only: the numbers
-        are the same.
+        Whether it is to be ready soon rather than fast later, as for a tick that runs a few times only: the
+        numbers are the same.
 
     Examples
     --------
@@ -154,8 +154,7 @@ class Runner:
         self.tick = tick
         self.backend, self.message = _chosen(tick) if backend == "auto" else (backend, "")
         self._plan = Plan(tick)
-        chosen = BACKENDS[self.backend]
-        self._loop = (replace(chosen, quick=quick) if isinstance(chosen, CBackend) else chosen).load(tick)
+        self._loop = BACKENDS[self.backend].load(tick, quick=quick)
         self._names = [c.name for c in tick.channels]
         self._defaults = _array(tick.parameters)
         self._indices = {v.name: i for i, v in enumerate(self._plan.states)}
