@@ -5,7 +5,7 @@ import pytest
 
 from bondloop.errors import ModelError
 from bondloop.program.expr import Const, Var
-from bondloop.program.schedule import Assign, Loop
+from bondloop.program.schedule import Assign, Loop, loops, without_loops
 from bondloop.program.tick import (
     Delay,
     Product,
@@ -13,6 +13,7 @@ from bondloop.program.tick import (
     Step,
     Tick,
     Update,
+    delays,
     every,
     reads,
     revised,
@@ -57,6 +58,32 @@ DONE = Repeat(3, I, (Assign(Y, X + I), Update(((X, Y), (U, Z)))), until=Y > 1.0,
 def test_a_step_says_what_it_reads_and_writes(step, read, written) -> None:
     assert step.reads == read
     assert list(step.writes) == written
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Assign(Y, X + U), {"pure": True}),
+        (Delay(Y, X * U, 2), {}),
+        (Update(((X, Y), (U, X))), {"size": 2}),
+        (Product((Y,), np.eye(1), (X,), frozenset({"k"})), {"pure": True, "worked_in": frozenset({"k"})}),
+        (BENT, {"scratch": [SLOPE]}),
+        (DONE, {"inner": DONE.body, "times": 3, "size": 0, "sought": (Y,)}),
+    ],
+    ids=lambda x: type(x).__name__ if isinstance(x, Step) else "",
+)
+def test_a_step_says_what_nobody_need_ask_its_kind_for(step, said) -> None:
+    usual = {"pure": False, "worked_in": frozenset(), "scratch": (), "inner": (), "times": 1, "size": 1}
+    for name, value in {**usual, "sought": (), **said}.items():
+        assert getattr(step, name) == value, name
+
+
+def test_statements_without_loops_are_assignments() -> None:
+    plain = (Assign(W, U), Assign(Y, W))
+    assert without_loops([*plain]) == plain
+    assert without_loops([*plain, BENT]) is None
+    assert loops([*plain, BENT, DONE]) == [BENT]
+    assert delays([DONE, Repeat(2, I, (Delay(Y, X, 2),))]) == [Delay(Y, X, 2)]
 
 
 def test_a_loop_says_what_it_makes_equal_to_what() -> None:

@@ -17,8 +17,8 @@ from bondloop.compile.lane_helpers import CALLS, LANE_RUN, LANE_TYPES, LOOP_CODE
 from bondloop.compile.lane_text import LaneText
 from bondloop.compile.plan import BEYOND, NOT_A_NUMBER, Line, Plan
 from bondloop.compile.wide_variables import wide_variables
-from bondloop.program.schedule import Loop
-from bondloop.program.tick import Delay, Repeat, every, statements
+from bondloop.program.schedule import Loop, loops
+from bondloop.program.tick import delays, every, statements
 
 if TYPE_CHECKING:
     from bondloop.compile.c_text import CText
@@ -37,7 +37,7 @@ def lane_obstacle(tick: Tick) -> str:
     if statements(tick.steps) > MOST:
         return f"it has more than {MOST} statements"
     for step in every(tick.steps):
-        if isinstance(step, Repeat) and step.sought and any(isinstance(s, Delay) for s in every(step.body)):
+        if step.sought and delays(step.inner):
             return "a delay line stands in a search for modes"
     return ""
 
@@ -168,7 +168,7 @@ class LaneBody(CBody):
         return f"s->{line.at}[0]"
 
     def _step(self, step: Step) -> list[str]:
-        if (isinstance(step, Loop) and not step.linear) or (isinstance(step, Repeat) and step.sought):
+        if step.sought or (isinstance(step, Loop) and not step.linear):
             return self._alone(step)
         return super()._step(step)
 
@@ -181,7 +181,7 @@ class LaneBody(CBody):
         given = [v for v in read if v not in plan.states]
         seen = {*self._hoisted, *(plan.read_outside(step) if isinstance(step, Loop) else ())}
         results = [v for v in written if v not in plan.states and v in seen]
-        last = [n for s in inside if isinstance(s, Loop) and not s.linear for n in plan.warm_start(s).names]
+        last = [n for s in loops(inside) if not s.linear for n in plan.warm_start(s).names]
         last += [plan.left_over] if last and plan.left_over else []
         own = [*plan.names.all(states), *last]
         number = len(self.functions) + 1

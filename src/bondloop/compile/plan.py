@@ -14,7 +14,7 @@ from bondloop.compile.names import Names
 from bondloop.errors import InputError, ModelError
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.factored import Factored
-from bondloop.program.schedule import Assign, Loop
+from bondloop.program.schedule import Assign, Loop, loops
 from bondloop.program.tick import Delay, Product, Repeat, Step, Tick, every, revised
 
 if TYPE_CHECKING:
@@ -165,10 +165,10 @@ class Plan:
     def _warm(self, index: int) -> list[Warm]:
         warm: dict[int, Warm] = {}
         first = 0
-        for step in every(self._given.steps):
-            if isinstance(step, Loop) and not step.linear and id(step) not in warm:
-                names = [self.names.fresh(f"{t.name}_last") for t in step.tears]
-                warm[id(step)] = Warm(step, names, index + first, first)
+        for loop in loops(every(self._given.steps)):
+            if not loop.linear and id(loop) not in warm:
+                names = [self.names.fresh(f"{t.name}_last") for t in loop.tears]
+                warm[id(loop)] = Warm(loop, names, index + first, first)
                 first += len(names)
         return list(warm.values())
 
@@ -177,18 +177,14 @@ class Plan:
         return self._warm_of[id(loop)]
 
     @property
-    def _repeats(self) -> list[Repeat]:
-        return [s for s in every(self._given.steps) if isinstance(s, Repeat)]
-
-    @property
     def ends(self) -> set[Var]:
         """Variables that say whether a repetition ends, and are read after all of its body."""
-        return {v for s in self._repeats for v in s.reads}
+        return {v for s in every(self._given.steps) if isinstance(s, Repeat) for v in s.reads}
 
     @property
     def sought(self) -> list[Var]:
         """What the repetitions that end early look for."""
-        return [v for s in self._repeats for v in s.sought]
+        return [v for s in every(self._given.steps) for v in s.sought]
 
     @property
     def warm_names(self) -> list[str]:
@@ -233,9 +229,9 @@ def needed(tick: Tick) -> tuple[Tick, Counter[Var]]:
     >>> [s.target.name for s in few.steps], readers[x]
     (['a'], 2)
     """
-    writers: dict[Var, list[Assign | Product]] = {}
+    writers: dict[Var, list[Step]] = {}
     for step in every(tick.steps):
-        if isinstance(step, (Assign, Product)):
+        if step.pure:
             for v in step.writes:
                 writers.setdefault(v, []).append(step)
     readers = Counter(v for step in every(tick.steps) for v in step.reads)
@@ -321,9 +317,9 @@ def _hoisted(tick: Tick) -> list[Var]:
                 continue
             for expr in step.expressions:
                 use(expr, inner)
-            slopes = {a.target for a in step.tangents} if isinstance(step, Loop) else ()
+            scratch = set(step.scratch)
             for v in step.writes:
-                define(v, inner if v in slopes else block)
+                define(v, inner if v in scratch else block)
 
     outside: set[Var] = {tick.time, tick.count, *tick.inputs, *tick.states, *tick.parameters}
     walk(tick.steps, ())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Expr, Op, Var, variables
 from bondloop.program.schedule import Assign
-from bondloop.program.tick import Channel, Repeat, Step, Tick, Update, every
+from bondloop.program.tick import Channel, Step, Tick, Update, every
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -132,9 +132,7 @@ def _wide(steps: Sequence[Step], varied: set[Var], tick: Tick) -> set[Var]:
     """
     counts = Counter(v for s in every(steps) for v in s.writes)
     wide = varied | {v for v, n in counts.items() if n > 1}
-    wide |= {
-        v for s in steps if isinstance(s, Repeat) for t in every(s.body) for v in t.writes if v in tick.states
-    }
+    wide |= {v for s in steps for t in every(s.inner) for v in t.writes if v in tick.states}
     while True:
         before = len(wide)
         changed: set[Var] = set()

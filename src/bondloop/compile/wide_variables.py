@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bondloop.program.expr import Var, variables
 from bondloop.program.schedule import Assign, Loop
-from bondloop.program.tick import Delay, Product, Repeat, every
+from bondloop.program.tick import Delay, Product, every
 
 if TYPE_CHECKING:
     from bondloop.program.tick import Tick
@@ -26,7 +26,7 @@ def wide_variables(tick: Tick, varied: Iterable[Var]) -> set[Var]:
                     wide.add(step.target)
             elif isinstance(step, (Loop, Product, Delay)):
                 wide |= set(step.writes)
-            elif isinstance(step, Repeat) and step.sought:
+            elif step.sought:
                 wide |= {v for s in every([step]) for v in s.writes}
         if len(wide) == before:
             return wide

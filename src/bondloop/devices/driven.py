@@ -174,7 +174,7 @@ def respond(
             )
     runner = Runner(driven_tick(law, period, int(asked)), backend=backend)
     rows = np.column_stack(columns)
-    integrates = any(isinstance(step, Repeat) and step.count > 1 for step in runner.tick.steps)
+    integrates = any(step.times > 1 for step in runner.tick.steps)
     if substeps is None and integrates:
         return _settled(runner, rows, period, kind)
     return _along(runner, rows, period, 1, kind)

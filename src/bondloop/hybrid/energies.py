@@ -269,6 +269,6 @@ def inserted(steps: Sequence[Step], more: Sequence[Step], states: Iterable[Var])
     own = {v for s in every(more) for v in s.writes}
     read = {v for s in every(more) for v in s.reads} & set(states) - own
     for i, step in enumerate(steps):
-        if any(v in read for inner in every([step]) if isinstance(inner, Update) for v in inner.writes):
+        if any(v in read for inner in every([step]) for v in inner.writes):
             return [*steps[:i], *more, *steps[i:]]
     return [*steps, *more]

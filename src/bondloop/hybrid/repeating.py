@@ -13,7 +13,6 @@ from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.tunables import checked_sets
 from bondloop.program.signals import signal_from
 from bondloop.program.signals.in_tick import now_and_next
-from bondloop.program.tick import Repeat, statements
 from bondloop.program.tick_json import load_tick
 
 if TYPE_CHECKING:
@@ -129,12 +128,12 @@ def executed(steps: Sequence[Step]) -> int:
 
     >>> from bondloop.program.expr import Var
     >>> from bondloop.program.schedule import Assign
+    >>> from bondloop.program.tick import Repeat
     >>> one = Assign(Var("a"), Var("b"))
     >>> executed([one, Repeat(10, Var("j"), (one, Repeat(10, Var("i"), (one,))))])
     111
     """
-    inner = sum(s.count * executed(s.body) for s in steps if isinstance(s, Repeat))
-    return inner + statements([s for s in steps if not isinstance(s, Repeat)])
+    return sum(s.size + s.times * executed(s.inner) for s in steps)
 
 
 def _whole(value: Any, name: str, least: int) -> int:

@@ -23,7 +23,7 @@ from bondloop.integrate.implicit_step import followers, implicit_products
 from bondloop.program.calculus import tangent
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Var, substitute, variables
-from bondloop.program.schedule import Assign, schedule
+from bondloop.program.schedule import Assign, schedule, without_loops
 from bondloop.program.system import System, is_linear
 from bondloop.program.tick import Product, Update
 
@@ -205,15 +205,15 @@ def local_laws(system: System) -> LocalLaws | None:
         return None
     laws = []
     for force in dict.fromkeys(v for v in needed if v in bent):
-        program = schedule(bent, [force], (), 1)
-        if not all(isinstance(a, Assign) for a in program):
+        program = without_loops(schedule(bent, [force], (), 1))
+        if program is None:
             return None
-        own = {a.target for a in program if isinstance(a, Assign)}
-        read = {v for a in program for e in a.expressions for v in variables(e)}
+        own = {a.target for a in program}
+        read = {v for a in program for v in a.reads}
         motions = read - own - memories - set(parameters)
         if len(motions) != 1 or not motions <= {*states}:
             return None
-        laws.append(Law(force, motions.pop(), tuple(a for a in program if isinstance(a, Assign))))
+        laws.append(Law(force, motions.pop(), program))
     linear = system.replaced(
         states=states,
         inputs=(*system.input_vars, *(law.force for law in laws)),

@@ -15,7 +15,7 @@ import numpy as np
 from bondloop.errors import AccuracyWarning
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Expr, Var, variables
-from bondloop.program.schedule import Assign
+from bondloop.program.schedule import without_loops
 from bondloop.program.signals.base import Signal
 from bondloop.program.switching_goals import scheduled
 
@@ -87,15 +87,13 @@ def _deciding(run: Settling, terms: Sequence[Expr]) -> list[str] | None:
     system = run.system
     names = dict(zip(system.input_vars, system.inputs, strict=True))
     try:
-        statements = scheduled(system, terms)
+        statements = without_loops(scheduled(system, terms))
     except KeyError:
         return None
-    if not all(isinstance(s, Assign) for s in statements):
+    if statements is None:
         return None
-    needed = {
-        v for e in (*terms, *(s.expr for s in statements if isinstance(s, Assign))) for v in variables(e)
-    }
-    needed -= {s.target for s in statements if isinstance(s, Assign)}
+    needed = {v for e in (*terms, *(s.expr for s in statements)) for v in variables(e)}
+    needed -= {s.target for s in statements}
     if not needed <= {*names, *system.parameters_by_var}:
         return None
     return [name for v, name in names.items() if v in needed]

@@ -24,7 +24,17 @@ from bondloop.program.statement import Known, Stated
 if TYPE_CHECKING:
     from bondloop.program.newton_text import LoopTerms
 
-__all__ = ["NEWTON_ITERATIONS", "Assign", "Loop", "Statement", "components", "loops", "schedule", "tear"]
+__all__ = [
+    "NEWTON_ITERATIONS",
+    "Assign",
+    "Loop",
+    "Statement",
+    "components",
+    "loops",
+    "schedule",
+    "tear",
+    "without_loops",
+]
 
 NEWTON_ITERATIONS = 80
 """Newton steps of a nonlinear loop at most, those that are shortened included: fixed, so that the work in a
@@ -51,6 +61,11 @@ class Assign(Stated):
     def defines(self) -> Sequence[tuple[Var, Expr]]:
         """The target with its expression."""
         return ((self.target, self.expr),)
+
+    @property
+    def pure(self) -> bool:
+        """It is."""
+        return True
 
     def copied(self, put: Callable[[Expr], Expr], fresh: Callable[[Var], Var]) -> Assign:
         """Return it with other expressions, and then other variables."""
@@ -111,6 +126,11 @@ class Loop(Stated):
         """The tears, the body, and its slopes, which no one needs afterwards."""
         return [*self.tears, *(a.target for a in (*self.body, *self.tangents))]
 
+    @property
+    def scratch(self) -> Sequence[Var]:
+        """The slopes of its body."""
+        return [a.target for a in self.tangents]
+
     def check(self, known: Known) -> None:
         """Check the body in its order, from the tears on; every tear has its equation and its slopes."""
         n = len(self.tears)
@@ -141,9 +161,15 @@ class Loop(Stated):
 Statement = Assign | Loop
 
 
-def loops(statements: Iterable[Statement]) -> list[Loop]:
+def loops(statements: Iterable[Stated]) -> list[Loop]:
     """Return the loops among statements."""
     return [s for s in statements if isinstance(s, Loop)]
+
+
+def without_loops(statements: Sequence[Statement]) -> tuple[Assign, ...] | None:
+    """Return statements if they are assignments alone; None if there are loops among them."""
+    assigns = tuple(s for s in statements if isinstance(s, Assign))
+    return assigns if len(assigns) == len(statements) else None
 
 
 class _Vector:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from bondloop.errors import ModelError
 from bondloop.program.expr import Expr, Var, variables
+
+if TYPE_CHECKING:
+    from bondloop.program.tick import Step
 
 __all__ = ["Known", "Stated"]
 
@@ -47,6 +51,41 @@ class Stated:
     def writes(self) -> Sequence[Var]:
         """Variables that get a value."""
         return [v for v, _ in self.defines]
+
+    @property
+    def scratch(self) -> Sequence[Var]:
+        """Those that it writes for itself alone."""
+        return ()
+
+    @property
+    def sought(self) -> Sequence[Var]:
+        """Variables whose values it looks for, ending when they are found."""
+        return ()
+
+    @property
+    def worked_in(self) -> frozenset[str]:
+        """Names of the parameters whose values are worked into its numbers."""
+        return frozenset()
+
+    @property
+    def pure(self) -> bool:
+        """Whether it does nothing but give its variables their values: without a reader it can go."""
+        return False
+
+    @property
+    def inner(self) -> Sequence[Step]:
+        """Statements within it."""
+        return ()
+
+    @property
+    def times(self) -> int:
+        """How often it executes those at most."""
+        return 1
+
+    @property
+    def size(self) -> int:
+        """For how many statements a compiler takes it, those within it apart."""
+        return 1
 
     def check(self, known: Known) -> None:
         """Every variable is computed before it is used; what is written is known from here on."""

@@ -32,6 +32,7 @@ __all__ = [
     "Step",
     "Tick",
     "Update",
+    "delays",
     "every",
     "identifier",
     "instantiate",
@@ -62,6 +63,11 @@ class Update(Stated):
     def defines(self) -> Sequence[tuple[Var, Expr]]:
         """The states with their next values."""
         return self.pairs
+
+    @property
+    def size(self) -> int:
+        """One for each state."""
+        return len(self.pairs)
 
     def check(self, known: Known) -> None:
         """Only states are updated."""
@@ -122,6 +128,11 @@ class Product(Stated):
         """The product."""
         return self.targets
 
+    @property
+    def pure(self) -> bool:
+        """It is."""
+        return True
+
     def check(self, known: Known) -> None:
         """Check that the matrix fits."""
         if self.matrix.shape != (len(self.targets), len(self.sources)):
@@ -156,6 +167,21 @@ class Repeat(Stated):
     def writes(self) -> Sequence[Var]:
         """The counter."""
         return (self.counter,)
+
+    @property
+    def inner(self) -> Sequence[Step]:
+        """The body."""
+        return self.body
+
+    @property
+    def times(self) -> int:
+        """The count."""
+        return self.count
+
+    @property
+    def size(self) -> int:
+        """None beside its body."""
+        return 0
 
     def check(self, known: Known) -> None:
         """Check the body in its order, then its end."""
@@ -270,7 +296,7 @@ class Tick:
     @property
     def delays(self) -> list[Delay]:
         """All delay lines, in order, at any depth."""
-        return [step for step in every(self.steps) if isinstance(step, Delay)]
+        return delays(self.steps)
 
     @cached_property
     def forms(self) -> Forms:
@@ -280,15 +306,19 @@ class Tick:
     @property
     def worked_in(self) -> frozenset[str]:
         """Names of the parameters that are worked into matrices: what is set later has no effect there."""
-        return frozenset().union(*(s.worked_in for s in every(self.steps) if isinstance(s, Product)))
+        return frozenset().union(*(s.worked_in for s in every(self.steps)))
 
 
 def every(steps: Iterable[Step]) -> Iterator[Step]:
     """Yield steps at any depth, a repetition before its body."""
     for step in steps:
         yield step
-        if isinstance(step, Repeat):
-            yield from every(step.body)
+        yield from every(step.inner)
+
+
+def delays(steps: Iterable[Step]) -> list[Delay]:
+    """Return the delay lines among steps, in order, at any depth."""
+    return [step for step in every(steps) if isinstance(step, Delay)]
 
 
 def reads(steps: Iterable[Step]) -> set[Var]:
@@ -306,7 +336,7 @@ def revised(steps: Iterable[Step], change: Callable[[Step], Step | None]) -> tup
 
 def statements(steps: Iterable[Step]) -> int:
     """Return how many statements there are, each repetition counted once: what a compiler has to read."""
-    return sum(len(s.pairs) if isinstance(s, Update) else not isinstance(s, Repeat) for s in every(steps))
+    return sum(s.size for s in every(steps))
 
 
 def identifier(name: str, otherwise: str) -> str:

@@ -417,7 +417,5 @@ class _Line:
 def _pushes(steps: Sequence[Step], times: int) -> Iterable[tuple[int, int]]:
     """How often every statement is executed in one tick."""
     for step in steps:
-        if isinstance(step, Repeat):
-            yield from _pushes(step.body, times * step.count)
-        else:
-            yield id(step), times
+        yield id(step), times
+        yield from _pushes(step.inner, times * step.times)
