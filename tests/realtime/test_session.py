@@ -12,8 +12,8 @@ from two_halves import until
 
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid import Run
-from bondloop.hybrid.check import UNBUILT, Check
-from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.check import Check
+from bondloop.hybrid.finding import UNBUILT, Finding
 from bondloop.papers import gawthrop_two_actuators
 from bondloop.program.signals import table
 from bondloop.realtime import session

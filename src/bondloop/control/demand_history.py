@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bondloop.program.block import Applied, named
@@ -91,7 +91,7 @@ def late(value: Expr, samples: float, context: Context, word: str) -> tuple[list
     return steps, weighted([1 - part, part], past) if part else past[0]
 
 
-def weighted(weights: Sequence[float], values: Sequence[Expr]) -> Expr:
+def weighted(weights: Iterable[float], values: Sequence[Expr]) -> Expr:
     """Return the sum of values with constant weights, in their order."""
     total: Expr = Const(0.0)
     for w, v in zip(weights, values, strict=True):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bondloop.control.demand_history import weighted
 from bondloop.program.block import Applied, named
-from bondloop.program.expr import Const, Expr, Var
+from bondloop.program.expr import Expr, Var
 from bondloop.program.schedule import Assign
 from bondloop.program.tick import Step, Update
 
@@ -52,16 +52,9 @@ class DiscreteFilter:
         more: list[Step] = []
         for i in range(len(self.C)):
             y = Var(f"{context.name}.{word}[{i}]")
-            more.append(Assign(y, _row([*self.C[i], self.H[i, 0]], [*z, u])))
+            more.append(Assign(y, weighted([*self.C[i], self.H[i, 0]], [*z, u])))
             outputs.append(y)
-        following = tuple((z[i], _row([*self.F[i], self.G[i, 0]], [*z, u])) for i in range(n))
+        following = tuple((z[i], weighted([*self.F[i], self.G[i, 0]], [*z, u])) for i in range(n))
         if following:
             more.append(Update(following))
         return Applied([*steps, *more], outputs[0], dict.fromkeys(z, 0.0)), outputs
-
-
-def _row(weights: Sequence[float], values: Sequence[Expr]) -> Expr:
-    total: Expr = Const(0.0)
-    for w, v in zip(weights, values, strict=True):
-        total = total + Const(float(w)) * v
-    return total

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from bondloop.control.base import displacement_state
+from bondloop.control.demand_history import weighted
 from bondloop.control.virtual_junction import VirtualJunction
 from bondloop.errors import ForceOutputError, InputError, ModelError
 from bondloop.program.block import Applied, Context
@@ -121,8 +122,8 @@ class ObservedVirtualJunction(VirtualJunction):
             error = Var(f"{word}.error")
             # Up to this sample with the command of the last one; then led to what is measured.
             for v, row, gain in zip(ahead, observer.F, observer.G, strict=True):
-                steps.append(Assign(v, _total([*row, gain], [*before, sent])))
-            steps.append(Assign(error, sensors.displacement - _total(observer.C, ahead)))
+                steps.append(Assign(v, weighted([*row, gain], [*before, sent])))
+            steps.append(Assign(error, sensors.displacement - weighted(observer.C, ahead)))
             for v, x, gain in zip(now, ahead, observer.L, strict=True):
                 steps.append(Assign(v, x + Const(float(gain)) * error))
             steps.append(Update(tuple(zip(before, now, strict=True))))
@@ -208,10 +209,3 @@ def _observer(space: _Space, bandwidth: float, period: float, name: str) -> _Obs
             "hardly; give a simpler model, or measure the force and use VirtualJunction"
         )
     return _Observer(F * size[:, None] / size, G * size, L * size, C / size)
-
-
-def _total(weights: Sequence[float] | Array, values: Sequence[Expr]) -> Expr:
-    total: Expr = Const(0.0)
-    for w, v in zip(weights, values, strict=True):
-        total = total + Const(float(w)) * v
-    return total

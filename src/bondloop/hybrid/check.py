@@ -12,7 +12,7 @@ from bondloop.display.html import folded, notebook, paragraph, preformatted, tab
 from bondloop.errors import BondloopError, InputError
 from bondloop.hybrid.disturbance import disturbed
 from bondloop.hybrid.dry_run import DryRun, dry_run
-from bondloop.hybrid.finding import Finding
+from bondloop.hybrid.finding import UNBUILT, Finding
 from bondloop.hybrid.free_motion import AfterRun, sensible_knock
 from bondloop.hybrid.held_command import held_command_notes
 from bondloop.hybrid.hysteresis import elastic_slopes, turning_points
@@ -51,9 +51,6 @@ __all__ = ["Check", "check", "checked_hybrid", "rehearsed"]
 
 INSTANTS = 9
 """Instants of the dry run at which a loop that is not linear is linearised, besides the extreme ones."""
-
-UNBUILT = "it cannot be built"
-"""In short, of a test that no program can be made of."""
 
 SHORTEST = 10
 """Samples below which a check says nothing."""

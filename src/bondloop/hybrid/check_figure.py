@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bondloop.hybrid.finding import multiple
+from bondloop.hybrid.finding import UNBUILT, multiple
 from bondloop.hybrid.margins import FOLLOWED
 from bondloop.plots.page import COLOURS, GREY, INK, LABEL, SMALL, dress, finish, heading, legend, page, plain
 from bondloop.program.quantity import Role
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from bondloop.hybrid.check import Check
 
 __all__ = ["draw_check"]
-
-UNBUILT = "the test could not be built"
 
 GOOD, BAD = COLOURS[2], COLOURS[1]
 

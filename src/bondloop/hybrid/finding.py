@@ -6,10 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Finding", "Level", "multiple", "percent"]
+__all__ = ["UNBUILT", "Finding", "Level", "multiple", "percent"]
 
 Level = Literal["run", "care", "stop"]
 """Of a finding, and of a whole check: run it, run it with care, do not run it."""
+
+UNBUILT = "it cannot be built"
+"""In short, of a test that no program can be made of."""
 
 
 def percent(share: float) -> str:

@@ -232,8 +232,12 @@ class StateSpace:
         from bondloop.program.zeros import transmission_zeros
 
         system = self._resolved()
-        rows = list(range(len(self.outputs))) if output is None else [_index("output", output, self.outputs)]
-        cols = list(range(len(self.inputs))) if input is None else [_index("input", input, self.inputs)]
+        rows = (
+            list(range(len(self.outputs)))
+            if output is None
+            else [named_index("output", output, self.outputs)]
+        )
+        cols = list(range(len(self.inputs))) if input is None else [named_index("input", input, self.inputs)]
         if len(rows) != len(cols):
             raise InputError("zeros need as many outputs as inputs; name one output and one input")
         A, B, C, D, H = (M.toarray() for M in (system.A, system.B, system.C, system.D, system.H))
@@ -253,7 +257,7 @@ class StateSpace:
         explicit = self._resolved()
         zeros = explicit.zeros(output, input)
         poles = explicit.poles()
-        i, j = _index("output", output, self.outputs), _index("input", input, self.inputs)
+        i, j = named_index("output", output, self.outputs), named_index("input", input, self.inputs)
         # The gain is fixed by one point away from poles and zeros.
         size = np.concatenate([np.abs(zeros), np.abs(poles), [1.0]])
         s = 1j * 1.7 * float(np.median(size))
@@ -336,7 +340,8 @@ def _at_frequency(solve: Callable[[Any, Any], Any], matrix: Any, right: Any, w: 
         ) from None
 
 
-def _index(kind: str, name: str, known: Sequence[str]) -> int:
+def named_index(kind: str, name: str, known: Sequence[str]) -> int:
+    """Return the position of a name, or raise with suggestions."""
     try:
         return known.index(name)
     except ValueError:
@@ -352,7 +357,7 @@ def named_vector(
         return result
     if isinstance(given, Mapping):
         for key, value in given.items():
-            result[_index(kind, key, names)] = float(value)
+            result[named_index(kind, key, names)] = float(value)
         return result
     vector = np.asarray(given, dtype=float)
     if vector.shape != (len(names),):

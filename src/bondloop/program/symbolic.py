@@ -15,6 +15,7 @@ from bondloop.program.decimals import cancelled, exact, shown
 from bondloop.program.descriptor import Descriptor, has_rates, moves
 from bondloop.program.expansion import Expansion, solve_fraction
 from bondloop.program.schedule import loops
+from bondloop.program.statespace import named_index
 from bondloop.program.sympy_bridge import Symbols
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ class Symbolic:
     def transfer_function(self, output: str, input: str) -> Any:  # noqa: A002
         """One channel, cancelled; where it is improper, its polynomial part plus the strictly proper rest."""
         import sympy as sp
-
-        from bondloop.program.system import named_index
 
         if not self.system.is_linear:
             raise SolveError(

@@ -11,7 +11,7 @@ import numpy as np
 from bondloop.calls import clear_calls
 from bondloop.display import telling
 from bondloop.display.html import listed, notebook, paragraph, table
-from bondloop.errors import InputError, UnknownNameError, unknown_name
+from bondloop.errors import InputError, UnknownNameError
 from bondloop.program.evaluator import evaluator
 from bondloop.program.expr import Const, Expr, Op, Var, variables
 from bondloop.program.loop_notes import loop_note
@@ -19,7 +19,7 @@ from bondloop.program.matrix_rows import MatrixRow, VectorNumbers
 from bondloop.program.quantity import Quantity, quantity_of
 from bondloop.program.ranges import checked_values, number
 from bondloop.program.schedule import NEWTON_ITERATIONS, Statement, loops, schedule
-from bondloop.program.statespace import StateSpace, named_vector
+from bondloop.program.statespace import StateSpace, named_index, named_vector
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -654,14 +654,6 @@ class System:
         from bondloop.program.from_matrices import system_from_control
 
         return system_from_control(plant, name)
-
-
-def named_index(kind: str, name: str, known: Sequence[str]) -> int:
-    """Return the position of a name, or raise with suggestions."""
-    try:
-        return known.index(name)
-    except ValueError:
-        raise InputError(unknown_name(kind, name, known)) from None
 
 
 def is_linear(expr: Expr, parameters: Mapping[Var, Any]) -> bool:

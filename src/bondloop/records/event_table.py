@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondloop.records.committed_rows import CommittedRows
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,7 +26,7 @@ MOST = 100_000
 CHUNK = 64
 
 
-class EventTable:
+class EventTable(CommittedRows):
     """The group ``/events`` of a run file that is being written.
 
     Parameters
@@ -44,13 +46,8 @@ class EventTable:
             for name, kind in COLUMNS.items()
         }
         self._columns["time"].attrs["unit"] = "s"
-        self._committed = group.create_dataset("committed", data=np.int64(0))
-        self.rows = self.rows_committed = self.left_out = 0
-
-    @property
-    def pending(self) -> bool:
-        """Whether rows wait to be committed."""
-        return self.rows > self.rows_committed
+        super().__init__(group)
+        self.left_out = 0
 
     def append(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Append events, each with a value for every column; they count from the next commit on."""
@@ -63,13 +60,6 @@ class EventTable:
             dataset.resize((end,))
             dataset[self.rows : end] = _column([event[name] for event in kept], COLUMNS[name])
         self.rows = end
-
-    def commit(self) -> None:
-        """Let the rows count, which the file holds by now."""
-        if self.pending:
-            self._committed[()] = self.rows
-            self._committed.flush()
-            self.rows_committed = self.rows
 
 
 def _column(values: Sequence[Any], kind: str) -> NDArray[Any]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from bondloop.errors import InputError
 from bondloop.records.columns import describe_columns, fixed_texts
+from bondloop.records.committed_rows import CommittedRows
 from bondloop.records.event_table import EventTable
 from bondloop.records.hdf5 import FORMAT, SCHEMA
 from bondloop.records.replacing import appearing
@@ -211,7 +212,7 @@ _ABANDONED: list[GrowingRun] = []
 """Kept, since to forget a file would close it."""
 
 
-class _Part:
+class _Part(CommittedRows):
     """Time, channels and cycles of one part of the file."""
 
     def __init__(self, group: Any, width: int, cycle: Mapping[str, str], chunk: int) -> None:
@@ -232,12 +233,7 @@ class _Part:
             group.create_dataset("channels", (0, 0), "<f8")
         loop = group.create_group("loop", track_order=True)
         self.cycle = {name: dataset(loop, name, kind) for name, kind in cycle.items()}
-        self._committed = group.create_dataset("committed", data=np.int64(0))
-        self.rows = self.rows_committed = 0
-
-    @property
-    def pending(self) -> bool:
-        return self.rows > self.rows_committed
+        super().__init__(group)
 
     def append(
         self, time: NDArray[np.float64], values: NDArray[np.float64], cycle: Mapping[str, NDArray[Any]]
@@ -266,12 +262,6 @@ class _Part:
         for name, dataset in self.cycle.items():
             put(dataset, np.ascontiguousarray(cycle[name]))
         self.rows = end
-
-    def commit(self) -> None:
-        if self.pending:
-            self._committed[()] = self.rows
-            self._committed.flush()
-            self.rows_committed = self.rows
 
 
 class _Cycles(Mapping[str, "NDArray[Any]"]):
