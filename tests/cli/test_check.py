@@ -97,7 +97,8 @@ def test_a_pseudo_dynamic_test_has_a_length_a_figure_and_a_dry_run(bondloop, tmp
     unstable = bondloop("check", "bayer-substep", "--set", "sub_steps=1")
     assert unstable.exit_code == 1
     assert "PROBLEM: a motion at 42.3 Hz grows at 18.4 1/s" in unstable.stdout
-    assert "What would do: a time step of 0.5 ms, or with care 4 sub-steps; tried out: Run it." in unstable.stdout
+    remedy = "What would do: a time step of 0.5 ms, or with care 4 sub-steps; tried out: Run it."
+    assert remedy in unstable.stdout
 
 
 def test_a_simulation_is_listed_as_one_and_has_nothing_to_check(bondloop):

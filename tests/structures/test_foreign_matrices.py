@@ -117,7 +117,8 @@ def test_abaqus(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["3.5,-1\n-1,2\n", "# K\n3,5;-1;\n-1;2;\n", "3.5 -1\n-1 2\n", "3.5\t-1\n-1\t2D0\n", "3,5\t-1\n-1\t2\n"]
+    "text",
+    ["3.5,-1\n-1,2\n", "# K\n3,5;-1;\n-1;2;\n", "3.5 -1\n-1 2\n", "3.5\t-1\n-1\t2D0\n", "3,5\t-1\n-1\t2\n"],
 )
 def test_tables(tmp_path, text):
     (tmp_path / "K.csv").write_text(text)

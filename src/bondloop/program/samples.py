@@ -1,6 +1,6 @@
 """Numbers that a law is told when it is tried out: NumPy's, but true and false count as 1 and 0.
 
-In a tick the sum of two comparisons is 0, 1 or 2. NumPy's own is true or false, and it refuses the difference.
+In a tick the sum of two comparisons is 0, 1 or 2. NumPy's is true or false, and it refuses the difference.
 """
 
 from __future__ import annotations
